@@ -139,5 +139,13 @@ func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tens
 		turn := s.neg(s.keep(s.c.Imag(s.mul(s.conj(gradSign), sign))))
 		scale = s.keep(s.c.ComplexParts(nil, gradLog, turn))
 	}
-	return s.solved(s.adjointOf(a), s.scaledIdentity(scale, a), true)
+	if s.record {
+		return s.solved(s.adjointOf(a), s.scaledIdentity(scale, a), true)
+	}
+	scale = s.column(s.column(scale))
+	return s.inPieces(a, a.DType(), s.matrices(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
+		inverse, info, err := s.c.LinalgInvEx(nil, nil, s.adjointOf(part(a)), false)
+		s.Keep(info, nil)
+		return s.binary('*', s.keep(inverse, err), part(scale), left)
+	})
 }

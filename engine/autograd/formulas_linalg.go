@@ -77,9 +77,11 @@ func (s *steps) choleskyGradient(grad, l *tensor.Tensor, upper bool) *tensor.Ten
 	if upper {
 		grad, l = s.adjointOf(grad), s.adjointOf(l)
 	}
-	inner := s.lower(s.times(s.adjointOf(l), grad), 0)
-	inner = s.mul(s.add(inner, s.adjointOf(s.lower(inner, -1))), s.float(0.5))
-	return s.triangular(s.adjointOf(l), s.triangular(l, inner, false, false, false), true, true, false)
+	inner := s.lowerOver(s.times(s.adjointOf(l), grad))
+	inner = s.used(inner, s.aside(func(s *steps) *tensor.Tensor { return s.add(inner, s.adjointOf(s.lower(inner, -1))) }))
+	inner = s.binary('*', inner, s.float(0.5), left)
+	inner = s.used(inner, s.triangular(l, inner, false, false, false))
+	return s.used(inner, s.triangular(s.adjointOf(l), inner, true, true, false))
 }
 
 // luFactorGradient is that of A = P L U, of which wide and tall matrices have a part that is not square.
@@ -139,17 +141,29 @@ func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor
 
 // solveGradientOfA and solveGradientOfB are those of A X = B or X A = B; vectors count as columns.
 func (s *steps) solveGradientOfB(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
+	solved := s.solvedBack(grad, a, x, left)
 	if x.Dim() < a.Dim() {
-		return s.keep(s.c.SqueezeDim(nil, s.solved(s.adjointOf(a), s.column(grad), left), -1))
+		return s.keep(s.c.SqueezeDim(nil, solved, -1))
 	}
-	return s.solved(s.adjointOf(a), grad, left)
+	return solved
 }
 
 func (s *steps) solveGradientOfA(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
+	solved := s.solvedBack(grad, a, x, left)
 	if x.Dim() < a.Dim() {
-		grad, x = s.column(grad), s.column(x)
+		x = s.column(x)
 	}
-	return s.neg(s.outward(s.solved(s.adjointOf(a), grad, left), x, left))
+	return s.negOver(s.outward(solved, x, left))
+}
+
+// solvedBack is the gradient of B as matrices, of which that of A is made too.
+func (s *steps) solvedBack(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
+	return s.once(func() []*tensor.Tensor {
+		if x.Dim() < a.Dim() {
+			grad = s.column(grad)
+		}
+		return []*tensor.Tensor{s.solved(s.adjointOf(a), grad, left)}
+	})[0]
 }
 
 // outward is the product of gradients and solutions that is like A.
@@ -162,7 +176,8 @@ func (s *steps) outward(grad, x *tensor.Tensor, left bool) *tensor.Tensor {
 
 func (s *steps) inverseGradient(grad, inverse *tensor.Tensor) *tensor.Tensor {
 	turned := s.adjointOf(inverse)
-	return s.neg(s.times(s.times(turned, grad), turned))
+	inner := s.times(turned, grad)
+	return s.negOver(s.used(inner, s.times(inner, turned)))
 }
 
 func (s *steps) triangularGradientOfB(grad, a *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {

@@ -58,11 +58,27 @@ func (s *steps) shared(grad, self, result *tensor.Tensor, dims []int64, keepdim 
 func (s *steps) sharedEqual(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
 	sizes := self.Sizes()
 	grad, result = s.restore(grad, sizes, dims, keepdim), s.restore(result, sizes, dims, keepdim)
-	return s.distributed(grad, s.eq(self, result), dims)
+	equal := s.eq(self, result)
+	return s.used(equal, s.distributed(grad, equal, dims))
 }
 
 func (s *steps) sharedAlong(grad, self, result *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
 	return s.sharedEqual(grad, self, result, along(dim), keepdim)
+}
+
+// aminmaxGradient is shared among those that are the smallest, and among those that are the largest.
+func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, least, most *tensor.Tensor, dim ops.Int, keepdim bool) *tensor.Tensor {
+	var made *tensor.Tensor
+	if hasMin {
+		made = s.sharedAlong(gradMin, self, least, dim, keepdim)
+	}
+	switch {
+	case !hasMax:
+		return made
+	case !hasMin:
+		return s.sharedAlong(gradMax, self, most, dim, keepdim)
+	}
+	return s.binary('+', made, s.sharedAlong(gradMax, self, most, dim, keepdim), left|right)
 }
 
 // distributed divides a gradient among the elements of dims where a mask is set.

@@ -5225,7 +5225,7 @@ func recordAminmax(c aten.Ctx, outMin, outMax, self *tensor.Tensor, dim ops.Int,
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.add(s.sharedAlong(s.grad(0), s.saved(self_), s.saved(minResult_), dim, keepdim), s.sharedAlong(s.grad(1), s.saved(self_), s.saved(maxResult_), dim, keepdim))
+			return s.aminmaxGradient(s.has(0), s.has(1), s.grad(0), s.grad(1), s.saved(self_), s.saved(minResult_), s.saved(maxResult_), dim, keepdim)
 		}
 		r.publish()
 	}

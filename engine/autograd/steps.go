@@ -25,7 +25,7 @@ type steps struct {
 	// record: saved tensors are given with their history, so that what is computed with them can be differentiated again.
 	record bool
 	opened map[int]*tensor.Tensor       // what hooks have unpacked, which no step uses up
-	all    []*tensor.Tensor             // of a formula that gives the gradients of all operands at once
+	all    []*tensor.Tensor             // what the formulas of several operands share
 	starts []int64                      // where the tensors of a list begin in what they were joined to
 	inner  *steps                       // of CopySlices
 	result func(t *tensor.Tensor) *Node // of those: what a result of the call that wrote to a view is, a part of what CopySlices makes
@@ -50,7 +50,7 @@ func (s *steps) Close() {
 	s.Scope.Close()
 }
 
-// once evaluates a formula of all operands for the first of them.
+// once evaluates for the first operand what the formulas of all share.
 func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
 	if s.all == nil {
 		s.all = formula()

@@ -104,6 +104,10 @@ func (s *steps) expOver(t *tensor.Tensor) *tensor.Tensor {
 	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Exp(out, t) })
 }
 
+func (s *steps) lowerOver(t *tensor.Tensor) *tensor.Tensor {
+	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Tril(out, t, 0) })
+}
+
 func (s *steps) cumsumOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 	return s.rewritten(t, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Cumsum(out, t, dim, dtype.None) })
 }

@@ -25,7 +25,7 @@ const (
 	// meet in the same few lines of the cache, a product of more than patient columns copies it.
 	cachePage, patient = 1 << 10, 128
 	// slabBytes is about as much of the first operand as is copied at a time, in no fewer rows than share a panel.
-	slabBytes, leastSlabRows = 8 << 20, 256
+	slabBytes, leastSlabRows = 2 << 20, 256
 	// productGrain is the number of multiplications below which work is not split. Reading the second operand costs as many
 	// as multiplying it with packingRows rows, and a matrix of a batch matrixCost more than its own.
 	productGrain, packingRows, matrixCost = 1 << 20, 8, 1 << 14

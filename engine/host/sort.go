@@ -9,17 +9,86 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
 )
 
-// sort runs a sorting kernel on the lines of a tensor, which threads share.
+const (
+	// sortSlab is about how many bytes of lines and of results are copied at a time where they do not lie as kernels want them,
+	// of no fewer lines than share what a cache reads at once, and give threads work.
+	sortSlab, leastSorted = 1 << 20, 16
+)
+
+// sort runs a sorting kernel on the lines of a tensor, on some after the others where they have to be copied.
 func sort(op string, w launch.Sorting) error {
-	self, size := w.In, w.In.DType().Size()
-	if self.Numel() == 0 || w.Keep == 0 {
+	if w.In.Numel() == 0 || w.Keep == 0 {
 		return nil
 	}
+	dim, most := sortedAtOnce(w)
+	if dim < 0 {
+		return sortLines(op, w)
+	}
+	all := w.In.Sizes()[dim]
+	for i := int64(0); i < all; i += most {
+		s := owner.Scope{Op: op}
+		part := w
+		for _, t := range []**tensor.Tensor{&part.In, &part.Values, &part.Indices} {
+			*t = s.Keep(view.Narrow(op, *t, int64(dim), i, min(most, all-i)))
+		}
+		s.Do(func() error { return sortLines(op, part) })
+		s.Close()
+		if s.Err != nil {
+			return s.Err
+		}
+	}
+	return nil
+}
+
+// sortedAtOnce is a dimension, and how much of it to take at a time; none where all lines are sorted at once. Parts of the dimension
+// that lies furthest apart are copied best.
+func sortedAtOnce(w launch.Sorting) (dim int, most int64) {
+	var copied int64
+	for i, t := range []*tensor.Tensor{w.In, w.Values, w.Indices} {
+		if !alongLast(t, w.Dim) || i > 0 && t.Storage() == w.In.Storage() {
+			copied += t.Numel() * t.DType().Size()
+		}
+	}
+	parts := (copied + sortSlab - 1) / sortSlab
+	if parts <= 1 {
+		return -1, 0
+	}
+	sizes, strides := w.In.Sizes(), w.In.Strides()
+	dim = -1
+	better := func(a, b int) bool {
+		if enough := sizes[a] >= parts; enough != (sizes[b] >= parts) {
+			return enough
+		} else if enough {
+			return strides[a] > strides[b]
+		}
+		return sizes[a] > sizes[b]
+	}
+	for d := range sizes {
+		if d != w.Dim && (dim < 0 || better(d, dim)) {
+			dim = d
+		}
+	}
+	if dim < 0 {
+		return -1, 0
+	}
+	lines := w.In.Numel() / sizes[w.Dim]
+	return dim, min(sizes[dim], max(sizes[dim]/parts, (leastSorted*sizes[dim]+lines-1)/lines))
+}
+
+// alongLast tells whether a tensor is contiguous with dim as the last dimension.
+func alongLast(t *tensor.Tensor, dim int) bool {
+	return t.IsContiguous() && shape.Product(t.Sizes()[min(dim+1, t.Dim()):]) == 1
+}
+
+// sortLines is sort for all lines, which threads share.
+func sortLines(op string, w launch.Sorting) error {
+	self, size := w.In, w.In.DType().Size()
 	fn, err := w.Kernel.For(op, self.DType())
 	if err != nil {
 		return err

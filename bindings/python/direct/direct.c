@@ -42,6 +42,7 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   if (o->makes && !a->out) {
     if (given >= LT_STATUSES)
       return a->leaf || a->pins || a->names ? made_as_asked(f, a, given) : wrap(f->s, given);
+    if (!given) return maybe(f->s, NULL);
   } else if (!given) {
     return result_of(f, o, a);
   }

@@ -185,6 +185,12 @@ static inline PyObject *wrap(const state *s, intptr_t handle) {
   return made;
 }
 
+// The tensor of a handle, None for NULL.
+static inline PyObject *maybe(const state *s, void *handle) {
+  if (handle) return wrap(s, (intptr_t)handle);
+  return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
+}
+
 // What a call gives whose packed form has succeeded, but for a form that makes one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 

@@ -14,12 +14,6 @@ static PyObject *number_of(const tensor_scalar *s) {
 
 static PyObject *text_of(const char *text) { return text ? PyUnicode_FromString(text) : NULL; }
 
-// The tensor of a handle, None for NULL.
-static PyObject *maybe(const state *s, void *handle) {
-  if (handle) return wrap(s, (intptr_t)handle);
-  return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
-}
-
 // A tuple of a list's tensors, or of its texts. None of what it holds is left on failure.
 static PyObject *tuple_of(const state *s, const lt_value *v, bool texts) {
   int64_t n = v->list.length;

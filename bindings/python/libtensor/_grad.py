@@ -1,17 +1,13 @@
 """What tensors know of their gradients: the methods and attributes of Tensor, and the functions of libtensor.autograd."""
 
-from ctypes import c_void_p
-
 from . import gen_functions as _f
-from ._errors import failure
+from ._direct import function
 from ._extend import extends
-from ._library import Cell, bind, cells
 from ._nodes import GradientEdge, leaf, node_of
-from ._results import wrap
 from ._tensor import Tensor
 
-c_grad = bind("tensor_grad", c_void_p, c_void_p)
-c_is_grad = bind("tensor_is_grad", c_void_p, c_void_p, c_void_p)
+# Of objects of subclasses too, which do not take these calls over.
+_grad, _is_grad = function("_grad", "grad"), function("_is_grad", "is_grad")
 
 
 def as_list(tensors):
@@ -91,20 +87,10 @@ class Tensor:
     @property
     def grad(self):
         """The gradient that backward() has summed up, None where there is none."""
-        cell = cells.pop() if cells else Cell()
         known = getattr(self, "_grad", None)
-        if known is not None:
-            status = c_is_grad(self._h, known._h, cell.address)
-            if not status and cell.b:
-                cells.append(cell)
-                return known
-        status = c_grad(self._h, cell.address)
-        if status:
-            raise failure(status)
-        handle = cell.p
-        cells.append(cell)
-        self._grad = wrap(handle) if handle else None
-        return self._grad
+        if known is None or not _is_grad(self, known):
+            self._grad = known = _grad(self)
+        return known
 
     @grad.setter
     def grad(self, value):

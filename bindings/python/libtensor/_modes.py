@@ -2,12 +2,10 @@
 here: results are the same on every run, and products are computed in the precision of their dtype."""
 
 from contextlib import ContextDecorator
-from ctypes import c_bool, c_void_p
 from functools import wraps
 
+from ._direct import function
 from ._entered import entered
-from ._errors import failure
-from ._library import Cell, bind, cells
 
 GENERATOR = 0x20  # inspect.CO_GENERATOR, whose module takes milliseconds to import
 
@@ -16,33 +14,15 @@ def is_generator_function(function):
     return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & GENERATOR)
 
 
-c_is_grad_enabled = bind("tensor_is_grad_enabled", c_void_p)
-c_set_grad_enabled = bind("tensor_set_grad_enabled", c_bool)
-c_is_inference_mode_enabled = bind("tensor_is_inference_mode_enabled", c_void_p)
-c_set_inference_mode = bind("tensor_set_inference_mode", c_bool)
-
-
-def asked(function):
-    """What a C function tells of the calling thread."""
-    cell = cells.pop() if cells else Cell()
-    status = function(cell.address)
-    if status:
-        raise failure(status)
-    enabled = cell.b
-    cells.append(cell)
-    return enabled
+# Modes that see every call do not see these.
+enable, asked = function("_enable", "set_grad_enabled"), function("_asked", "is_grad_enabled")
+infer, inferring = function("_infer", "set_inference_mode"), function("_inferring", "is_inference_mode_enabled")
 
 
 def is_grad_enabled():
     """Whether operations are recorded for gradients, which no_grad, enable_grad and set_grad_enabled set for the calling thread; True
     when it starts."""
-    return asked(c_is_grad_enabled)
-
-
-def enable(grad):
-    status = c_set_grad_enabled(grad)
-    if status:
-        raise failure(status)
+    return asked()
 
 
 class GradMode(ContextDecorator):
@@ -87,7 +67,7 @@ class GradMode(ContextDecorator):
         return generate
 
     def __enter__(self):
-        entered.begin(self, is_grad_enabled())
+        entered.begin(self, asked())
         enable(self.enabled)
 
     def __exit__(self, *_):
@@ -113,7 +93,7 @@ class set_grad_enabled(GradMode):
     def __init__(self, mode):
         if not isinstance(mode, bool):
             raise TypeError(f"set_grad_enabled(): argument 'mode' must be a bool, not {type(mode).__name__}")
-        self.enabled, self.before = mode, is_grad_enabled()
+        self.enabled, self.before = mode, asked()
         enable(self.enabled)
 
     def __call__(self, function):
@@ -144,7 +124,7 @@ class inference_mode(GradMode):
         return inference_mode(self.mode)
 
     def __enter__(self):
-        entered.begin(self, (is_grad_enabled(), is_inference_mode_enabled()))
+        entered.begin(self, (asked(), inferring()))
         infer(self.mode)
 
     def __exit__(self, *_):
@@ -153,15 +133,9 @@ class inference_mode(GradMode):
         enable(grad)
 
 
-def infer(mode):
-    status = c_set_inference_mode(mode)
-    if status:
-        raise failure(status)
-
-
 def is_inference_mode_enabled():
     """Whether the calling thread is in inference_mode()."""
-    return asked(c_is_inference_mode_enabled)
+    return inferring()
 
 
 class autocast(ContextDecorator):

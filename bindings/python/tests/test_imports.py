@@ -12,7 +12,7 @@ PACKAGE = Path(libtensor.__file__).parent
 # What a file needs stands above it.
 ORDER = """
 the library, and what needs no tensor
-    gen_names _library _size _print _extend _entered _errors _dtypes _device _modes _forked _overrides _direct
+    gen_names _library _size _print _extend _entered _errors _dtypes _device _forked _overrides _direct
 the classes, each with its handle alone
     _owner _tensor
 arguments and results of the generated functions
@@ -20,7 +20,7 @@ arguments and results of the generated functions
 the generated functions
     gen_functions gen_fft gen_linalg gen_nn_functional gen_quantized gen_signal_windows gen_sparse gen_special
 what is made of them
-    _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _quantized _sparse _storage _typed_storage
+    _modes _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _quantized _sparse _storage _typed_storage
 the other methods of Tensor
     _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _names _methods
 files, devices

@@ -36,6 +36,12 @@ CALLS = {
     "prod with zeros": (lambda: rand(1024, N // 1024).round(), lambda x: x.prod(1), 0.1, 2.1),
     "det": (lambda: rand(32, 256, 256), torch.linalg.det, 1.1, 2.1),
     "matrix_exp": (lambda: rand(32, 256, 256) / 256, torch.linalg.matrix_exp, 3.6, 20),
+    "slogdet": (lambda: rand(32, 256, 256), lambda x: torch.linalg.slogdet(x)[1], 1.1, 1.2),
+    "solve": (lambda: rand(32, 256, 256) + torch.eye(256), lambda x: torch.linalg.solve(x, x * 2), 3.1, 4.1),
+    "inv": (lambda: rand(32, 256, 256) + torch.eye(256), torch.linalg.inv, 1.1, 2.1),
+    "cholesky": (lambda: torch.eye(256) * 256 + torch.ones(32, 256, 256), torch.linalg.cholesky, 1.1, 3.1),
+    "aminmax": (lambda: rand(1024, N // 1024), lambda x: torch.stack(torch.aminmax(x, dim=1)), 0.1, 2.3),
+    "msort": (lambda: rand(1024, N // 1024), torch.msort, 3.2, 1.1),
     "cross": (lambda: rand(N // 3, 3), lambda x: torch.linalg.cross(x, x.detach() + 1), 2.4, 1.4),
 }
 
@@ -115,3 +121,39 @@ def test_gradients_of_determinants_of_many_matrices():
     whole = gradient(many, grads)
     for i in range(70):
         assert torch.equal(whole[i], gradient(many[i], grads[i]))
+
+
+SORTING = {
+    "sort": lambda x, dim: torch.sort(x, dim),
+    "topk": lambda x, dim: torch.topk(x, 5, dim),
+    "kthvalue": lambda x, dim: torch.kthvalue(x, 3, dim),
+    "median": lambda x, dim: torch.median(x, dim),
+    "mode": lambda x, dim: torch.mode(x, dim),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float32, torch.float64])
+@pytest.mark.parametrize("call", SORTING)
+@pytest.mark.parametrize(
+    "sizes, dim", [((40, 1000), 0), ((1100, 1000), 0), ((2, 1100, 600), 1), ((700, 3, 800), 0), ((5, 700, 400), -2), ((2, 300000, 2), 1)]
+)
+def test_lines_that_are_copied_some_after_the_others(call, sizes, dim, dtype):
+    torch.manual_seed(5)
+    x = torch.randint(0, 200, sizes).to(dtype)
+    values, indices = SORTING[call](x, dim)
+    turned = SORTING[call](x.transpose(dim, -1).contiguous(), -1)
+    if call in ("sort", "topk"):
+        turned = [t.transpose(dim, -1) for t in turned]
+    else:
+        turned = [t.unsqueeze(-1).transpose(dim, -1).squeeze(dim) for t in turned]
+    assert torch.equal(values, turned[0]) and torch.equal(indices, turned[1])
+
+
+@pytest.mark.parametrize("dim", [0, 1])
+def test_many_lines_are_sorted_where_they_are(dim):
+    torch.manual_seed(6)
+    x = torch.randint(0, 1000, (900, 1100))
+    values, indices = torch.sort(x, dim)
+    places = torch.empty(1100, 900, dtype=torch.int64).T
+    torch.sort(x, dim, out=(x, places))
+    assert torch.equal(x, values) and torch.equal(places, indices)
