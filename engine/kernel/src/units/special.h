@@ -3,6 +3,7 @@
 #include "../incomplete_gamma.h"
 #include "../vmath_erfinv.h"
 #include "../vmath_log.h"
+#include "../vmath_zeta.h"
 
 namespace lt {
 namespace {
@@ -142,7 +143,25 @@ LT_VECTOR(Lgamma, vlgamma(a))
 LT_VECTOR(Digamma, vdigamma(a))
 LT_BINARY(Igamma, T(incomplete_gamma<Wider<T>>(a, b, false)))
 LT_BINARY(Igammac, T(incomplete_gamma<Wider<T>>(a, b, true)))
-LT_BINARY(Zeta, T(hurwitz_zeta(a, b)))
+LT_INLINE Doubles vzeta(Doubles a, Doubles b) { return vhurwitz(a, b, {1, 0}); }
+LT_INLINE Floats vzeta(Floats a, Floats b) {
+  return in_double(a, b, [](Doubles x, Doubles y) { return vzeta(x, y); });
+}
+struct Zeta {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    vector_binary<T>(data, strides, n, [](Vec<T> a, Vec<T> b) { return vzeta(a, b); });
+  }
+};
+
+// psi', but for float32 of negative numbers what PyTorch has.
+LT_INLINE Doubles vtrigamma(Doubles x, bool reflected) {
+  const Mask<double> fit = (abs(x) > 0x1p-500) & (x > -0x1p52) & (x < 0x1p500) &
+                           ((x > 0.0) | ((x != round_even(x)) & (reflected ? x == x : x != x)));
+  return where_fit(fit, trigamma_long(select(fit, x, Doubles(1.0))), [&](int i) {
+    return reflected ? polygamma(1, x[i], {1, 0}) : double(polygamma(1, float(x[i]), {1, 0}));
+  });
+}
 
 // The order of the derivative is the first parameter.
 struct Polygamma {
@@ -150,7 +169,19 @@ struct Polygamma {
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t order = *(const int64_t *)params;
     const Power scale = factorial(order < 1000000 ? order : 0);
-    unary_row<T, T>(data, strides, n, [=](T a) { return polygamma(order, a, scale); });
+    const auto f = [=](Doubles x) __attribute__((always_inline)) {
+      if (order == 1) return vtrigamma(x, sizeof(T) == 8);
+      const Doubles sign = order % 2 ? 1.0 : -1.0;
+      return vhurwitz(Doubles(double(order) + 1), x, scale) * sign;
+    };
+    if (order == 0 || order >= 1000000)
+      return unary_row<T, T>(data, strides, n, [=](T a) { return polygamma(order, a, scale); });
+    vector_unary<T>(data, strides, n, [&](Vec<T> a) {
+      if constexpr (sizeof(T) == 4)
+        return in_double(a, f);
+      else
+        return f(a);
+    });
   }
 };
 
