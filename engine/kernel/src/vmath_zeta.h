@@ -8,6 +8,23 @@
 namespace lt {
 namespace {
 
+// sin and cos of pi f for the distance f of x from the nearest integer.
+struct Waves {
+  Long sine, cosine;
+};
+LT_INLINE Waves waves_of(Doubles x) {
+  const Doubles f = abs(x - round_even(x));
+  const Mask<double> swap = f > 0.25;
+  const Two<double> r = Long(kPiPair) * select(swap, 0.5 - f, f);
+  const Two<double> s = sin_parts(r), c = cos_parts(r);
+  const Long sine(fast_two_sum(s.hi, s.lo)), cosine(fast_two_sum(c.hi, c.lo));
+  return {select(swap, cosine, sine), select(swap, sine, cosine)};
+}
+// Where a function that has poles at 0 and at negative integers is computed in vectors.
+LT_INLINE Mask<double> between_poles(Doubles x) {
+  return (abs(x) > 0x1p-400) & (x < 0x1p900) & ((x > 0.0) | ((x > -0x1p52) & (x != round_even(x))));
+}
+
 // psi'(x) of numbers from 1 on: a table up to 10, then the asymptotic series (DLMF 5.15.8).
 LT_INLINE Long trigamma_above(Long x) {
   const Mask<double> far = x.hi >= 10.0;
@@ -28,12 +45,7 @@ LT_INLINE Doubles trigamma_long(Doubles x) {
                                            select(low, Long(two_sum(Doubles(1.0), x)), Long(x))));
   Long y = select(low, step * step + above, above);
   if (any(negative)) {
-    const Doubles f = abs(x - round_even(x));
-    const Mask<double> swap = f > 0.25;
-    const Two<double> r = Long(kPiPair) * select(swap, 0.5 - f, f);
-    const Two<double> s = sin_parts(r), c = cos_parts(r);
-    const Long sine(fast_two_sum(select(swap, c.hi, s.hi), select(swap, c.lo, s.lo)));
-    const Long wave = Long(kPiPair) / sine;
+    const Long wave = Long(kPiPair) / waves_of(x).sine;
     y = select(negative, wave * wave - above, y);
   }
   return number(y);
