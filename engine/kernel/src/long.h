@@ -39,10 +39,22 @@ struct Long {
   }
 };
 
+LT_INLINE Long sqrt(Long a) {
+  const Doubles r = sqrt(a.hi);
+  const Doubles rest = minus_product(a.hi, r, r) + a.lo;
+  return Long(fast_two_sum(r, rest / (r + r)));
+}
+
 LT_INLINE Doubles number(Doubles x) { return x; }
 LT_INLINE Doubles number(Long x) { return x.hi + x.lo; }
 LT_INLINE Long select(Mask<double> m, Long a, Long b) {
   return {select(m, a.hi, b.hi), select(m, a.lo, b.lo)};
+}
+
+// e^x, of which about 2^-57 is lost, for |x| < 700.
+LT_INLINE Long exp_long(Long x) {
+  const Exponential<double> e = exp_parts(x.hi, x.lo);
+  return Long(fast_two_sum(scale(e.hi, e.n), scale(e.lo, e.n)));
 }
 
 // y, but scalar(i) in the lanes i that are not fit.

@@ -57,12 +57,6 @@ LT_INLINE Long log_fine(Long x) {
   const Two<double> near = log_fit(fast_two_sum(Doubles(1.0) + s.f, scaled_down(s, x.lo)));
   return Long(Pair(0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56)) * s.k + Long(near);
 }
-// e^x, of which about 2^-57 is lost, for |x| < 700.
-LT_INLINE Long exp_long(Long x) {
-  const Exponential<double> e = exp_parts(x.hi, x.lo);
-  return Long(fast_two_sum(scale(e.hi, e.n), scale(e.lo, e.n)));
-}
-
 // zeta(s, q) for 1 < s < 2^20, 2^-400 < q < 2^60 and q^-s = e^power: ten terms in units of the
 // first, then Euler and Maclaurin's formula (DLMF 25.11.5).
 LT_INLINE Long hurwitz_long(Doubles s, Doubles q, Long power) {

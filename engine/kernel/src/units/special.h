@@ -192,14 +192,28 @@ struct Mvlgamma {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t p = *(const int64_t *)params;
-    unary_row<T, T>(data, strides, n, [p](T a) {
-      Pair sum = kLogPi * Pair(double(p) * double(p - 1) / 4);
+    const Pair constant = kLogPi * Pair(double(p) * double(p - 1) / 4);
+    const auto scalar = [=](double a) {
+      Pair sum = constant;
       for (int64_t i = 0; i < p; i++) {
         const Pair term = log_gamma_pair(a - 0.5 * double(i));
-        if (!(__builtin_fabs(term.hi) < 0x1p1000)) return T(double(p - i) * term.hi);
+        if (!(__builtin_fabs(term.hi) < 0x1p1000)) return double(p - i) * term.hi;
         sum = sum + term;
       }
-      return T(double(sum));
+      return double(sum);
+    };
+    const auto f = [=](Doubles a) __attribute__((always_inline)) {
+      const Mask<double> fit = (a - 0.5 * double(p - 1) > 0x1p-400) & (a < kMostStirling);
+      const Doubles x = select(fit, a, Doubles(double(p)));
+      Long sum = constant;
+      for (int64_t i = 0; i < p; i++) sum = sum + Long(log_gamma_long(x - 0.5 * double(i)));
+      return where_fit(fit, number(sum), [&](int i) { return scalar(a[i]); });
+    };
+    vector_unary<T>(data, strides, n, [&](Vec<T> a) {
+      if constexpr (sizeof(T) == 4)
+        return in_double(a, f);
+      else
+        return f(a);
     });
   }
 };
