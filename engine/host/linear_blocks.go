@@ -148,14 +148,7 @@ func (k *blocks) swap(b block, pivots []int32) {
 func (k *blocks) solve(a, b block, upper, unit bool) {
 	n := a.rows
 	if n <= kernel.LULimit {
-		p := kernel.LU{A: uintptr(a.at), B: uintptr(b.at), M: n, N: b.cols, ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column}
-		if upper {
-			p.Upper = 1
-		}
-		if unit {
-			p.Unit = 1
-		}
-		kernel.Call(k.triangle, unsafe.Pointer(&p))
+		k.solveEach(1, a, b, 0, 0, upper, unit)
 		return
 	}
 	h := half(n)
@@ -170,6 +163,18 @@ func (k *blocks) solve(a, b block, upper, unit bool) {
 	k.solve(before, first, upper, unit)
 	k.subtract(second, k.part(a, h, 0, n-h, h), first)
 	k.solve(behind, second, upper, unit)
+}
+
+// solveEach is solve for so many small matrices and right-hand sides, each so many elements from the one before it.
+func (k *blocks) solveEach(batch int64, a, b block, aStep, bStep int64, upper, unit bool) {
+	p := kernel.LU{A: uintptr(a.at), B: uintptr(b.at), M: a.rows, N: b.cols, ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column, Batch: batch, AStep: aStep, BStep: bStep}
+	if upper {
+		p.Upper = 1
+	}
+	if unit {
+		p.Unit = 1
+	}
+	kernel.Call(k.triangle, unsafe.Pointer(&p))
 }
 
 // factor is LAPACK's getrf for a, whose rows are adjacent. It writes a pivot for each column up to the last row, and returns which of them

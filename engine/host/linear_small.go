@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// smallTasks are those that kernels do for many small matrices of real numbers at once, where a call of LAPACK for each would cost more than
+// smallTasks are those that kernels do for many small matrices at once, where a call of LAPACK for each would cost more than
 // the work.
 var smallTasks = map[launch.Task]*kernel.Kernel{
 	launch.FactorLU:       kernel.Get("small_lu"),
@@ -24,7 +24,7 @@ var smallTasks = map[launch.Task]*kernel.Kernel{
 // small does the task by a kernel, if there is one.
 func (w *matrixWork) small() bool {
 	k := smallTasks[w.Task]
-	if k == nil || w.d.IsComplex() || max(w.m, w.n) > kernel.SmallLimit || w.Factored {
+	if k == nil || max(w.m, w.n) > kernel.SmallLimit || w.Factored {
 		return false
 	}
 	infos := w.Info

@@ -5,7 +5,9 @@ import (
 
 	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -49,6 +51,17 @@ func (w *matrixWork) solveTriangular() {
 	right := columns
 	if w.Right {
 		right = rows
+	}
+	// The right-hand sides of large batches of small matrices are not cut: kernels take several matrices.
+	if w.n <= kernel.LULimit && w.batch >= int64(parallel.Threads()) {
+		parallel.For(w.batch, max(Grain/(w.n*w.n*right), 1), func(begin, end int64) {
+			a, b := w.block(w.A, begin), w.block(w.B, begin)
+			if w.Right {
+				a, b = a.turned(), b.turned()
+			}
+			k.solveEach(end-begin, a, b, w.n*w.n, w.n*right, w.Upper != w.Right, w.Unit)
+		})
+		return
 	}
 	width := k.width(right, w.sharers())
 	parts := (right + width - 1) / width

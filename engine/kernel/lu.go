@@ -13,6 +13,7 @@ type LU struct {
 	A, B, Pivots           uintptr
 	M, N                   int64
 	ARow, ACol, BRow, BCol int64
+	Batch, AStep, BStep    int64
 	Upper, Unit, Info      int64
 }
 

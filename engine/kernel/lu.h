@@ -14,13 +14,14 @@ enum { LT_LU = 16 };  // the most columns of a panel, and rows of a triangle
 //
 // lu_triangle solves a x = b for the n columns of b, of m rows, which x takes the place of; the
 // rows or the columns of b are adjacent. a is the upper or lower triangle, with ones on its
-// diagonal where `unit` is set.
+// diagonal where `unit` is set. There are `batch` such pairs, so many elements apart.
 //
 // lu_exchange exchanges row i of b, which has n columns with adjacent rows, with row
 // pivots[i] - 1, for m rows i, one after the other.
 typedef struct {
   uintptr_t a, b, pivots;
   int64_t m, n, a_row, a_col, b_row, b_col;
+  int64_t batch, a_step, b_step;
   int64_t upper, unit, info;
 } lt_lu;
 

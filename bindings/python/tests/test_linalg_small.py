@@ -73,14 +73,14 @@ def test_square(dtype, n):
                 close(u, v, dtype, n * n)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
 @pytest.mark.parametrize("n", [1, 5, 16, 17])
 def test_a_matrix_gives_the_same_in_any_batch_and_on_any_threads(dtype, n):
     a = matrices(dtype, COUNT, n, n) + 8 * torch.eye(n, dtype=dtype)
     b = matrices(dtype, COUNT, n, 200)
 
     def every(a, b):
-        h = a + a.mT + 20 * torch.eye(n, dtype=dtype)
+        h = a + a.mH + 20 * torch.eye(n, dtype=dtype)
         return [torch.linalg.solve(a, b), torch.linalg.inv(a), torch.linalg.cholesky(h), *torch.linalg.qr(a), torch.linalg.det(a)]
 
     whole = every(a, b)
@@ -91,6 +91,57 @@ def test_a_matrix_gives_the_same_in_any_batch_and_on_any_threads(dtype, n):
     torch.set_num_threads(threads)
     for i in (0, 20, COUNT - 1):
         assert all(torch.equal(u[i], v) for u, v in zip(whole, every(a[i], b[i]), strict=True))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 15, 16, 17])
+@pytest.mark.parametrize("columns", [1, 3, 17, 40])
+def test_triangles(dtype, n, columns):
+    a = matrices(dtype, COUNT, n, n) / n + 4 * torch.eye(n, dtype=dtype)
+    b = matrices(dtype, COUNT, n, columns)
+    lu, pivots = torch.linalg.lu_factor(a)
+
+    def every(a, b, lu, pivots):
+        made = [torch.cholesky_solve(b, a.tril()), torch.cholesky_solve(b, a.triu(), upper=True), torch.linalg.lu_solve(lu, pivots, b)]
+        for upper in (False, True):
+            for unit in (False, True):
+                made.append(torch.linalg.solve_triangular(a, b, upper=upper, unitriangular=unit))
+                made.append(torch.linalg.solve_triangular(a, b.mT, upper=upper, left=False, unitriangular=unit))
+        return made
+
+    whole = every(a, b, lu, pivots)
+    lower, upper, solved, *triangular = [wide(x) for x in whole]
+    close(wide(a.tril()) @ wide(a.tril()).mH @ lower, b, dtype, n, 20)
+    close(wide(a.triu()).mH @ wide(a.triu()) @ upper, b, dtype, n, 20)
+    close(wide(a) @ solved, b, dtype, n, 20)
+    for i, x in enumerate(triangular):
+        t = wide(a.triu() if i >= 4 else a.tril())
+        if i // 2 % 2:
+            t = t - torch.diag_embed(t.diagonal(dim1=-2, dim2=-1)) + torch.eye(n)
+        close(x @ t if i % 2 else t @ x, b.mT if i % 2 else b, dtype, n, 20)
+    threads = torch.get_num_threads()
+    for count in (1, 3):
+        torch.set_num_threads(count)
+        assert all(torch.equal(u, v) for u, v in zip(whole, every(a, b, lu, pivots), strict=True))
+    torch.set_num_threads(threads)
+    for i in (0, 20, COUNT - 1) if n <= 16 else ():
+        alone = every(a[i], b[i], lu[i], pivots[i])
+        assert all(torch.equal(u[i], v) for u, v in zip(whole, alone, strict=True))
+        alone = every(a[i], b[i, :, :1], lu[i], pivots[i])
+        assert all(torch.equal(u[i, :, :1], v) for u, v in zip(whole[:4], alone[:4], strict=True))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
+def test_diagonals_whose_inverses_are_no_numbers(dtype):
+    """A triangle is divided by what it has on its diagonal, however small or large, in one lane as in many."""
+    small, large = torch.finfo(dtype).tiny / 8, torch.finfo(dtype).max / 2
+    a = torch.tensor([[small]], dtype=dtype).repeat(COUNT, 1, 1)
+    a[1], a[2], a[3] = large, 2, 0
+    b = a.clone()
+    b[3] = 1
+    x = torch.linalg.solve_triangular(a, b, upper=False)
+    assert x[:3].tolist() == [[[1]]] * 3 and x[4:].eq(1).all() and not x[3].isfinite()
+    assert torch.equal(torch.linalg.solve_triangular(a[1], b[1], upper=False), x[1])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -108,16 +159,24 @@ def test_orthonormal(dtype, shape, mode):
     close(torch.linalg.householder_product(reflected[..., : min(shape)], tau)[..., : q.shape[-1]], q[..., : min(shape)], dtype, 17)
 
 
-@pytest.mark.parametrize("dtype, scales", [(torch.float32, (1e-30, 1e-20, 1e30)), (torch.float64, (1e-300, 1e-200, 1e200, 1e300))])
+@pytest.mark.parametrize(
+    "dtype, scales",
+    [
+        (torch.float32, (1e-30, 1e-20, 1e30)),
+        (torch.complex64, (1e-30, 1e-20, 1e30)),
+        (torch.float64, (1e-300, 1e-200, 1e200, 1e300)),
+        (torch.complex128, (1e-300, 1e-200, 1e200, 1e300)),
+    ],
+)
 @pytest.mark.parametrize("n", [4, 16, 17])
 def test_scales(dtype, scales, n):
     a = matrices(dtype, COUNT, n, n) + 8 * torch.eye(n, dtype=dtype)
     for scale in scales:
         q, r = torch.linalg.qr(a * scale)
         close(q @ (r / scale), a, dtype, n)
-        close(q.mT @ q, torch.eye(n).expand(COUNT, n, n), dtype, n)
+        close(q.mH @ q, torch.eye(n).expand(COUNT, n, n), dtype, n)
         close(torch.linalg.solve(a * scale, a), torch.linalg.solve(a, a) / scale, dtype, n, 10)
-        h = a @ a.mT
+        h = a @ a.mH
         close(torch.linalg.cholesky(h * scale) / math.sqrt(scale), torch.linalg.cholesky(h), dtype, n)
 
 
@@ -148,10 +207,11 @@ def test_what_fails_is_named(dtype, n):
     assert torch.linalg.qr(torch.zeros(n, n, dtype=dtype)).Q.tolist() == torch.eye(n, dtype=dtype).tolist()
 
 
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex64])
 @pytest.mark.parametrize("n", [3, 16, 17])
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_one_matrix_that_is_not_finite_does_not_touch_the_others(n, bad):
-    a = matrices(torch.float64, COUNT, n, n) + 8 * torch.eye(n, dtype=torch.float64)
+def test_one_matrix_that_is_not_finite_does_not_touch_the_others(dtype, n, bad):
+    a = matrices(dtype, COUNT, n, n) + 8 * torch.eye(n, dtype=dtype)
     other = a.clone()
     other[4, 1, 0] = bad
     for f in (lambda x: torch.linalg.qr(x).R, lambda x: torch.linalg.inv_ex(x).inverse, torch.linalg.det, lambda x: torch.linalg.lu_factor_ex(x).LU):

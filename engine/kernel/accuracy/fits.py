@@ -186,6 +186,7 @@ def tables():
     for order in range(6):
         yield f"temme{order}", temme(order), mpf(-1) / 2, mpf(1) / 2, 8
     yield "digamma_fit", mp.digamma, 1, 10, 4, [mp.findroot(mp.digamma, 1.46)]
+    yield "trigamma_fit", lambda x: mp.psi(1, x), 1, 10, 4
 
 
 def main():

@@ -116,16 +116,6 @@ inline double bessel_k(int order, double x, bool scaled) {
   return scaled ? double(scaled_k<R>(order, x)) : times_power(scaled_k<R>(order, x), -x);
 }
 
-// sin(x) / x
-inline double spherical_bessel_j0(double x) {
-  const double m = __builtin_fabs(x);
-  if (m < 0x1p-30) return 1;
-  if (m == kInfinity) return 0;
-  Turn t = reduce_pair(m);
-  t.n -= 1;
-  return double(cos_turn(t) / Pair(m));
-}
-
 // 2/3 m^(3/2) as a turn, from the square root in triple length and exact products and quotients of
 // its parts.
 inline Turn airy_turn(double m) {

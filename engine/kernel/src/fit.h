@@ -39,13 +39,7 @@ struct Fit {
 
   // The values at the numbers of a vector; anything for those outside the interval.
   LT_INLINE Two<double> operator()(Two<double> x) const {
-    const double *rows[Doubles::N];
-    for (int i = 0; i < Doubles::N; i++) rows[i] = piece(x.hi[i]);
-    const auto column = [&](int k) {
-      Doubles c = 0.0;
-      for (int i = 0; i < Doubles::N; i++) c.v[i] = rows[i][k];
-      return c;
-    };
+    const Pieces column(*this, x.hi);
     const Two<double> moved = two_sum(x.hi, -column(0));
     const Two<double> t = fast_two_sum(moved.hi, moved.lo + (x.lo - column(1)));
     Doubles y = column(5 + N);
@@ -57,6 +51,27 @@ struct Fit {
     const Two<double> sum = two_sum(c0.hi, rise.hi);
     return fast_two_sum(sum.hi, sum.lo + (c0.lo + rise.lo));
   }
+  LT_INLINE Doubles shortly(Doubles x) const {
+    const Pieces column(*this, x);
+    const Doubles t = (x - column(0)) - column(1);
+    Doubles y = column(5 + N);
+    for (int k = 4 + N; k >= 6; k--) y = fma(y, t, column(k));
+    return fma(t, fma(t, y, column(4)), column(2));
+  }
+
+ private:
+  // The pieces of a vector's numbers, by columns.
+  struct Pieces {
+    const double *rows[Doubles::N];
+    LT_INLINE Pieces(const Fit &fit, Doubles x) {
+      for (int i = 0; i < Doubles::N; i++) rows[i] = fit.piece(x[i]);
+    }
+    LT_INLINE Doubles operator()(int k) const {
+      Doubles c = 0.0;
+      for (int i = 0; i < Doubles::N; i++) c.v[i] = rows[i][k];
+      return c;
+    }
+  };
 };
 
 }  // namespace

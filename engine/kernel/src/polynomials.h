@@ -62,6 +62,13 @@ inline R chebyshev_at(R x, int64_t n) {
   if (kind == kThird) return z.cosine - (R(1.0) - x) * z.sine;
   return z.cosine + (R(1.0) + x) * z.sine;
 }
+// What a value in doubles must be larger than to have the digits of a float: cancellation leaves
+// enough of them.
+template <Chebyshev kind>
+inline double digits_lost(int64_t n) {
+  const double size = double(n);
+  return 0x1p-22 * size * size * (kind == kFirst ? 1 : size);
+}
 // R: double for results in float, where digits that cancel leave enough, Pair for doubles.
 template <Chebyshev kind, bool shifted, class R>
 inline double chebyshev(double a, double degree) {
@@ -69,9 +76,8 @@ inline double chebyshev(double a, double degree) {
   if (degree >= kNoInteger) return chebyshev_grown(kind, shifted ? a + a - 1 : a, degree);
   if (n <= 0) return constant(degree);
   if constexpr (std::is_same_v<R, double>) {
-    const double y = chebyshev_at<kind>(shifted ? a + a - 1 : a, n), size = double(n);
-    const double lost = 0x1p-50 * size * size * (kind == kFirst ? 1 : size);
-    if (__builtin_fabs(y) > 0x1p28 * lost && __builtin_fabs(y) < __builtin_inf()) return y;
+    const double y = chebyshev_at<kind>(shifted ? a + a - 1 : a, n);
+    if (__builtin_fabs(y) > digits_lost<kind>(n) && __builtin_fabs(y) < __builtin_inf()) return y;
   }
   const Pair x = shifted ? Pair::sum(a + a, -1) : Pair(a);
   double y = double(chebyshev_at<kind>(x, n));

@@ -114,6 +114,17 @@ inline Pair raised(Pair r, double s) {
   return all;
 }
 
+// B_2j / (2j)!
+constexpr double kEulerMaclaurin[] = {1.0 / 12,
+                                      -1.0 / 720,
+                                      1.0 / 30240,
+                                      -1.0 / 1209600,
+                                      1.0 / 47900160,
+                                      -691.0 / 1307674368000.0,
+                                      1.0 / 74724249600.0,
+                                      -3617.0 / 10670622842880000.0,
+                                      43867.0 / 5109094217170944000.0};
+
 // The sum of (unit / (q + k))^s over k >= 0 for 0 < unit <= q: some terms, then Euler and
 // Maclaurin's formula (DLMF 25.11.5).
 inline Pair zeta_sum(double s, Pair q, Pair unit) {
@@ -123,19 +134,9 @@ inline Pair zeta_sum(double s, Pair q, Pair unit) {
     sum = sum + term;
     if (term.hi < 0x1p-64 * sum.hi) return sum;
   }
-  // B_2j / (2j)!
-  static constexpr double bernoulli[] = {1.0 / 12,
-                                         -1.0 / 720,
-                                         1.0 / 30240,
-                                         -1.0 / 1209600,
-                                         1.0 / 47900160,
-                                         -691.0 / 1307674368000.0,
-                                         1.0 / 74724249600.0,
-                                         -3617.0 / 10670622842880000.0,
-                                         43867.0 / 5109094217170944000.0};
   const Pair power = raised(unit / z, s);
   double factor = s, tail = power.hi / z.hi, rest = 0, next = s + 1;
-  for (double b : bernoulli) {
+  for (double b : kEulerMaclaurin) {
     rest += b * factor * tail;
     factor *= next * (next + 1), next += 2;
     tail /= z.hi * z.hi;

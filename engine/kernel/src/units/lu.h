@@ -3,16 +3,15 @@
 #include "../../lu.h"
 
 #include "../fft/pair.h"
+#include "../numbers.h"
 #include "../rows.h"
-#include "../vec.h"
 
 namespace lt {
 namespace {
 
-// A number of dtype T for each lane.
+// How the numbers of lanes get from memory and back.
 template <class T>
 struct LanesOf {
-  using Real = T;
   using type = Vec<T>;
   static constexpr int N = Vec<T>::N;
   static LT_INLINE type all(T v) { return Vec<T>(v); }
@@ -22,8 +21,6 @@ struct LanesOf {
   static LT_INLINE void store_some(T *p, const type &v, int n) {
     store_partial(p, v, n < N ? n : N);
   }
-  static LT_INLINE type product(const type &a, const type &b) { return a * b; }
-  static LT_INLINE type quotient(const type &a, const type &b) { return a / b; }
   static LT_INLINE type minus_product(const type &x, const type &a, const type &b) {
     return fma(-a, b, x);
   }
@@ -31,29 +28,25 @@ struct LanesOf {
 };
 template <class R>
 struct LanesOf<Complex<R>> {
-  using Real = R;
-  using type = Pair<R>;
+  using type = Parts<R>;
   static constexpr int N = Vec<R>::N;
   static LT_INLINE type all(Complex<R> v) { return {Vec<R>(v.re), Vec<R>(v.im)}; }
-  static LT_INLINE type load(const Complex<R> *p) { return load_complex((const R *)p); }
-  static LT_INLINE void store(Complex<R> *p, const type &v) { store_complex((R *)p, v); }
+  static LT_INLINE type load(const Complex<R> *p) {
+    const Pair<R> z = load_complex((const R *)p);
+    return {z.re, z.im};
+  }
+  static LT_INLINE void store(Complex<R> *p, const type &v) {
+    store_complex((R *)p, Pair<R>{v.re, v.im});
+  }
   static LT_INLINE type load_some(const Complex<R> *p, int n) {
-    R some[2 * N] = {};
-    memcpy(some, p, 2 * n * sizeof(R));
-    return load_complex(some);
+    Complex<R> some[N] = {};
+    memcpy((void *)some, p, n * sizeof *p);
+    return load(some);
   }
   static LT_INLINE void store_some(Complex<R> *p, const type &v, int n) {
-    R some[2 * N];
-    store_complex(some, v);
-    memcpy((void *)p, some, 2 * n * sizeof(R));
-  }
-  static LT_INLINE type product(const type &a, const type &b) { return a * b; }
-  static LT_INLINE type quotient(const type &a, const type &b) {
-    Complex<R> x[N], y[N];
-    store(x, a);
-    store(y, b);
-    for (int lane = 0; lane < N; lane++) x[lane] = x[lane] / y[lane];
-    return load(x);
+    Complex<R> some[N];
+    store(some, v);
+    memcpy((void *)p, some, n * sizeof *p);
   }
   static LT_INLINE type minus_product(const type &x, const type &a, const type &b) {
     return {fma(a.im, b.im, fma(-a.re, b.re, x.re)), fma(-a.im, b.re, fma(-a.re, b.im, x.im))};
@@ -78,37 +71,30 @@ LT_INLINE R size_of(Complex<R> v) {
   return R(__builtin_fabs(v.re)) + R(__builtin_fabs(v.im));
 }
 
-// Divides by one number: multiplies by its inverse, unless that loses digits.
+// Divides by the numbers of lanes: multiplies by their inverses, unless that loses digits.
 template <class T>
 struct Divisor {
   using L = LanesOf<T>;
-  typename L::type by, inverse;
-  bool far;
-  explicit Divisor(T d) : by(L::all(d)), inverse(L::all(T(1) / d)) {
-    constexpr int most = sizeof(typename L::Real) == 4 ? 100 : 1000;
-    const int exponent = __builtin_ilogb(double(size_of(d)));
-    far = exponent < -most || exponent > most;
-  }
-  LT_INLINE typename L::type operator()(const typename L::type &a) const {
-    return far ? L::quotient(a, by) : L::product(a, inverse);
+  using R = PartOf<T>;
+  static constexpr R kMost = R(sizeof(R) == 4 ? 0x1p100 : 0x1p1000);
+  Number<T> by, inverse;
+  Mask<R> far;
+  Divisor() = default;
+  LT_INLINE explicit Divisor(const Number<T> &d)
+      : by(d),
+        inverse(divider(d)(Number<T>(R(1)))),
+        far(!((size(d) > Vec<R>(1 / kMost)) & (size(d) < Vec<R>(kMost)))) {}
+  LT_INLINE Number<T> operator()(const Number<T> &a) const {
+    if (any(far)) return select(far, divider(by)(a), a * inverse);
+    return a * inverse;
   }
 };
-
-// The sizes of the numbers in all lanes.
-template <class T>
-LT_INLINE Vec<T> sizes_of(const Vec<T> &a) {
-  return abs(a);
-}
-template <class T>
-LT_INLINE Vec<T> sizes_of(const Pair<T> &a) {
-  return abs(a.re) + abs(a.im);
-}
 
 // The first row with the largest size; the first one that is not zero where that is NaN.
 template <class T>
 int64_t find_pivot(const T *column, int64_t m) {
   using L = LanesOf<T>;
-  using R = typename L::Real;
+  using R = PartOf<T>;
   constexpr int N = L::N;
   int64_t at = 0;
   while (at < m && column[at] == T(0)) at++;
@@ -116,12 +102,12 @@ int64_t find_pivot(const T *column, int64_t m) {
   if (size_of(column[at]) != size_of(column[at])) return at;
   const int64_t whole = m - m % N;
   Vec<R> sizes = R(0);
-  for (int64_t i = 0; i < whole; i += N) sizes = max(sizes_of(L::load(column + i)), sizes);
+  for (int64_t i = 0; i < whole; i += N) sizes = max(size(L::load(column + i)), sizes);
   R most = 0;
   for (int lane = 0; lane < N; lane++) most = sizes[lane] > most ? sizes[lane] : most;
   for (int64_t i = whole; i < m; i++) most = size_of(column[i]) > most ? size_of(column[i]) : most;
   int64_t i = 0;
-  while (i < whole && !any(sizes_of(L::load(column + i)) == Vec<R>(most))) i += N;
+  while (i < whole && !any(size(L::load(column + i)) == Vec<R>(most))) i += N;
   while (size_of(column[i]) != most) i++;
   return i;
 }
@@ -173,7 +159,7 @@ struct LUPanel {
   template <int C, class T>
   static void eliminate(T *column, int64_t lda, int64_t m, int64_t k) {
     using L = LanesOf<T>;
-    const Divisor<T> divided(column[k]);
+    const Divisor<T> divided(L::all(column[k]));
     typename L::type by[C + 1];
     for (int j = 1; j <= C; j++) by[j] = L::all(column[k + j * lda]);
     for_rows<T>(k + 1, m, [&](int64_t i, auto load, auto store) __attribute__((always_inline)) {
@@ -271,27 +257,88 @@ struct Columns {
   }
 };
 
+// Solves for the columns in x with a triangle of numbers that at(k, i), i >= k, gives.
+template <class T, class At>
+LT_INLINE void solve_lanes(const lt_lu *p, Number<T> *x, const Divisor<T> *divided, At at) {
+  for (int64_t k = 0; k < p->m; k++) {
+    if (!p->unit) x[k] = divided[k](x[k]);
+    for (int64_t i = k + 1; i < p->m; i++) x[i] = LanesOf<T>::minus_product(x[i], at(k, i), x[k]);
+  }
+}
+
+// A lane has a column of a matrix, or, of matrices with fewer columns than lanes, a matrix. It does
+// the same either way.
 struct LUTriangle {
   template <class T>
-  static void row(lt_lu *p) {
+  static void columns_of(const lt_lu *p, const T *a, T *b) {
     using L = LanesOf<T>;
     const int64_t m = p->m;
     T triangle[LT_LU][LT_LU];
-    for (int64_t i = 0; i < m; i++)
+    Divisor<T> divided[LT_LU];
+    for (int64_t i = 0; i < m; i++) {
       for (int64_t k = 0; k <= i; k++)
-        triangle[k][i] =
-            ((const T *)p->a)[Columns<T>::nth(p, i) * p->a_row + Columns<T>::nth(p, k) * p->a_col];
-    for (int64_t j = 0; j < p->n; j += L::N) {
+        triangle[k][i] = a[Columns<T>::nth(p, i) * p->a_row + Columns<T>::nth(p, k) * p->a_col];
+      if (!p->unit) divided[i] = Divisor<T>(L::all(triangle[i][i]));
+    }
+    for (int64_t j = 0; j < p->n; j += L::N, b += L::N * p->b_col) {
       const int count = p->n - j < L::N ? int(p->n - j) : L::N;
-      T *b = (T *)p->b + j * p->b_col;
       Columns<T> c;
       c.load(p, b, count);
-      for (int64_t k = 0; k < m; k++) {
-        if (!p->unit) c.x[k] = Divisor<T>(triangle[k][k])(c.x[k]);
-        for (int64_t i = k + 1; i < m; i++)
-          c.x[i] = L::minus_product(c.x[i], L::all(triangle[k][i]), c.x[k]);
-      }
+      solve_lanes(p, c.x, divided, [&](int64_t k, int64_t i) __attribute__((always_inline)) {
+        return L::all(triangle[k][i]);
+      });
       c.store(p, b, count);
+    }
+  }
+
+  // The first `count` matrices, a lane each; those that are left over are the last one.
+  template <class T>
+  static void matrices(const lt_lu *p, const T *a, T *b, int count) {
+    using R = PartOf<T>;
+    constexpr int N = LanesOf<T>::N, parts = sizeof(T) / sizeof(R);
+    const int64_t m = p->m;
+    Number<T> triangle[LT_LU][LT_LU], x[LT_LU];
+    Divisor<T> divided[LT_LU];
+    auto put = [](Number<T> &to, int lane, const T *from) __attribute__((always_inline)) {
+      for (int k = 0; k < parts; k++) ((R *)&to)[k * N + lane] = ((const R *)from)[k];
+    };
+    for (int lane = 0; lane < N; lane++) {
+      const T *of = a + (lane < count ? lane : count - 1) * p->a_step;
+      for (int64_t k = 0; k < m; k++) {
+        const T *column = of + Columns<T>::nth(p, k) * p->a_col;
+        for (int64_t i = k; i < m; i++)
+          put(triangle[k][i], lane, column + Columns<T>::nth(p, i) * p->a_row);
+      }
+    }
+    if (!p->unit)
+      for (int64_t k = 0; k < m; k++) divided[k] = Divisor<T>(triangle[k][k]);
+    for (int64_t j = 0; j < p->n; j++, b += p->b_col) {
+      for (int lane = 0; lane < N; lane++) {
+        const T *column = b + (lane < count ? lane : count - 1) * p->b_step;
+        for (int64_t i = 0; i < m; i++) put(x[i], lane, column + Columns<T>::nth(p, i) * p->b_row);
+      }
+      solve_lanes(p, x, divided, [&](int64_t k, int64_t i) __attribute__((always_inline)) {
+        return triangle[k][i];
+      });
+      for (int lane = 0; lane < count; lane++)
+        for (int64_t i = 0; i < m; i++) {
+          T *to = b + lane * p->b_step + Columns<T>::nth(p, i) * p->b_row;
+          for (int k = 0; k < parts; k++) ((R *)to)[k] = ((const R *)&x[i])[k * N + lane];
+        }
+    }
+  }
+
+  template <class T>
+  static void row(lt_lu *p) {
+    constexpr int64_t N = LanesOf<T>::N;
+    const T *a = (const T *)p->a;
+    T *b = (T *)p->b;
+    const bool wide = p->n >= N || p->batch == 1;
+    for (int64_t i = 0; i < p->batch; i += wide ? 1 : N) {
+      if (wide)
+        columns_of(p, a + i * p->a_step, b + i * p->b_step);
+      else
+        matrices(p, a + i * p->a_step, b + i * p->b_step, p->batch - i < N ? p->batch - i : N);
     }
   }
 };

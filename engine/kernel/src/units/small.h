@@ -2,45 +2,48 @@
 // others, and there are no fused products, so that a matrix gives the same bits in any batch and in
 // every tier.
 #include "../../small.h"
+#include "../numbers.h"
 #include "../rows.h"
-#include "../vec.h"
 
 namespace lt {
 namespace {
 
-// One matrix for each lane; those that are left over repeat the last one.
+// One matrix of T for each lane; those that are left over repeat the last one.
 template <class T>
 struct Lanes {
-  static constexpr int N = Vec<T>::N;
-  Vec<T> v[LT_SMALL * LT_SMALL];
+  using R = PartOf<T>;
+  static constexpr int N = Vec<R>::N;
+  static constexpr int64_t kParts = sizeof(T) / sizeof(R);
+  Number<T> v[LT_SMALL * LT_SMALL];
   int64_t rows;
 
-  LT_INLINE Vec<T> &operator()(int64_t i, int64_t j) { return v[i + j * rows]; }
+  LT_INLINE Number<T> &operator()(int64_t i, int64_t j) { return v[i + j * rows]; }
 
   LT_INLINE void load(const T *from, int64_t m, int64_t n, int64_t begin, int count) {
     rows = m;
-    T *to = (T *)v;
-    for (int lane = 0; lane < N; lane++) {
-      const T *matrix = from + (begin + (lane < count ? lane : count - 1)) * m * n;
-      for (int64_t e = 0; e < m * n; e++) to[e * N + lane] = matrix[e];
-    }
+    for (int lane = 0; lane < N; lane++)
+      put(v, lane, from + (begin + (lane < count ? lane : count - 1)) * m * n, m * n);
+  }
+  LT_INLINE void store(T *to, int64_t m, int64_t n, int64_t begin, int count) const {
+    for (int lane = 0; lane < count; lane++) get(v, lane, to + (begin + lane) * m * n, m * n);
   }
 
-  LT_INLINE void store(T *to, int64_t m, int64_t n, int64_t begin, int count) const {
-    const T *from = (const T *)v;
-    for (int lane = 0; lane < count; lane++) {
-      T *matrix = to + (begin + lane) * m * n;
-      for (int64_t e = 0; e < m * n; e++) matrix[e] = from[e * N + lane];
-    }
+  // n numbers of one lane.
+  static LT_INLINE void put(Number<T> *v, int lane, const T *from, int64_t n) {
+    for (int64_t e = 0; e < n * kParts; e++) ((R *)v)[e * N + lane] = ((const R *)from)[e];
+  }
+  static LT_INLINE void get(const Number<T> *v, int lane, T *to, int64_t n) {
+    for (int64_t e = 0; e < n * kParts; e++) ((R *)to)[e] = ((const R *)v)[e * N + lane];
   }
 };
 
 // Calls f with the first matrix of each group of lanes, and how many there are.
 template <class T, class F>
 LT_INLINE void each_group(const lt_small *s, F f) {
-  for (int64_t i = s->begin; i < s->end; i += Vec<T>::N) {
+  constexpr int N = Lanes<T>::N;
+  for (int64_t i = s->begin; i < s->end; i += N) {
     const int64_t left = s->end - i;
-    f(i, left < Vec<T>::N ? (int)left : (int)Vec<T>::N);
+    f(i, left < N ? (int)left : N);
   }
 }
 
@@ -50,36 +53,37 @@ LT_INLINE void put_integers(int32_t *to, int64_t step, Vec<T> v, int count) {
   for (int lane = 0; lane < count; lane++) to[lane * step] = (int32_t)v[lane];
 }
 
-template <class T>
-LT_INLINE void exchange(Vec<T> &a, Vec<T> &b, Mask<T> where) {
-  const Vec<T> t = a;
+template <class V, class R>
+LT_INLINE void exchange(V &a, V &b, Mask<R> where) {
+  const V t = a;
   a = select(where, b, a);
   b = select(where, t, b);
 }
 
 // Factors with the largest pivots first, or the first one that is not zero where that is NaN;
 // pivot[k] is the row that row k was exchanged with.
-template <class T>
-LT_INLINE Vec<T> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<T> *pivot) {
-  Vec<T> info(T(0));
+template <class T, class R = PartOf<T>>
+LT_INLINE Vec<R> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<R> *pivot) {
+  const Vec<R> none(R(0));
+  Vec<R> info = none;
   for (int64_t k = 0; k < (m < n ? m : n); k++) {
-    Vec<T> best = abs(a(k, k)), row = Vec<T>(T(k));
+    Vec<R> best = size(a(k, k)), row = Vec<R>(R(k));
     for (int64_t i = k + 1; i < m; i++) {
-      const Vec<T> size = abs(a(i, k));
-      const Mask<T> larger = (size > best) | ((best == Vec<T>(T(0))) & (size != Vec<T>(T(0))));
-      best = select(larger, size, best);
-      row = select(larger, Vec<T>(T(i)), row);
+      const Vec<R> other = size(a(i, k));
+      const Mask<R> larger = (other > best) | ((best == none) & (other != none));
+      best = select(larger, other, best);
+      row = select(larger, Vec<R>(R(i)), row);
     }
     pivot[k] = row;
     for (int64_t i = k + 1; i < m; i++) {
-      const Mask<T> here = row == Vec<T>(T(i));
+      const Mask<R> here = row == Vec<R>(R(i));
       if (any(here))
         for (int64_t j = 0; j < n; j++) exchange(a(k, j), a(i, j), here);
     }
-    const Mask<T> zero = a(k, k) == Vec<T>(T(0));
-    info = select(zero & (info == Vec<T>(T(0))), Vec<T>(T(k + 1)), info);
-    const Vec<T> by = select(zero, Vec<T>(T(1)), a(k, k));
-    for (int64_t i = k + 1; i < m; i++) a(i, k) = a(i, k) / by;
+    const Mask<R> zero = size(a(k, k)) == none;
+    info = select(zero & (info == none), Vec<R>(R(k + 1)), info);
+    const auto divided = divider(select(zero, Number<T>(R(1)), a(k, k)));
+    for (int64_t i = k + 1; i < m; i++) a(i, k) = divided(a(i, k));
     for (int64_t j = k + 1; j < n; j++)
       for (int64_t i = k + 1; i < m; i++) a(i, j) = a(i, j) - a(i, k) * a(k, j);
   }
@@ -87,14 +91,14 @@ LT_INLINE Vec<T> factor_lanes(Lanes<T> &a, int64_t m, int64_t n, Vec<T> *pivot) 
 }
 
 // Solves with the factors for one column.
-template <class T>
-LT_INLINE void solve_column(Lanes<T> &a, int64_t n, const Vec<T> *pivot, Vec<T> *x) {
+template <class T, class R = PartOf<T>>
+LT_INLINE void solve_column(Lanes<T> &a, int64_t n, const Vec<R> *pivot, Number<T> *x) {
   for (int64_t k = 0; k < n; k++)
-    for (int64_t i = k + 1; i < n; i++) exchange(x[k], x[i], pivot[k] == Vec<T>(T(i)));
+    for (int64_t i = k + 1; i < n; i++) exchange(x[k], x[i], pivot[k] == Vec<R>(R(i)));
   for (int64_t k = 0; k < n; k++)
     for (int64_t i = k + 1; i < n; i++) x[i] = x[i] - a(i, k) * x[k];
   for (int64_t k = n - 1; k >= 0; k--) {
-    x[k] = x[k] / a(k, k);
+    x[k] = divider(a(k, k))(x[k]);
     for (int64_t i = 0; i < k; i++) x[i] = x[i] - a(i, k) * x[k];
   }
 }
@@ -104,13 +108,14 @@ struct SmallLU {
   static void row(lt_small *s) {
     const int64_t k = s->m < s->n ? s->m : s->n;
     each_group<T>(s, [=](int64_t at, int count) {
+      using R = PartOf<T>;
       Lanes<T> a;
-      Vec<T> pivot[LT_SMALL];
+      Vec<R> pivot[LT_SMALL];
       a.load((const T *)s->a, s->m, s->n, at, count);
       put_integers((int32_t *)s->info + at, 1, factor_lanes(a, s->m, s->n, pivot), count);
       a.store((T *)s->a, s->m, s->n, at, count);
       for (int64_t i = 0; i < k; i++)
-        put_integers((int32_t *)s->pivots + at * k + i, k, pivot[i] + Vec<T>(T(1)), count);
+        put_integers((int32_t *)s->pivots + at * k + i, k, pivot[i] + Vec<R>(R(1)), count);
     });
   }
 };
@@ -121,33 +126,29 @@ struct SmallSolve {
   static void row(lt_small *s) {
     const int64_t n = s->n;
     each_group<T>(s, [=](int64_t at, int count) {
+      using R = PartOf<T>;
       Lanes<T> a, inverse;
-      Vec<T> pivot[LT_SMALL], x[LT_SMALL];
+      Vec<R> pivot[LT_SMALL];
+      Number<T> x[LT_SMALL];
       a.load((const T *)s->a, n, n, at, count);
-      const Vec<T> info = factor_lanes(a, n, n, pivot);
+      const Vec<R> info = factor_lanes(a, n, n, pivot);
       put_integers((int32_t *)s->info + at, 1, info, count);
       if (!s->b) {
         inverse.rows = n;
         for (int64_t j = 0; j < n; j++) {
-          for (int64_t i = 0; i < n; i++) x[i] = Vec<T>(T(i == j));
+          for (int64_t i = 0; i < n; i++) x[i] = Number<T>(R(i == j));
           solve_column(a, n, pivot, x);
           for (int64_t i = 0; i < n; i++) inverse(i, j) = x[i];
         }
         return inverse.store((T *)s->a, n, n, at, count);
       }
       a.store((T *)s->a, n, n, at, count);
-      T *lanes = (T *)x;
       for (int64_t j = 0; j < s->right; j++) {
-        for (int lane = 0; lane < Lanes<T>::N; lane++) {
-          const int64_t matrix = at + (lane < count ? lane : count - 1);
-          const T *column = (const T *)s->b + (matrix * s->right + j) * n;
-          for (int64_t i = 0; i < n; i++) lanes[i * Lanes<T>::N + lane] = column[i];
-        }
+        auto column = [&](int lane) { return (T *)s->b + ((at + lane) * s->right + j) * n; };
+        for (int lane = 0; lane < Lanes<T>::N; lane++)
+          Lanes<T>::put(x, lane, column(lane < count ? lane : count - 1), n);
         solve_column(a, n, pivot, x);
-        for (int lane = 0; lane < count; lane++) {
-          T *column = (T *)s->b + ((at + lane) * s->right + j) * n;
-          for (int64_t i = 0; i < n; i++) column[i] = lanes[i * Lanes<T>::N + lane];
-        }
+        for (int lane = 0; lane < count; lane++) Lanes<T>::get(x, lane, column(lane), n);
       }
     });
   }
@@ -158,19 +159,24 @@ struct SmallCholesky {
   static void row(lt_small *s) {
     const int64_t n = s->n;
     each_group<T>(s, [=](int64_t at, int count) {
+      using R = PartOf<T>;
+      const Vec<R> none(R(0));
       Lanes<T> a;
       a.load((const T *)s->a, n, n, at, count);
-      Vec<T> info(T(0));
-      auto lower = [&](int64_t i, int64_t j) -> Vec<T> & { return s->upper ? a(j, i) : a(i, j); };
+      Vec<R> info = none;
+      auto lower = [&](int64_t i, int64_t j) -> Number<T> & {
+        return s->upper ? a(j, i) : a(i, j);
+      };
       for (int64_t j = 0; j < n; j++) {
-        Vec<T> d = lower(j, j);
-        for (int64_t k = 0; k < j; k++) d = d - lower(j, k) * lower(j, k);
-        const Mask<T> good = d > Vec<T>(T(0));
-        info = select((!good) & (info == Vec<T>(T(0))), Vec<T>(T(j + 1)), info);
-        lower(j, j) = d = select(good, sqrt(d), d);
+        Vec<R> d = real(lower(j, j));
+        for (int64_t k = 0; k < j; k++) d = d - square(lower(j, k));
+        const Mask<R> good = d > none;
+        info = select((!good) & (info == none), Vec<R>(R(j + 1)), info);
+        d = select(good, sqrt(d), d);
+        lower(j, j) = Number<T>(d);
         for (int64_t i = j + 1; i < n; i++) {
-          Vec<T> x = lower(i, j);
-          for (int64_t k = 0; k < j; k++) x = x - lower(i, k) * lower(j, k);
+          Number<T> x = lower(i, j);
+          for (int64_t k = 0; k < j; k++) x = x - lower(i, k) * conj(lower(j, k));
           lower(i, j) = x / d;
         }
       }
@@ -180,12 +186,12 @@ struct SmallCholesky {
   }
 };
 
-// Applies 1 - tau v v^T, of which v stands below the diagonal of column k, to the columns behind.
+// Applies 1 - tau v v^H, of which v stands below the diagonal of column k, to the columns behind.
 template <class T>
-LT_INLINE void reflect_lanes(Lanes<T> &a, int64_t m, int64_t n, int64_t k, Vec<T> tau) {
+LT_INLINE void reflect_lanes(Lanes<T> &a, int64_t m, int64_t n, int64_t k, Number<T> tau) {
   for (int64_t j = k + 1; j < n; j++) {
-    Vec<T> w = a(k, j);
-    for (int64_t i = k + 1; i < m; i++) w = w + a(i, k) * a(i, j);
+    Number<T> w = a(k, j);
+    for (int64_t i = k + 1; i < m; i++) w = w + conj(a(i, k)) * a(i, j);
     w = w * tau;
     a(k, j) = a(k, j) - w;
     for (int64_t i = k + 1; i < m; i++) a(i, j) = a(i, j) - a(i, k) * w;
@@ -197,33 +203,31 @@ struct SmallQR {
   static void row(lt_small *s) {
     const int64_t m = s->m, n = s->n, most = m < n ? m : n;
     each_group<T>(s, [=](int64_t at, int count) {
-      const Vec<T> zero(T(0)), one(T(1));
+      using R = PartOf<T>;
+      const Vec<R> none(R(0)), one(R(1));
       Lanes<T> a;
       a.load((const T *)s->a, m, n, at, count);
       for (int64_t k = 0; k < most; k++) {
         // Numbers are divided by the largest, so that no square leaves the dtype.
-        Vec<T> below(T(0)), scale = abs(a(k, k));
+        Vec<R> rest = size(imaginary(a(k, k))), scale = largest(a(k, k));
         for (int64_t i = k + 1; i < m; i++) {
-          const Vec<T> size = abs(a(i, k));
-          below = below + size;
-          scale = select(size > scale, size, scale);
+          rest = rest + size(a(i, k));
+          const Vec<R> other = largest(a(i, k));
+          scale = select(other > scale, other, scale);
         }
-        const Mask<T> none = below == zero;
-        scale = select(scale == zero, one, scale);
-        const Vec<T> first = a(k, k) / scale;
-        Vec<T> square = first * first;
-        for (int64_t i = k + 1; i < m; i++) {
-          const Vec<T> x = a(i, k) / scale;
-          square = square + x * x;
-        }
-        const Vec<T> norm = -copysign(sqrt(square), first);
-        const Vec<T> tau = select(none, zero, (norm - first) / norm);
-        const Vec<T> by = select(none, one, first - norm);
-        for (int64_t i = k + 1; i < m; i++) a(i, k) = (a(i, k) / scale) / by;
-        a(k, k) = select(none, a(k, k), norm * scale);
+        const Mask<R> done = rest == none;
+        scale = select(scale == none, one, scale);
+        const Number<T> first = a(k, k) / scale;
+        Vec<R> sum = square(first);
+        for (int64_t i = k + 1; i < m; i++) sum = sum + square(a(i, k) / scale);
+        const Vec<R> norm = -copysign(sqrt(sum), real(first));
+        const Number<T> tau = select(done, Number<T>(none), (Number<T>(norm) - first) / norm);
+        const auto divided = divider(select(done, Number<T>(one), first - Number<T>(norm)));
+        for (int64_t i = k + 1; i < m; i++) a(i, k) = divided(a(i, k) / scale);
+        a(k, k) = select(done, a(k, k), Number<T>(norm * scale));
         for (int lane = 0; lane < count; lane++)
-          ((T *)s->values)[(at + lane) * most + k] = tau[lane];
-        reflect_lanes(a, m, n, k, tau);
+          Lanes<T>::get(&tau, lane, (T *)s->values + (at + lane) * most + k, 1);
+        reflect_lanes(a, m, n, k, conj(tau));
       }
       a.store((T *)s->a, m, n, at, count);
     });
@@ -236,18 +240,21 @@ struct SmallQ {
   static void row(lt_small *s) {
     const int64_t m = s->m, n = s->n, most = s->reflections;
     each_group<T>(s, [=](int64_t at, int count) {
+      using R = PartOf<T>;
+      const Number<T> zero(R(0)), one(R(1));
       Lanes<T> a;
       a.load((const T *)s->a, m, n, at, count);
       for (int64_t j = most; j < n; j++)
-        for (int64_t i = 0; i < m; i++) a(i, j) = Vec<T>(T(i == j));
+        for (int64_t i = 0; i < m; i++) a(i, j) = i == j ? one : zero;
       for (int64_t k = most - 1; k >= 0; k--) {
-        T lanes[Lanes<T>::N];
-        for (int lane = 0; lane < Lanes<T>::N; lane++)
-          lanes[lane] = ((const T *)s->values)[(at + (lane < count ? lane : count - 1)) * most + k];
-        const Vec<T> tau = load(lanes);
+        Number<T> tau;
+        for (int lane = 0; lane < Lanes<T>::N; lane++) {
+          const int64_t matrix = at + (lane < count ? lane : count - 1);
+          Lanes<T>::put(&tau, lane, (const T *)s->values + matrix * most + k, 1);
+        }
         reflect_lanes(a, m, n, k, tau);
-        for (int64_t i = 0; i < k; i++) a(i, k) = Vec<T>(T(0));
-        a(k, k) = Vec<T>(T(1)) - tau;
+        for (int64_t i = 0; i < k; i++) a(i, k) = zero;
+        a(k, k) = one - tau;
         for (int64_t i = k + 1; i < m; i++) a(i, k) = -(a(i, k) * tau);
       }
       a.store((T *)s->a, m, n, at, count);
@@ -260,10 +267,10 @@ struct SmallQ {
 
 // clang-format off
 LT_UNIT(small){
-    {"small_lu", "", LT_FLOATING(SmallLU)},
-    {"small_solve", "", LT_FLOATING(SmallSolve)},
-    {"small_cholesky", "", LT_FLOATING(SmallCholesky)},
-    {"small_qr", "", LT_FLOATING(SmallQR)},
-    {"small_q", "", LT_FLOATING(SmallQ)},
+    {"small_lu", "", LT_FLOATING_COMPLEX(SmallLU)},
+    {"small_solve", "", LT_FLOATING_COMPLEX(SmallSolve)},
+    {"small_cholesky", "", LT_FLOATING_COMPLEX(SmallCholesky)},
+    {"small_qr", "", LT_FLOATING_COMPLEX(SmallQR)},
+    {"small_q", "", LT_FLOATING_COMPLEX(SmallQ)},
     LT_END,
 };

@@ -3,21 +3,10 @@
 #include "../incomplete_gamma.h"
 #include "../vmath_erfinv.h"
 #include "../vmath_log.h"
+#include "../vmath_zeta.h"
 
 namespace lt {
 namespace {
-
-// vector(x) of the elements that are positive and finite, and scalar(x) of the others: an element's
-// result does not depend on its neighbours.
-template <class T, class F, class G>
-LT_INLINE Vec<T> if_positive(Vec<T> x, F vector, G scalar) {
-  const Mask<T> fit = (x > T(0)) & (x < Format<T>::infinity);
-  if (all(fit)) return vector(x);
-  Vec<T> y = vector(select(fit, x, Vec<T>(T(1))));
-  for (int i = 0; i < Vec<T>::N; i++)
-    if (!(x[i] > T(0) && x[i] < Format<T>::infinity)) y.v[i] = T(scalar(x[i]));
-  return y;
-}
 
 // log Gamma of positive floats: Stirling's series (DLMF 5.11.1) at x, or at x + 8 less the
 // logarithm of what lies between; near the zeros 1 and 2 its power series (DLMF 5.7.3).
@@ -40,9 +29,13 @@ LT_INLINE Doubles log_gamma_short(Doubles x) {
   return select(abs(e) < 0x1p-6, one, select(abs(d) < 0x1p-6, two, y));
 }
 LT_INLINE Floats vlgamma(Floats x) {
-  return if_positive(
-      x, [](Floats v) { return in_double(v, [](Doubles d) { return log_gamma_short(d); }); },
-      [](float v) { return log_gamma(v); });
+  return in_double(x, [](Doubles v) {
+    const Mask<double> fit = between_poles(v), negative = v < 0.0;
+    const Doubles m = select(fit, abs(v), Doubles(1.5));
+    Doubles y = log_gamma_short(m);
+    if (any(negative)) y = select(negative, vlog(kPi / (m * waves_of(m).sine.hi)) - y, y);
+    return where_fit(fit, y, [&](int i) { return log_gamma(v[i]); });
+  });
 }
 // log Gamma of positive doubles in double length, as log_gamma_positive has it.
 LT_INLINE Two<double> log_gamma_long(Doubles x) {
@@ -64,20 +57,14 @@ LT_INLINE Two<double> log_gamma_long(Doubles x) {
 }
 // log |pi / (m sin(pi m))|, which log Gamma(m) is less than log |Gamma(-m)| by.
 LT_INLINE Two<double> log_reflection(Doubles m) {
-  const Doubles f = abs(m - round_even(m));
-  const Mask<double> swap = f > 0.25;
-  const Two<double> r = multiply(Two<double>{select(swap, 0.5 - f, f), 0.0}, Two<double>(kPiPair));
-  const Two<double> s = sin_parts(r), c = cos_parts(r);
-  const Two<double> sine = fast_two_sum(select(swap, c.hi, s.hi), select(swap, c.lo, s.lo));
-  const Two<double> l = log_two(multiply(sine, Two<double>{m, 0.0}));
+  const Two<double> l = log_two(waves_of(m).sine * m);
   const Two<double> y = two_sum(Doubles(kLogPi.hi), -l.hi);
   return {y.hi, y.lo + (kLogPi.lo - l.lo)};
 }
 LT_INLINE Doubles vlgamma(Doubles x) {
   const Doubles m = abs(x);
   const Mask<double> negative = x < 0.0;
-  const Mask<double> fit =
-      (m > 0x1p-400) & (m < kMostStirling) & ((!negative) | ((m < 0x1p52) & (m != round_even(m))));
+  const Mask<double> fit = between_poles(x);
   const Doubles some = select(fit, m, Doubles(1.5));
   const Two<double> above = log_gamma_long(some);
   Doubles y = above.hi + above.lo;
@@ -85,11 +72,7 @@ LT_INLINE Doubles vlgamma(Doubles x) {
     const Two<double> both = log_reflection(some), rest = two_sum(both.hi, -above.hi);
     y = select(negative, rest.hi + (rest.lo + (both.lo - above.lo)), y);
   }
-  if (all(fit)) return y;
-  const Doubles alone = select(fit, Doubles(0.0), Doubles(1.0));
-  for (int i = 0; i < Doubles::N; i++)
-    if (alone[i] != 0) y.v[i] = log_gamma(x[i]);
-  return y;
+  return where_fit(fit, y, [&](int i) { return log_gamma(x[i]); });
 }
 
 // psi of positive floats: the recurrence up to 10, then the asymptotic series.
@@ -110,28 +93,49 @@ LT_INLINE Doubles digamma_short(Doubles x) {
   return vlog(x) - above / below - 0.5 * inverse - series - first;
 }
 LT_INLINE Floats vdigamma(Floats x) {
-  return if_positive(
-      x, [](Floats v) { return in_double(v, [](Doubles d) { return digamma_short(d); }); },
-      [](float v) { return digamma(v); });
+  return in_double(x, [](Doubles v) {
+    const Mask<double> fit = between_poles(v), negative = v < 0.0;
+    const Doubles some = select(fit, v, Doubles(1.0));
+    Doubles y = digamma_short(select(negative, 1.0 - some, some));
+    if (any(negative)) {
+      const Waves w = waves_of(some);
+      const Doubles wave = copysign(w.cosine.hi / w.sine.hi, some - round_even(some)) * kPi;
+      y = select(negative, y - wave, y);
+    }
+    return where_fit(fit, y, [&](int i) { return digamma(v[i]); });
+  });
 }
-// psi of positive doubles: a table from 1 to 10, one step of the recurrence below.
-LT_INLINE Doubles digamma_long(Doubles x) {
-  const Mask<double> low = x < 1.0, far = x >= 10.0;
-  const Two<double> near = digamma_fit(two_sum(x, select(low, Doubles(1.0), Doubles(0.0))));
-  const Two<double> step = divide(Two<double>{1.0, 0.0}, Two<double>{x, 0.0});
-  const Two<double> stepped = two_sum(near.hi, -step.hi);
-  const Doubles below = stepped.hi + (stepped.lo + (near.lo - step.lo));
-  const Doubles y = select(x < 0x1p-60, -step.hi, select(low, below, near.hi + near.lo));
-  if (!any(far)) return y;
-  const Doubles inverse = Doubles(1.0) / x, z = inverse * inverse;
+// psi of numbers from 1 on: a table up to 10.
+LT_INLINE Long digamma_above(Long x) {
+  const Mask<double> far = x.hi >= 10.0;
+  const Long near(digamma_fit(select(far, Long(2.0), x)));
+  if (!any(far)) return near;
+  const Doubles inverse = Doubles(1.0) / x.hi, z = inverse * inverse;
   const Doubles series =
       z * poly(z, 1.0 / 12, -1.0 / 120, 1.0 / 252, -1.0 / 240, 1.0 / 132, -691.0 / 32760, 1.0 / 12);
-  const Two<double> l = log_two(Two<double>{x, 0.0}), above = fast_two_sum(l.hi, inverse * -0.5);
-  return select(far, above.hi + (above.lo + (l.lo - series)), y);
+  // 1/(2x), and what x.lo adds to the logarithm is part of that.
+  const Doubles half = inverse * 0.5, half_lo = minus_product(Doubles(0.5), half, x.hi) * inverse;
+  const Two<double> l = log_two(x), above = two_sum(l.hi, -half);
+  return select(far, Long(fast_two_sum(above.hi, above.lo + (l.lo - half_lo - series))), near);
+}
+// psi by one step of the recurrence below 1, and the reflection (DLMF 5.5.4, 5.5.2) below 0.
+LT_INLINE Doubles digamma_long(Doubles x) {
+  const Mask<double> low = x < 1.0, negative = x < 0.0;
+  const Long above = digamma_above(select(low, Long(two_sum(Doubles(1.0), abs(x))), Long(x)));
+  if (!any(low)) return number(above);
+  Long less = Long(1.0) / Long(x);
+  if (any(negative)) {
+    const Waves w = waves_of(x);
+    const Long wave = Long(kPiPair) * (w.cosine / w.sine);
+    const Mask<double> left = x < round_even(x);
+    less = select(negative, select(left, -wave, wave), less);
+  }
+  return number(select(low, above - less, above));
 }
 LT_INLINE Doubles vdigamma(Doubles x) {
-  return if_positive(
-      x, [](Doubles v) { return digamma_long(v); }, [](double v) { return digamma(v); });
+  const Mask<double> fit = between_poles(x);
+  return where_fit(fit, digamma_long(select(fit, x, Doubles(1.0))),
+                   [&](int i) { return digamma(x[i]); });
 }
 
 LT_VECTOR(Erf, verf(a))
@@ -142,7 +146,24 @@ LT_VECTOR(Lgamma, vlgamma(a))
 LT_VECTOR(Digamma, vdigamma(a))
 LT_BINARY(Igamma, T(incomplete_gamma<Wider<T>>(a, b, false)))
 LT_BINARY(Igammac, T(incomplete_gamma<Wider<T>>(a, b, true)))
-LT_BINARY(Zeta, T(hurwitz_zeta(a, b)))
+LT_INLINE Doubles vzeta(Doubles a, Doubles b) { return vhurwitz(a, b, {1, 0}); }
+LT_INLINE Floats vzeta(Floats a, Floats b) {
+  return in_double(a, b, [](Doubles x, Doubles y) { return vzeta(x, y); });
+}
+struct Zeta {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    vector_binary<T>(data, strides, n, [](Vec<T> a, Vec<T> b) { return vzeta(a, b); });
+  }
+};
+
+// psi', but for float32 of negative numbers what PyTorch has.
+LT_INLINE Doubles vtrigamma(Doubles x, bool reflected) {
+  const Mask<double> fit = between_poles(x) & (x > (reflected ? -Format<double>::infinity : 0.0));
+  return where_fit(fit, trigamma_long(select(fit, x, Doubles(1.0))), [&](int i) {
+    return reflected ? polygamma(1, x[i], {1, 0}) : double(polygamma(1, float(x[i]), {1, 0}));
+  });
+}
 
 // The order of the derivative is the first parameter.
 struct Polygamma {
@@ -150,7 +171,19 @@ struct Polygamma {
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t order = *(const int64_t *)params;
     const Power scale = factorial(order < 1000000 ? order : 0);
-    unary_row<T, T>(data, strides, n, [=](T a) { return polygamma(order, a, scale); });
+    const auto f = [=](Doubles x) __attribute__((always_inline)) {
+      if (order == 1) return vtrigamma(x, sizeof(T) == 8);
+      const Doubles sign = order % 2 ? 1.0 : -1.0;
+      return vhurwitz(Doubles(double(order) + 1), x, scale) * sign;
+    };
+    if (order == 0 || order >= 1000000)
+      return unary_row<T, T>(data, strides, n, [=](T a) { return polygamma(order, a, scale); });
+    vector_unary<T>(data, strides, n, [&](Vec<T> a) {
+      if constexpr (sizeof(T) == 4)
+        return in_double(a, f);
+      else
+        return f(a);
+    });
   }
 };
 
@@ -159,14 +192,28 @@ struct Mvlgamma {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
     const int64_t p = *(const int64_t *)params;
-    unary_row<T, T>(data, strides, n, [p](T a) {
-      Pair sum = kLogPi * Pair(double(p) * double(p - 1) / 4);
+    const Pair constant = kLogPi * Pair(double(p) * double(p - 1) / 4);
+    const auto scalar = [=](double a) {
+      Pair sum = constant;
       for (int64_t i = 0; i < p; i++) {
         const Pair term = log_gamma_pair(a - 0.5 * double(i));
-        if (!(__builtin_fabs(term.hi) < 0x1p1000)) return T(double(p - i) * term.hi);
+        if (!(__builtin_fabs(term.hi) < 0x1p1000)) return double(p - i) * term.hi;
         sum = sum + term;
       }
-      return T(double(sum));
+      return double(sum);
+    };
+    const auto f = [=](Doubles a) __attribute__((always_inline)) {
+      const Mask<double> fit = (a - 0.5 * double(p - 1) > 0x1p-400) & (a < kMostStirling);
+      const Doubles x = select(fit, a, Doubles(double(p)));
+      Long sum = constant;
+      for (int64_t i = 0; i < p; i++) sum = sum + Long(log_gamma_long(x - 0.5 * double(i)));
+      return where_fit(fit, number(sum), [&](int i) { return scalar(a[i]); });
+    };
+    vector_unary<T>(data, strides, n, [&](Vec<T> a) {
+      if constexpr (sizeof(T) == 4)
+        return in_double(a, f);
+      else
+        return f(a);
     });
   }
 };
