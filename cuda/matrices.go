@@ -23,12 +23,9 @@ func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 	return strides
 }
 
-// multiply has a thread for each element of the product.
-func multiply(op string, w launch.Product) error {
+// multiplyTiles has a thread for each element of the product.
+func multiplyTiles(op string, w launch.Product) error {
 	to := w.To
-	if to.Numel() == 0 {
-		return nil
-	}
 	n := to.Dim()
 	p := product{to: uintptr(to.Data()), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), batch: 1,
 		rows: to.Sizes()[n-2], columns: to.Sizes()[n-1], inner: w.A.Sizes()[w.A.Dim()-1]}
@@ -42,7 +39,7 @@ func multiply(op string, w launch.Product) error {
 	}
 	tensor.Put(unsafe.Pointer(&p.alpha), adds, w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.beta), adds, w.Beta)
-	if w.Self != nil && !w.Beta.Equal(0) {
+	if w.Self != nil {
 		p.self, p.selfStrides = uintptr(w.Self.Data()), stacked(w.Self, to.Sizes())
 	}
 	return on(op, to.Device(), func(m *machine) error {
