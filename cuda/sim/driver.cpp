@@ -415,7 +415,7 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
   return enqueue(s, [=] {
     const bool backwards = machine().random() & 1;
     for (int64_t i = 0; i < threads && !machine().lost; i++) {
-      lt_sim_thread = {backwards ? threads - 1 - i : i, threads};
+      lt_sim_thread = {backwards ? threads - 1 - i : i, threads, bx};
       f->run(arguments->bytes);
     }
   });

@@ -199,6 +199,16 @@ def test_sizes_about_those_of_tiles(dtype, m, k, n):
     check(lambda a, b: a.t() @ b.t(), numbers(dtype, k, m), numbers(dtype, n, k, seed=2))
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("k", [2047, 2048, 3100])
+def test_long_sums_in_pieces(dtype, k):
+    """Few tiles share long sums between blocks, which come together in order."""
+    a, b, x = numbers(dtype, 2, 3, k), numbers(dtype, 2, k, 2, seed=2), numbers(dtype, 3, 1, seed=3)
+    check(lambda a, b: a[0] @ b[0], a, b)
+    check(lambda x, a, b: torch.baddbmm(x, a, b, beta=2, alpha=3), x, a, b)
+    check(lambda a, b: a[1].t().contiguous().t() @ b[1].t().contiguous().t(), a, b)
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
 def test_sums_are_rounded_once(dtype):
     """Sums are in 32 bits for floats of 16, and as good as any for others; and the same each time."""
