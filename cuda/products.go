@@ -16,7 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// multiply computes a product by cuBLAS, where there is one and it knows the dtype, or by kernels of ours.
+// multiply computes a product by cuBLAS, where there is one that serves it, or by kernels of ours.
 func multiply(op string, w launch.Product) error {
 	if w.To.Numel() == 0 {
 		return nil
@@ -107,9 +107,15 @@ func (s *steps) multiply(w launch.Product, p *cublas.Product) {
 	if s.err == nil && w.Self != nil && w.Self != w.To {
 		s.err = copyTo(s.op, launch.Copying{To: w.To, From: w.Self})
 	}
-	if s.err == nil {
-		s.err = s.blasFailed(b.handle.Multiply(driver.StreamHandle(s.stream), workspace, b.workspace, p))
+	if s.err != nil {
+		return
 	}
+	err := b.handle.Multiply(driver.StreamHandle(s.stream), workspace, b.workspace, p)
+	if cublas.Unsupported(err) { // as of 16-bit floats or batches beyond what a device has
+		s.err = multiplyTiles(s.op, w)
+		return
+	}
+	s.err = s.blasFailed(err)
 }
 
 // open makes the handle, whose memory is none of the pool's: where the device has none left, that gives its free blocks back.

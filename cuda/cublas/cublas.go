@@ -36,9 +36,16 @@ func (f Failure) Error() string {
 }
 
 // OutOfMemory tells whether an error says that a device has no memory left.
-func OutOfMemory(err error) bool {
+func OutOfMemory(err error) bool { return is(err, C.LT_CUBLAS_ALLOC_FAILED) }
+
+// Unsupported tells whether an error says that cuBLAS has nothing for such a product on such a device.
+func Unsupported(err error) bool {
+	return is(err, C.LT_CUBLAS_NOT_SUPPORTED) || is(err, C.LT_CUBLAS_ARCH_MISMATCH)
+}
+
+func is(err error, status C.int) bool {
 	var f Failure
-	return errors.As(err, &f) && f.status == C.LT_CUBLAS_ALLOC_FAILED
+	return errors.As(err, &f) && f.status == status
 }
 
 func result(status C.int, function *C.char) error {

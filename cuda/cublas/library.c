@@ -75,17 +75,18 @@ static int open_at(const char *path) {
   return opened;
 }
 
-// The folder that holds the folder of this library: where it is a Python package, others lie there.
+// The folder that Python's packages lie in, where this library is libtensor/lib/libtensor.so of
+// one; 0 where it cannot be.
 static size_t packages(char *folder, size_t room) {
   Dl_info here;
-  if (!dladdr((void *)packages, &here)) return 0;
-  const char *end = strrchr(here.dli_fname, '/');
-  while (end > here.dli_fname && *--end != '/') {
+  if (!dladdr((void *)packages, &here) || strlen(here.dli_fname) >= room) return 0;
+  strcpy(folder, here.dli_fname);
+  for (int up = 0; up < 3; up++) {
+    char *end = strrchr(folder, '/');
+    if (!end) return 0;
+    *end = 0;
   }
-  const size_t n = end ? (size_t)(end - here.dli_fname) : 0;
-  if (n >= room) return 0;
-  memcpy(folder, here.dli_fname, n);
-  return n;
+  return strlen(folder);
 }
 
 // Opens what LIBTENSOR_CUBLAS names; or else the first of those that the driver can run, as the

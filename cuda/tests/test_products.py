@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from operands import COMPLEX, FLOATS, INTEGERS, check, moved, same
 
 import libtensor as torch
+from libtensor import _library
 
 LIBRARY = os.environ.get("LIBTENSOR_CUBLAS") != "none"
 DTYPES = [*INTEGERS, *FLOATS, *COMPLEX[:2]]
@@ -285,7 +287,7 @@ def test_calls_that_fail(simulation, call):
     """An error by the names of operator, function and status; outputs are as before."""
     a, out = numbers(torch.float32, 2, 3, 3).cuda(), torch.ones(2, 3, 3, device="cuda")
     a @ a
-    simulation.fail(call, 1, 15)
+    simulation.fail(call, 1, 13)
     with pytest.raises(RuntimeError) as error:
         if call == "cublasGemmEx_64":
             torch.mm(a[0], a[1], out=out[0])
@@ -293,13 +295,32 @@ def test_calls_that_fail(simulation, call):
             torch.bmm(a, a, out=out)
     name = "mm" if call == "cublasGemmEx_64" else "bmm"
     function = call.removesuffix("_v2").removesuffix("_64")
-    assert str(error.value) == f"{name}: cuBLAS error in {function}: CUBLAS_STATUS_NOT_SUPPORTED, the functionality requested is not supported"
+    assert str(error.value) == f"{name}: cuBLAS error in {function}: CUBLAS_STATUS_EXECUTION_FAILED, the function failed to launch on the GPU"
     assert out.tolist() == torch.ones(2, 3, 3).tolist()
     assert torch.equal(torch.bmm(a, a, out=out).cpu(), a.cpu() @ a.cpu())
 
 
+@pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
+@pytest.mark.parametrize("call, code", itertools.product(CALLS, (8, 15)))
+def test_what_cublas_does_not_support(simulation, call, code):
+    """It refuses some products on some devices: the kernels have them."""
+    a, b, x = numbers(torch.bfloat16, 2, 3, 4), numbers(torch.bfloat16, 2, 4, 5), numbers(torch.bfloat16, 2, 5, 3)
+    if call == CALLS[0]:
+        a, b, x = a[0], b[0], x[0]
+    f = torch.addmm if call == CALLS[0] else torch.baddbmm
+    expected = f(x.mT, a, b, beta=2, alpha=3)
+    a, b, x = a.cuda(), b.cuda(), x.cuda()
+    there = f(x.mT, a, b, beta=2, alpha=3)
+    simulation.fail(call, 1, code)
+    launched = simulation.calls("cuLaunchKernel")
+    f(x.mT, a, b, beta=2, alpha=3, out=x.mT)
+    assert simulation.calls(call) == 1 and simulation.calls("cuLaunchKernel") == launched + 1
+    assert torch.equal(x.mT.cpu(), expected) and torch.equal(there.cpu(), expected)
+
+
 FIRST = """
 import libtensor as torch
+from libtensor import _library
 for _ in range(2):
     try:
         x = torch.arange(4.0).reshape(2, 2).cuda()
@@ -336,6 +357,36 @@ def test_the_first_product_of_a_process(environment, said):
     done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=os.environ | environment)
     lines = done.stdout.splitlines()
     assert len(lines) == len(said) and all(line.startswith(start) for line, start in zip(lines, said, strict=True)), lines
+
+
+@pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
+@pytest.mark.parametrize(
+    "driver, place, opened",
+    [
+        ("12080", "nvidia/cublas/lib/libcublas.so.12", True),
+        ("12080", "nvidia/cu13/lib/libcublas.so.13", False),  # needs a newer driver
+        ("13000", "nvidia/cu13/lib/libcublas.so.13", True),
+        ("13000", "nvidia/cublas/lib/libcublas.so.12", True),
+        ("13000", "elsewhere/libcublas.so.12", False),
+    ],
+)
+def test_where_cublas_is_found(tmp_path, driver, place, opened):
+    """Wheels of NVIDIA's beside the package have it, where the system has none; the driver has to be new enough."""
+    simulated = Path(os.environ["LD_LIBRARY_PATH"].split(":")[0]).resolve()
+    for name, target in (
+        ("libtensor/lib/libtensor.so", Path(_library.path).resolve()),
+        ("system/libcuda.so.1", simulated / "libcuda.so.1"),
+        (place, simulated / "libcublas.so.12"),
+    ):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).symlink_to(target)
+    environment = {
+        **{"LIBTENSOR_LIBRARY": str(tmp_path / "libtensor/lib/libtensor.so"), "LD_LIBRARY_PATH": str(tmp_path / "system")},
+        **{"LIBTENSOR_SIM_VERSION": driver, "LIBTENSOR_CUBLAS": ""},
+    }
+    code = FIRST + "print('/libcublas.so' in open('/proc/self/maps').read())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ | environment)
+    assert done.stdout.splitlines() == [FOUND, FOUND, str(opened)]
 
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
