@@ -19,6 +19,7 @@ type card struct {
 	context cu.CUContext
 	pool    pool
 	streams streams
+	blas    blas
 
 	mu        sync.Mutex
 	functions map[string]cu.Function

@@ -3,7 +3,6 @@ package cuda
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -11,11 +10,18 @@ import (
 
 // product mirrors lt::Product of kernels/matrices.h.
 type product struct {
-	to, self, a, b                             uintptr
-	batch, rows, columns, inner                int64
-	toStrides, selfStrides, aStrides, bStrides [3]int64
-	alpha, beta                                [16]byte
+	to, self, a, b, sums                        uintptr
+	batch, rows, columns, inner, pieces, length int64
+	toStrides, selfStrides, aStrides, bStrides  [3]int64
+	_                                           [8]byte
+	alpha, beta                                 [16]byte
 }
+
+const (
+	productTile  = 64   // rows and columns of what a block computes
+	shortest     = 1024 // the least length of a piece of the inner dimension
+	enoughBlocks = 256  // to occupy a device
+)
 
 // stacked are the sizes of matrices or batches of them, and the strides in bytes of another tensor that broadcasts to them.
 func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
@@ -23,31 +29,41 @@ func stacked(t *tensor.Tensor, sizes []int64) (strides [3]int64) {
 	return strides
 }
 
-// multiply has a thread for each element of the product.
-func multiply(op string, w launch.Product) error {
-	to := w.To
-	if to.Numel() == 0 {
-		return nil
-	}
+// multiplyTiles has a block of threads for each tile of the product. Where there are few tiles, the inner dimension is cut into pieces, whose
+// sums a second launch adds up in order. Pieces depend on the shape alone.
+func multiplyTiles(op string, w launch.Product) error {
+	to, d := w.To, w.To.DType()
 	n := to.Dim()
-	p := product{to: uintptr(to.Data()), a: uintptr(w.A.Data()), b: uintptr(w.B.Data()), batch: 1,
+	p := product{to: uintptr(to.Data()), a: address0(w.A), b: address0(w.B), batch: 1,
 		rows: to.Sizes()[n-2], columns: to.Sizes()[n-1], inner: w.A.Sizes()[w.A.Dim()-1]}
 	if n == 3 {
 		p.batch = to.Sizes()[0]
 	}
 	p.toStrides, p.aStrides, p.bStrides = stacked(to, to.Sizes()), stacked(w.A, w.A.Sizes()), stacked(w.B, w.B.Sizes())
-	adds := to.DType().Compute()
-	if adds == dtype.Bool {
-		adds = dtype.Int64
-	}
+	adds := d.Compute()
 	tensor.Put(unsafe.Pointer(&p.alpha), adds, w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.beta), adds, w.Beta)
-	if w.Self != nil && !w.Beta.Equal(0) {
+	if w.Self != nil {
 		p.self, p.selfStrides = uintptr(w.Self.Data()), stacked(w.Self, to.Sizes())
 	}
-	return on(op, to.Device(), func(m *machine) error {
-		return call(m, op, "product_"+to.DType().String(), to.Numel(), &p)
+	tiles := p.batch * ((p.rows + productTile - 1) / productTile) * ((p.columns + productTile - 1) / productTile)
+	p.pieces, p.length = pieces(p.inner, max(enoughBlocks/tiles, 1))
+	return stepping(op, to.Device(), func(s *steps) {
+		if p.pieces > 1 {
+			p.sums = s.take(p.pieces * to.Numel() * adds.Size())
+		}
+		step(s, "product_"+d.String(), p.pieces*tiles*threads, &p)
+		if p.pieces > 1 {
+			step(s, "product_pieces_"+d.String(), to.Numel(), &p)
+		}
 	})
+}
+
+// pieces cuts n into at most so many pieces, none of which is short.
+func pieces(n, most int64) (count, length int64) {
+	count = min(max(n/shortest, 1), most)
+	length = max((n+count-1)/count, 1)
+	return max((n+length-1)/length, 1), length
 }
 
 // triangle mirrors lt::Triangle of kernels/matrices.h.

@@ -9,16 +9,12 @@
 #include <mutex>
 #include <set>
 
-#include "machine.h"
+#include "calls.h"
 #include "thread.h"
 
-using sim::machine;
+using sim::current, sim::enqueue, sim::entered, sim::lock, sim::machine, sim::stream_of;
 
 namespace {
-
-struct Plan {
-  int calls = 0, at = 0, code = 0;
-};
 
 struct Module {
   std::map<std::string, size_t> entries;  // with the sizes of their arguments
@@ -29,45 +25,10 @@ struct Function {
   size_t size;
 };
 
-std::mutex lock;
-std::map<std::string, Plan> plans;
-Plan any;             // for a call of whatever function
-std::string culprit;  // the function that was made to fail last
 std::map<void *, size_t> pinned;
 std::set<std::pair<int, int>> peers;
 std::map<CUevent, std::shared_ptr<sim::Event>> events;  // work keeps those that are destroyed
 std::map<Module *, std::unique_ptr<Module>> modules;
-thread_local int current = -1;
-
-void plan_from_environment() {
-  const char *text = getenv("LIBTENSOR_SIM_FAIL");
-  if (!text) return;
-  std::string all = text;
-  for (size_t at = 0; at < all.size();) {
-    const size_t end = std::min(all.find(',', at), all.size());
-    const std::string one = all.substr(at, end - at);
-    const size_t first = one.find(':'), second = one.find(':', first + 1);
-    if (second != std::string::npos)
-      plans[one.substr(0, first)] = {0, atoi(&one[first + 1]), atoi(&one[second + 1])};
-    at = end + 1;
-  }
-}
-
-// What holds for every call: it is counted, may be one that is to fail, and fails where the device
-// is lost.
-int entered(const char *name, bool frees) {
-  static std::once_flag once;
-  std::call_once(once, plan_from_environment);
-  Plan &own = plans[name];
-  own.calls++, any.calls++;
-  for (const Plan *p : {&own, &any}) {
-    if (p->calls != p->at) continue;
-    culprit = name;
-    if (p->code >= 700 && p->code < 720) machine().lost = p->code;
-    return p->code;
-  }
-  return frees ? 0 : machine().lost;
-}
 
 #define ENTER                             \
   std::lock_guard<std::mutex> held(lock); \
@@ -80,14 +41,6 @@ int entered(const char *name, bool frees) {
   if (current < 0) return CUDA_ERROR_INVALID_CONTEXT;
 #define REQUIRE(condition) \
   if (!(condition)) return CUDA_ERROR_INVALID_VALUE;
-
-// The stream of a handle; nullptr where there is none.
-sim::Stream *stream_of(CUstream s) {
-  if ((uintptr_t)s <= 2) return machine().null_streams[current].get();  // and the thread's own
-  for (sim::Stream *known : machine().streams)
-    if (known == (sim::Stream *)s) return known;
-  return nullptr;
-}
 
 std::shared_ptr<sim::Event> event_of(CUevent e) {
   const auto found = events.find(e);
@@ -105,15 +58,6 @@ bool is_pinned(const void *p, size_t n) {
 CUresult finish(const std::function<bool()> &done) {
   if (!machine().run_until(done)) return CUDA_ERROR_LAUNCH_TIMEOUT;  // streams wait for each other
   return (CUresult)machine().lost;
-}
-
-CUresult enqueue(CUstream handle, std::function<void()> run,
-                 std::function<bool()> ready = nullptr) {
-  sim::Stream *s = stream_of(handle);
-  if (!s) return CUDA_ERROR_INVALID_HANDLE;
-  machine().enqueue(s, std::move(run), std::move(ready));
-  machine().run_some();
-  return CUDA_SUCCESS;
 }
 
 // Both ends of a copy, or of a fill, must be live when it runs, too.
@@ -471,38 +415,12 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gx, unsigned gy, unsigned gz
   return enqueue(s, [=] {
     const bool backwards = machine().random() & 1;
     for (int64_t i = 0; i < threads && !machine().lost; i++) {
-      lt_sim_thread = {backwards ? threads - 1 - i : i, threads};
+      lt_sim_thread = {backwards ? threads - 1 - i : i, threads, bx};
       f->run(arguments->bytes);
     }
   });
 }
 
-// For tests: the n-th call of a function from now on returns an error; 0 for none.
-void lt_sim_fail(const char *name, int n, int code) {
-  std::lock_guard<std::mutex> held(lock);
-  plans[name] = {0, n, code};
-}
-int lt_sim_calls(const char *name) {
-  std::lock_guard<std::mutex> held(lock);
-  return plans[name].calls;
-}
-// The n-th call of any function from now on returns an error; 0 for none.
-void lt_sim_fail_any(int n, int code) {
-  std::lock_guard<std::mutex> held(lock);
-  any = {0, n, code};
-  culprit.clear();
-}
-// The calls since then, and the function that failed; empty for none.
-int lt_sim_all_calls(void) {
-  std::lock_guard<std::mutex> held(lock);
-  return any.calls;
-}
-const char *lt_sim_culprit(void) { return culprit.c_str(); }
-// Repairs a lost device.
-void lt_sim_repair(void) {
-  std::lock_guard<std::mutex> held(lock);
-  machine().lost = 0;
-}
 void lt_sim_seed(uint64_t seed) {
   std::lock_guard<std::mutex> held(lock);
   machine().random.seed(seed);

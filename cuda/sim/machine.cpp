@@ -119,6 +119,14 @@ char *lt_sim_place(uint64_t address, int64_t n, bool) {
   static char nowhere[64];
   sim::Machine &m = sim::machine();
   if (m.memory.find(address, n)) return m.memory.bytes(address);
-  m.lost = 700;
+  lt_sim_fault();
   return nowhere;
 }
+
+void lt_sim_block(int64_t threads) {
+  if (lt_sim_thread.block != threads) lt_sim_fault();
+}
+
+bool lt_sim_backwards() { return sim::machine().random() & 1; }
+
+void lt_sim_fault() { sim::machine().lost = 700; }

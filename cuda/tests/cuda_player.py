@@ -1,7 +1,7 @@
 """Plays the recorded calls of the Python package's suite on the CPU and on a CUDA device, and compares the two.
 
 Results are equal to the last bit, or for elementary functions up to two units in the last place; where sums are added up in another order
-they are within the bounds of the recorded results.
+they are within the bounds of the recorded results, or those of products within a few units in the last place of the largest number.
 """
 
 import sys
@@ -16,6 +16,7 @@ sys.path.insert(0, str(TESTS))
 import golden_player as recorded  # noqa: E402
 
 ULP = 2  # the most that elementary functions may differ by
+PRODUCTS = ("matmul", "mm", "bmm", "mv", "addmm", "addbmm", "baddbmm", "addmv", "tensordot", "einsum", "inner", "cov", "corrcoef")
 
 
 class There(recorded.Storages):
@@ -64,6 +65,12 @@ def differing(here, there):
     return "" if far <= ULP else f"{far} units in the last place: {b} instead of {a}"
 
 
+def near(here, there):
+    """Whether products differ by no more than other orders of adding up make of terms that cancel each other."""
+    a, b = recorded.array(here), recorded.array(there.cpu())
+    return bool(np.all(np.abs(a - b) <= 8 * np.finfo(a.dtype).eps * np.max(np.abs(a), initial=0)))
+
+
 def on_host(value):
     if isinstance(value, torch.Tensor):
         return torch.empty_strided(value.shape, value.stride(), dtype=value.dtype).copy_(value)
@@ -85,6 +92,8 @@ def play(case):
             return "skipped"
         found = differing(here, there)
         if found and not recorded.difference(on_host(there), case["out"], recorded.Storages(case["storages"])):
+            found = ""
+        if found and case["call"].split(".")[-1] in PRODUCTS and here.shape == there.shape and near(here, there):
             found = ""
         return f"differs: {found}" if found else "equal"
     except Exception as error:

@@ -62,3 +62,26 @@ func (m matrices) leading() (ld int64, transposed, ok bool) {
 	}
 	return 0, false, false
 }
+
+// Stored is how BLAS sees a matrix or each of a batch: rows that are Lead elements apart, which are the matrix's columns where it is turned;
+// and Step elements from one matrix to the next.
+type Stored struct {
+	Data                       uintptr
+	Batch, Rows, Columns, Step int64
+	Lead                       int64
+	Turned                     bool
+}
+
+// StoredAs views t, of two or three dimensions; ok is false where neither rows nor columns are adjacent.
+func StoredAs(t *tensor.Tensor) (s Stored, ok bool) {
+	m := matricesOf(t)
+	s = Stored{Data: m.data, Batch: m.batch, Rows: m.rows, Columns: m.cols, Step: m.batchStep}
+	s.Lead, s.Turned, ok = m.leading()
+	return s, ok
+}
+
+// Transposed is the transposed matrix in the same memory.
+func (s Stored) Transposed() Stored {
+	s.Rows, s.Columns, s.Turned = s.Columns, s.Rows, !s.Turned
+	return s
+}

@@ -1,0 +1,126 @@
+// Package cublas multiplies matrices by NVIDIA's cuBLAS where there is one. library.c opens it when it is first asked for.
+package cublas
+
+// #cgo LDFLAGS: -ldl
+// #include "library.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	_ "github.com/libtensor/libtensor/cuda/driver" // tells its version, which says what runs with it
+	"github.com/libtensor/libtensor/engine/dtype"
+)
+
+// Find tells whether there is a cuBLAS to call. It is an error where LIBTENSOR_CUBLAS names one that cannot be used.
+var Find = sync.OnceValues(func() (bool, error) {
+	var why *C.char
+	opened := C.lt_cublas_open(&why)
+	if opened < 0 {
+		return false, fmt.Errorf("LIBTENSOR_CUBLAS names no cuBLAS that can be used: %s", C.GoString(why))
+	}
+	return opened > 0, nil
+})
+
+// Failure is a status that a function of cuBLAS gave.
+type Failure struct {
+	Function string
+	status   C.int
+}
+
+func (f Failure) Error() string {
+	return fmt.Sprintf("cuBLAS error in %s: %s, %s", f.Function, C.GoString(C.lt_cublas_name(f.status)), C.GoString(C.lt_cublas_text(f.status)))
+}
+
+// OutOfMemory tells whether an error says that a device has no memory left.
+func OutOfMemory(err error) bool { return is(err, C.LT_CUBLAS_ALLOC_FAILED) }
+
+// Unsupported tells whether an error says that cuBLAS has nothing for such a product on such a device.
+func Unsupported(err error) bool {
+	return is(err, C.LT_CUBLAS_NOT_SUPPORTED) || is(err, C.LT_CUBLAS_ARCH_MISMATCH)
+}
+
+func is(err error, status C.int) bool {
+	var f Failure
+	return errors.As(err, &f) && f.status == status
+}
+
+func result(status C.int, function *C.char) error {
+	if status == 0 {
+		return nil
+	}
+	return Failure{C.GoString(function), status}
+}
+
+// types are what dtypes are called, and what their products are added up in.
+var types = map[dtype.DType]struct{ name, compute C.int }{
+	dtype.Float16:    {C.LT_CUDA_R_16F, C.LT_COMPUTE_32F},
+	dtype.BFloat16:   {C.LT_CUDA_R_16BF, C.LT_COMPUTE_32F},
+	dtype.Float32:    {C.LT_CUDA_R_32F, C.LT_COMPUTE_32F},
+	dtype.Float64:    {C.LT_CUDA_R_64F, C.LT_COMPUTE_64F},
+	dtype.Complex64:  {C.LT_CUDA_C_32F, C.LT_COMPUTE_32F},
+	dtype.Complex128: {C.LT_CUDA_C_64F, C.LT_COMPUTE_64F},
+}
+
+// Serves tells whether cuBLAS multiplies matrices of a dtype.
+func Serves(d dtype.DType) bool {
+	_, ok := types[d]
+	return ok
+}
+
+// Operand is a matrix or a batch of them: its address, the elements from one column to the next, and from one matrix to the next. A turned
+// one has adjacent rows in place of columns.
+type Operand struct {
+	Data       uintptr
+	Lead, Step int64
+	Turned     bool
+}
+
+// Product is C = Alpha*A*B + Beta*C for matrices of M by K and K by N, of which there are Batch. Factors are numbers of what the dtype is
+// added up in; where Beta is 0, C is not read.
+type Product struct {
+	DType          dtype.DType
+	M, N, K, Batch int64
+	A, B, C        Operand
+	Alpha, Beta    [16]byte
+}
+
+// Handle is a device's cuBLAS, which threads use one after the other, in the device's context.
+type Handle struct {
+	mu     sync.Mutex
+	handle unsafe.Pointer
+}
+
+// New makes a handle for the device whose context is set.
+func New() (*Handle, error) {
+	h := &Handle{}
+	var function *C.char
+	status := C.lt_cublas_create(&h.handle, &function)
+	return h, result(status, function)
+}
+
+// Multiply gives a stream a product to compute, which may use the memory from workspace on.
+func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) error {
+	kind := types[p.DType]
+	c := C.lt_cublas_product{
+		_type: kind.name, compute: kind.compute, m: C.int64_t(p.M), n: C.int64_t(p.N), k: C.int64_t(p.K), batch: C.int64_t(p.Batch),
+		a: C.uint64_t(p.A.Data), b: C.uint64_t(p.B.Data), c: C.uint64_t(p.C.Data),
+		lda: C.int64_t(p.A.Lead), ldb: C.int64_t(p.B.Lead), ldc: C.int64_t(p.C.Lead),
+		a_step: C.int64_t(p.A.Step), b_step: C.int64_t(p.B.Step), c_step: C.int64_t(p.C.Step),
+		alpha: *(*[16]C.char)(unsafe.Pointer(&p.Alpha)), beta: *(*[16]C.char)(unsafe.Pointer(&p.Beta)),
+	}
+	if p.A.Turned {
+		c.a_turned = 1
+	}
+	if p.B.Turned {
+		c.b_turned = 1
+	}
+	var function *C.char
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	status := C.lt_cublas_multiply(h.handle, C.uintptr_t(stream), C.uint64_t(workspace), C.size_t(size), &c, &function)
+	return result(status, function)
+}

@@ -1,0 +1,161 @@
+package cuda
+
+import (
+	"sync"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/libtensor/libtensor/cuda/cublas"
+	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// multiply computes a product by cuBLAS, where there is one that serves it, or by kernels of ours.
+func multiply(op string, w launch.Product) error {
+	if w.To.Numel() == 0 {
+		return nil
+	}
+	if w.Self == nil || w.Beta.Equal(0) {
+		w.Self, w.Beta = nil, dtype.IntScalar(0)
+	}
+	if !cublas.Serves(w.To.DType()) || w.A.Numel() == 0 {
+		return multiplyTiles(op, w)
+	}
+	found, err := cublas.Find()
+	switch {
+	case err != nil:
+		return status.Runtimef("%s: %v", op, err)
+	case !found:
+		return multiplyTiles(op, w)
+	}
+	s := &products{owner.Scope{Op: op}}
+	defer s.Close()
+	s.multiply(w)
+	return s.Err
+}
+
+// products owns the copies that cuBLAS needs.
+type products struct{ owner.Scope }
+
+// multiply has cuBLAS compute a product where it lies, or next to it.
+func (s *products) multiply(w launch.Product) {
+	d := w.To.DType()
+	c, ok := host.StoredAs(w.To)
+	if !ok {
+		to := w.To
+		w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, to.Sizes(), d, to.Device()) })
+		if s.Err == nil {
+			s.multiply(w)
+		}
+		s.copy(to, w.To)
+		return
+	}
+	a, b := s.stored(w.A), s.stored(w.B)
+	// Matrices whose rows are adjacent are to cuBLAS transposed ones whose columns are, and the transposed product is that of b and a.
+	if c.Turned {
+		a, b, c = b.Transposed(), a.Transposed(), c.Transposed()
+	}
+	p := cublas.Product{DType: d, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b), B: operand(a), C: operand(c)}
+	tensor.Put(unsafe.Pointer(&p.Alpha), d.Compute(), w.Alpha)
+	tensor.Put(unsafe.Pointer(&p.Beta), d.Compute(), w.Beta)
+	s.Do(func() error {
+		return stepping(s.Op, w.To.Device(), func(steps *steps) { steps.multiply(w, &p) })
+	})
+}
+
+func (s *products) copy(to, from *tensor.Tensor) {
+	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: to, From: from}) })
+}
+
+// stored is t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
+func (s *products) stored(t *tensor.Tensor) host.Stored {
+	m, ok := host.StoredAs(t)
+	if ok {
+		return m
+	}
+	if whole := launch.RowMajorCopy(&s.Scope, t, t.DType()); s.Err == nil {
+		m, _ = host.StoredAs(whole)
+	}
+	return m
+}
+
+func operand(s host.Stored) cublas.Operand {
+	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
+}
+
+// blas is a card's handle of cuBLAS, which is made when it is first needed.
+type blas struct {
+	mu        sync.Mutex
+	handle    *cublas.Handle
+	workspace int64 // bytes that a product may use
+}
+
+// multiply has a product computed in the stream, once all that it needs is there. The workspace is the stream's own while it is: results
+// depend on nothing else.
+func (s *steps) multiply(w launch.Product, p *cublas.Product) {
+	b := &s.blas
+	if s.err = b.open(s); s.err != nil {
+		return
+	}
+	workspace := s.take(b.workspace)
+	if s.err == nil && w.Self != nil && w.Self != w.To {
+		s.err = copyTo(s.op, launch.Copying{To: w.To, From: w.Self})
+	}
+	if s.err != nil {
+		return
+	}
+	err := b.handle.Multiply(driver.StreamHandle(s.stream), workspace, b.workspace, p)
+	if cublas.Unsupported(err) { // as of 16-bit floats or batches beyond what a device has
+		s.err = multiplyTiles(s.op, w)
+		return
+	}
+	s.err = s.blasFailed(err)
+}
+
+// open makes the handle, whose memory is none of the pool's: where the device has none left, that gives its free blocks back.
+func (b *blas) open(s *steps) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.handle != nil {
+		return nil
+	}
+	major, err := s.at.Attribute(cu.ComputeCapabilityMajor)
+	if err != nil {
+		return failed(s.op, "cuDeviceGetAttribute", err)
+	}
+	b.workspace = 8 << 20
+	if major >= 9 {
+		b.workspace = 32 << 20 // what cuBLAS asks for on these
+	}
+	h, err := cublas.New()
+	if cublas.OutOfMemory(err) {
+		s.pool.mu.Lock()
+		err = s.empty(s.op)
+		s.pool.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		h, err = cublas.New()
+	}
+	if err != nil {
+		return s.blasFailed(err)
+	}
+	b.handle = h
+	return nil
+}
+
+func (s *steps) blasFailed(err error) error {
+	switch {
+	case cublas.OutOfMemory(err):
+		return status.Memoryf("%s: CUDA out of memory: %v", s.op, err)
+	case err != nil:
+		return status.Runtimef("%s: %v", s.op, err)
+	}
+	return nil
+}
