@@ -1884,6 +1884,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setStr(err, r0)
 	}, // generator_engine
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.GeneratorDevice(f.generator(0))
+		return f.setDevice(err, r0)
+	}, // generator_device
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.GeneratorClone(f.generator(0))
 		return f.setGenerator(err, r0)
 	}, // generator_clone

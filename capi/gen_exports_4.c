@@ -1287,10 +1287,23 @@ TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char 
   return status;
 }
 
+TENSOR_API tensor_status tensor_generator_device(tensor_generator_t *self, tensor_device *out) {
+  LT_RESULT(out, "generator_device", "out");
+  lt_value a[1];
+  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_device", "self");
+  frame.runs = 1;
+  tensor_status status = lt_invoke(&frame, "generator_device");
+  if (status == TENSOR_OK) {
+    *out = frame.results[0].device;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out) {
   LT_RESULT(out, "generator_clone", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 563, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_clone", "self");
   frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_clone");
@@ -1303,7 +1316,7 @@ TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor
 TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, int64_t *out) {
   LT_RESULT(out, "generator_get_offset", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 564, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_offset", "self");
   frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_get_offset");
@@ -1315,7 +1328,7 @@ TENSOR_API tensor_status tensor_generator_get_offset(tensor_generator_t *self, i
 
 TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, int64_t offset) {
   lt_value a[2];
-  lt_frame frame = {.op = 565, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_offset", "self");
   a[1].i = offset;
   frame.runs = 1;
@@ -1326,7 +1339,7 @@ TENSOR_API tensor_status tensor_generator_set_offset(tensor_generator_t *self, i
 TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, tensor_t **out) {
   LT_RESULT(out, "generator_get_state", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 566, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_get_state", "self");
   frame.runs = 1;
   tensor_status status = lt_invoke(&frame, "generator_get_state");
@@ -1338,7 +1351,7 @@ TENSOR_API tensor_status tensor_generator_get_state(tensor_generator_t *self, te
 
 TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, const tensor_t *state) {
   lt_value a[2];
-  lt_frame frame = {.op = 567, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_GENERATOR, "generator_set_state", "self");
   LT_REQUIRED(a[1], state, LT_TENSOR, "generator_set_state", "state");
   frame.runs = 1;
@@ -1349,7 +1362,7 @@ TENSOR_API tensor_status tensor_generator_set_state(tensor_generator_t *self, co
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 568, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1363,7 +1376,7 @@ TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 568, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum", "self");
   LT_SPAN(dim, dim_len, "sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1376,7 +1389,7 @@ TENSOR_API tensor_status tensor_sum_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nansum", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 569, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1390,7 +1403,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 569, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nansum", "self");
   LT_SPAN(dim, dim_len, "nansum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1403,7 +1416,7 @@ TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "prod", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 570, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1417,7 +1430,7 @@ TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool kee
 
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 570, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "prod", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1430,7 +1443,7 @@ TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool
 TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "mean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 571, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1444,7 +1457,7 @@ TENSOR_API tensor_status tensor_mean(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 571, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mean", "self");
   LT_SPAN(dim, dim_len, "mean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1457,7 +1470,7 @@ TENSOR_API tensor_status tensor_mean_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "nanmean", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 572, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1471,7 +1484,7 @@ TENSOR_API tensor_status tensor_nanmean(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 572, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "nanmean", "self");
   LT_SPAN(dim, dim_len, "nanmean", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1484,7 +1497,7 @@ TENSOR_API tensor_status tensor_nanmean_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "any", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 573, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1497,7 +1510,7 @@ TENSOR_API tensor_status tensor_any(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 573, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "any", "self");
   LT_SPAN(dim, dim_len, "any", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1509,7 +1522,7 @@ TENSOR_API tensor_status tensor_any_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "all", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 574, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1522,7 +1535,7 @@ TENSOR_API tensor_status tensor_all(const tensor_t *self, const int64_t *dim, in
 
 TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 574, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 575, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "all", "self");
   LT_SPAN(dim, dim_len, "all", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1534,7 +1547,7 @@ TENSOR_API tensor_status tensor_all_out(const tensor_t *self, const int64_t *dim
 TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out) {
   LT_RESULT(out, "count_nonzero", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 575, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "count_nonzero", "self");
   LT_SPAN(dim, dim_len, "count_nonzero", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   tensor_status status = lt_invoke(&frame, "count_nonzero");
@@ -1547,7 +1560,7 @@ TENSOR_API tensor_status tensor_count_nonzero(const tensor_t *self, const int64_
 TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "std", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 576, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std");
@@ -1560,7 +1573,7 @@ TENSOR_API tensor_status tensor_std(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 577, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1574,7 +1587,7 @@ TENSOR_API tensor_status tensor_std_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 577, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.dim", "self");
   LT_SPAN(dim, dim_len, "std.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1587,7 +1600,7 @@ TENSOR_API tensor_status tensor_std_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "std.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 578, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1601,7 +1614,7 @@ TENSOR_API tensor_status tensor_std_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 578, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 579, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std.correction", "self");
   LT_SPAN(dim, dim_len, "std.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std.correction", "correction"); a[2].scalar = correction;
@@ -1614,7 +1627,7 @@ TENSOR_API tensor_status tensor_std_correction_out(const tensor_t *self, const i
 TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_t **out) {
   LT_RESULT(out, "var", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 579, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var");
@@ -1627,7 +1640,7 @@ TENSOR_API tensor_status tensor_var(const tensor_t *self, bool unbiased, tensor_
 TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.dim", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 580, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1641,7 +1654,7 @@ TENSOR_API tensor_status tensor_var_dim(const tensor_t *self, const int64_t *dim
 
 TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool unbiased, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 580, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.dim", "self");
   LT_SPAN(dim, dim_len, "var.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1654,7 +1667,7 @@ TENSOR_API tensor_status tensor_var_dim_out(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "var.correction", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 581, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -1668,7 +1681,7 @@ TENSOR_API tensor_status tensor_var_correction(const tensor_t *self, const int64
 
 TENSOR_API tensor_status tensor_var_correction_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_scalar correction, bool keepdim, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 581, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 582, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var.correction", "self");
   LT_SPAN(dim, dim_len, "var.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var.correction", "correction"); a[2].scalar = correction;
@@ -1682,7 +1695,7 @@ TENSOR_API tensor_status tensor_std_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(std, "std_mean", "std");
   LT_RESULT(mean, "std_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 582, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "std_mean");
@@ -1697,7 +1710,7 @@ TENSOR_API tensor_status tensor_std_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(std, "std_mean.dim", "std");
   LT_RESULT(mean, "std_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 583, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.dim", "self");
   LT_SPAN(dim, dim_len, "std_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1714,7 +1727,7 @@ TENSOR_API tensor_status tensor_std_mean_correction(const tensor_t *self, const 
   LT_RESULT(std, "std_mean.correction", "std");
   LT_RESULT(mean, "std_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 584, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "std_mean.correction", "self");
   LT_SPAN(dim, dim_len, "std_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "std_mean.correction", "correction"); a[2].scalar = correction;
@@ -1731,7 +1744,7 @@ TENSOR_API tensor_status tensor_var_mean(const tensor_t *self, bool unbiased, te
   LT_RESULT(var, "var_mean", "var");
   LT_RESULT(mean, "var_mean", "mean");
   lt_value a[2];
-  lt_frame frame = {.op = 585, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean", "self");
   a[1].i = unbiased;
   tensor_status status = lt_invoke(&frame, "var_mean");
@@ -1746,7 +1759,7 @@ TENSOR_API tensor_status tensor_var_mean_dim(const tensor_t *self, const int64_t
   LT_RESULT(var, "var_mean.dim", "var");
   LT_RESULT(mean, "var_mean.dim", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 586, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.dim", "self");
   LT_SPAN(dim, dim_len, "var_mean.dim", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = unbiased;
@@ -1763,7 +1776,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
   LT_RESULT(var, "var_mean.correction", "var");
   LT_RESULT(mean, "var_mean.correction", "mean");
   lt_value a[4];
-  lt_frame frame = {.op = 587, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "var_mean.correction", "self");
   LT_SPAN(dim, dim_len, "var_mean.correction", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_SCALAR(correction, LT_MAYBE, "var_mean.correction", "correction"); a[2].scalar = correction;
@@ -1779,7 +1792,7 @@ TENSOR_API tensor_status tensor_var_mean_correction(const tensor_t *self, const 
 TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 588, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1794,7 +1807,7 @@ TENSOR_API tensor_status tensor_norm(const tensor_t *self, tensor_scalar p, cons
 
 TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 588, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 589, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm", "self");
   LT_SCALAR(p, LT_MAYBE, "norm", "p"); a[1].scalar = p;
   LT_SPAN(dim, dim_len, "norm", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1808,7 +1821,7 @@ TENSOR_API tensor_status tensor_norm_out(const tensor_t *self, tensor_scalar p, 
 TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "norm.name", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 589, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1823,7 +1836,7 @@ TENSOR_API tensor_status tensor_norm_name(const tensor_t *self, const char *p, c
 
 TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *p, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 589, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 590, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "norm.name", "self");
   LT_TEXT(p, "norm.name", "p"); a[1].text = p;
   LT_SPAN(dim, dim_len, "norm.name", "dim"); a[2].list.data = dim, a[2].list.length = dim_len;
@@ -1837,7 +1850,7 @@ TENSOR_API tensor_status tensor_norm_name_out(const tensor_t *self, const char *
 TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 590, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1850,7 +1863,7 @@ TENSOR_API tensor_status tensor_amax(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 590, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 591, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amax", "self");
   LT_SPAN(dim, dim_len, "amax", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1862,7 +1875,7 @@ TENSOR_API tensor_status tensor_amax_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t **out) {
   LT_RESULT(out, "amin", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 591, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1875,7 +1888,7 @@ TENSOR_API tensor_status tensor_amin(const tensor_t *self, const int64_t *dim, i
 
 TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 591, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 592, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "amin", "self");
   LT_SPAN(dim, dim_len, "amin", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   a[2].i = keepdim;
@@ -1887,7 +1900,7 @@ TENSOR_API tensor_status tensor_amin_out(const tensor_t *self, const int64_t *di
 TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "max", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 592, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   tensor_status status = lt_invoke(&frame, "max");
   if (status == TENSOR_OK) {
@@ -1898,7 +1911,7 @@ TENSOR_API tensor_status tensor_max(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_max_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 592, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 593, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max", "self");
   LT_OUTPUT(frame.out[0], out, "max", "out");
   tensor_status status = lt_invoke(&frame, "max");
@@ -1909,7 +1922,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "max.dim", "values");
   LT_RESULT(indices, "max.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 593, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1923,7 +1936,7 @@ TENSOR_API tensor_status tensor_max_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 593, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 594, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1936,7 +1949,7 @@ TENSOR_API tensor_status tensor_max_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "min", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 594, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   tensor_status status = lt_invoke(&frame, "min");
   if (status == TENSOR_OK) {
@@ -1947,7 +1960,7 @@ TENSOR_API tensor_status tensor_min(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_min_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 594, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 595, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min", "self");
   LT_OUTPUT(frame.out[0], out, "min", "out");
   tensor_status status = lt_invoke(&frame, "min");
@@ -1958,7 +1971,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(values, "min.dim", "values");
   LT_RESULT(indices, "min.dim", "indices");
   lt_value a[3];
-  lt_frame frame = {.op = 595, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1972,7 +1985,7 @@ TENSOR_API tensor_status tensor_min_dim(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *values, tensor_t *indices) {
   lt_value a[3];
-  lt_frame frame = {.op = 595, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 596, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.dim", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -1985,7 +1998,7 @@ TENSOR_API tensor_status tensor_min_dim_out(const tensor_t *self, int64_t dim, b
 TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "max.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 596, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   tensor_status status = lt_invoke(&frame, "max");
@@ -1997,7 +2010,7 @@ TENSOR_API tensor_status tensor_max_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 596, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 597, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "max.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "max.other", "other");
   LT_OUTPUT(frame.out[0], out, "max.other", "out");
@@ -2008,7 +2021,7 @@ TENSOR_API tensor_status tensor_max_other_out(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "min.other", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 597, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   tensor_status status = lt_invoke(&frame, "min");
@@ -2020,7 +2033,7 @@ TENSOR_API tensor_status tensor_min_other(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_min_other_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 597, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "min.other", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "min.other", "other");
   LT_OUTPUT(frame.out[0], out, "min.other", "out");
@@ -2032,7 +2045,7 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
   LT_RESULT(min, "aminmax", "min");
   LT_RESULT(max, "aminmax", "max");
   lt_value a[3];
-  lt_frame frame = {.op = 598, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
@@ -2046,38 +2059,13 @@ TENSOR_API tensor_status tensor_aminmax(const tensor_t *self, int64_t dim, bool 
 
 TENSOR_API tensor_status tensor_aminmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *min, tensor_t *max) {
   lt_value a[3];
-  lt_frame frame = {.op = 598, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "aminmax", "self");
   a[1].i = dim;
   a[2].i = keepdim;
   LT_OUTPUT(frame.out[0], min, "aminmax", "min");
   LT_OUTPUT(frame.out[1], max, "aminmax", "max");
   tensor_status status = lt_invoke(&frame, "aminmax");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_argmax(const tensor_t *self, int64_t dim, bool keepdim, tensor_t **out) {
-  LT_RESULT(out, "argmax", "out");
-  lt_value a[3];
-  lt_frame frame = {.op = 599, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
-  a[1].i = dim;
-  a[2].i = keepdim;
-  tensor_status status = lt_invoke(&frame, "argmax");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_argmax_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_t *out) {
-  lt_value a[3];
-  lt_frame frame = {.op = 599, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "argmax", "self");
-  a[1].i = dim;
-  a[2].i = keepdim;
-  LT_OUTPUT(frame.out[0], out, "argmax", "out");
-  tensor_status status = lt_invoke(&frame, "argmax");
   return status;
 }
 

@@ -1886,6 +1886,8 @@ static intptr_t packed_ge_scalar_out(lt_value *a) { return tensor_ge_scalar_out(
 
 static intptr_t packed_generator_clone(lt_value *a) { return tensor_generator_clone(a[0].pointer, (tensor_generator_t **)&a[0].pointer); }
 
+static intptr_t packed_generator_device(lt_value *a) { return tensor_generator_device(a[0].pointer, (tensor_device *)&a[0].device); }
+
 static intptr_t packed_generator_engine(lt_value *a) { return tensor_generator_engine(a[0].pointer, (char **)&a[0].text); }
 
 static intptr_t packed_generator_get_offset(lt_value *a) { return tensor_generator_get_offset(a[0].pointer, (int64_t *)&a[0].i); }
@@ -7513,6 +7515,10 @@ static const lt_parameter of_generator_clone[] = {
     {"input", 'G', 0, -1, {0}},
 };
 
+static const lt_parameter of_generator_device[] = {
+    {"input", 'G', 0, -1, {0}},
+};
+
 static const lt_parameter of_generator_engine[] = {
     {"input", 'G', 0, -1, {0}},
 };
@@ -11332,6 +11338,7 @@ lt_operator lt_operators[] = {
     {"gcd", {{packed_gcd, NULL}, {packed_gcd_, NULL}, {packed_gcd_out, NULL}}, of_gcd, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"ge", {{packed_ge, packed_ge_scalar}, {packed_ge_, packed_ge_scalar_}, {packed_ge_out, packed_ge_scalar_out}}, of_ge, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"generator_clone", {{packed_generator_clone, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_clone, 1, "G", "(Generator input)", -1, 0},
+    {"generator_device", {{packed_generator_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_device, 1, "C", "(Generator input)", -1, 0},
     {"generator_engine", {{packed_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_engine, 1, "U", "(Generator input)", -1, 0},
     {"generator_get_offset", {{packed_generator_get_offset, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_offset, 1, "I", "(Generator input)", -1, 0},
     {"generator_get_state", {{packed_generator_get_state, NULL}, {NULL, NULL}, {NULL, NULL}}, of_generator_get_state, 1, "T", "(Generator input)", -1, 0},
@@ -11977,4 +11984,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 903;
+const int lt_operator_count = 904;

@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
@@ -94,7 +95,7 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 	dev = operands[at].Device()
 	for i, t := range operands {
 		if t.Device() != dev && (!isHost(t) || t.Dim() > 0 || i < outputs) {
-			return dev, status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, dev, t.Device())
+			return dev, iter.TwoDevices(op, dev, t.Device())
 		}
 	}
 	return dev, nil

@@ -89,6 +89,12 @@ func (s *steps) order(kernel string, g *groups, d dtype.DType) {
 			r.from, r.to, other = r.to, other, r.to
 			step(s, "rows_merge_"+d.String(), pieces, &r)
 		}
+		if d.IsFloatingPoint() {
+			r.from = s.take(grain)
+			s.clear(r.from, 4)
+			step(s, "rows_nan_"+d.String(), r.n*r.width, &r)
+			step(s, "rows_alone_"+d.String(), 1, &r)
+		}
 		g.order, g.apart = r.to, 4
 	}
 }

@@ -692,6 +692,9 @@ TENSOR_API tensor_status tensor_generator_initial_seed(tensor_generator_t *self,
 // The name of the generator's algorithm: mt19937 or philox.
 TENSOR_API tensor_status tensor_generator_engine(tensor_generator_t *self, char **out);
 
+// The device that the generator was made for. A philox generator of the CPU draws on all devices.
+TENSOR_API tensor_status tensor_generator_device(tensor_generator_t *self, tensor_device *out);
+
 // Another generator of the same algorithm and in the same state (new reference).
 TENSOR_API tensor_status tensor_generator_clone(tensor_generator_t *self, tensor_generator_t **out);
 

@@ -3172,6 +3172,10 @@ export class Generator extends Handle {
    */
   engine(): string;
   /**
+   * The device that the generator was made for. A philox generator of the CPU draws on all devices.
+   */
+  device(): Device;
+  /**
    * Another generator of the same algorithm and in the same state.
    */
   clone(): Generator;

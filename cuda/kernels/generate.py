@@ -39,7 +39,7 @@ HEADERS = {
 }
 SORTING = ("sort", "searchsorted")  # of the unit sort, which the units beside this script do
 # The kernels that grouping.h makes of those of the unit unique.
-GROUPING = {"unique": [], "member": ["member"], "unique_consecutive": ["group_flags"], "unique_rows": ["rows_runs", "rows_merge"]}
+GROUPING = {"unique": [], "member": ["member"], "unique_consecutive": ["group_flags"], "unique_rows": ["rows_runs", "rows_merge", "rows_nan", "rows_alone"]}
 OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
 
 
@@ -93,7 +93,7 @@ def entries(unit):
             elif unit == "sort" and found and name not in SORTING:
                 yield entry, f"LT_LINE({entry}, {found[1]}, {found[2]})"
             elif unit == "unique" and found:
-                for kernel in GROUPING[name]:
+                for kernel in GROUPING[name] if "float" in dtype else GROUPING[name][:2]:
                     yield f"{kernel}_{dtype}", f"LT_{kernel.upper()}({kernel}_{dtype}, {found[2]})"
             elif name == "histogram" and found:
                 yield f"bins_{dtype}", f"LT_BINS(bins_{dtype}, {found[2]})"

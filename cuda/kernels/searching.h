@@ -9,9 +9,10 @@ namespace {
 template <class T>
 LT_INLINE void search_value(const Searching &s, int64_t i) {
   const int64_t line = i / s.width * s.step;
-  const T *keys = (const T *)LT_PLACE(s.keys + line * sizeof(T), s.n * sizeof(T), false);
+  const T *keys =
+      s.n ? (const T *)LT_PLACE(s.keys + line * sizeof(T), s.n * sizeof(T), false) : nullptr;
   const int64_t *order =
-      s.order ? (const int64_t *)LT_PLACE(s.order + line * 8, s.n * 8, false) : nullptr;
+      s.n && s.order ? (const int64_t *)LT_PLACE(s.order + line * 8, s.n * 8, false) : nullptr;
   const T v = *(const T *)LT_PLACE(s.values + i * sizeof(T), sizeof(T), false);
   int64_t base = 0;
   for (int64_t size = s.n; size > 0;) {

@@ -155,3 +155,15 @@ def test_numbers_are_looked_for():
     for number in (2.0, torch.tensor(2.0)):
         assert torch.isin(t.cuda(), number).cpu().tolist() == [False, True, False]
         assert torch.isin(t.cuda(), number, invert=True).cpu().tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("dim", [0, 1])
+def test_distinct_rows_with_nan(dtype, dim):
+    """NaN equals what it is compared to, so that the result depends on the way of sorting: it is the CPU's."""
+    for size in ((5, 2), (40, 3), (300, 2), (1000, 1)):
+        g = torch.Generator().manual_seed(size[0])
+        x = torch.randint(0, 4, size, generator=g).to(dtype)
+        x[torch.rand(size, generator=g) < 0.1] = float("nan")
+        x = x.movedim(0, dim)
+        check(lambda x: x.unique(dim=dim, return_inverse=True, return_counts=True), x)

@@ -6586,6 +6586,11 @@ func (c Ctx) GeneratorEngine(self *random.Generator) (string, error) {
 	return ops.GeneratorEngine(self)
 }
 
+// GeneratorDevice is the operator generator_device.
+func (c Ctx) GeneratorDevice(self *random.Generator) (device.Device, error) {
+	return ops.GeneratorDevice(self)
+}
+
 // GeneratorClone is the operator generator_clone.
 func (c Ctx) GeneratorClone(self *random.Generator) (*random.Generator, error) {
 	return ops.GeneratorClone(self)

@@ -148,8 +148,8 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 		if t.Dim() > 1 {
 			return nil, status.Runtimef("%s: expected 0D or 1D tensor in the tensor list but got: shape %v", op, t.Sizes())
 		}
-		if t.DType() != tensors[0].DType() || t.Device() != tensors[0].Device() {
-			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device", op)
+		if d, dev := tensors[0].DType(), tensors[0].Device(); t.DType() != d || t.Device() != dev {
+			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device, but got %v on %v and %v on %v", op, d, dev, t.DType(), t.Device())
 		}
 		sizes[i] = t.Numel()
 	}

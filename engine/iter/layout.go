@@ -43,10 +43,15 @@ func Device(op string, operands ...*tensor.Tensor) (device.Device, error) {
 			at = t
 		case t.Dim() == 0 && t.Device().Type == device.CPU:
 		default:
-			return at.Device(), status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, at.Device(), t.Device())
+			return at.Device(), TwoDevices(op, at.Device(), t.Device())
 		}
 	}
 	return at.Device(), nil
+}
+
+// TwoDevices is the error of operands on two devices.
+func TwoDevices(op string, a, b device.Device) error {
+	return status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, a, b)
 }
 
 // Allocate makes a fresh output whose strides follow the inputs', by the rules of PyTorch's TensorIterator.

@@ -292,8 +292,12 @@ func (o *Output) written() dtype.DType {
 	return o.DType
 }
 
-// direct tells whether Out itself can be written while the inputs are read.
+// direct tells whether Out itself can be written while the inputs are read. Devices may refuse work that was launched, where an Out of another
+// shape is to stay as it was: it is resized once there is a result.
 func (o *Output) direct(inputs []*tensor.Tensor) bool {
+	if o.resizes && o.Device.Type != device.CPU && launch.Known(o.Out) {
+		return false
+	}
 	if o.RowMajor && (o.Out.DType() != o.Writes || !o.resizes && !o.Out.IsContiguous()) {
 		return false
 	}

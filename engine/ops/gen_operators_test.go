@@ -567,6 +567,7 @@ var operators = map[string]any{
 	"generator_seed":                         ctx.GeneratorSeed,
 	"generator_initial_seed":                 ctx.GeneratorInitialSeed,
 	"generator_engine":                       ctx.GeneratorEngine,
+	"generator_device":                       ctx.GeneratorDevice,
 	"generator_clone":                        ctx.GeneratorClone,
 	"generator_get_offset":                   ctx.GeneratorGetOffset,
 	"generator_set_offset":                   ctx.GeneratorSetOffset,

@@ -15,13 +15,15 @@ func GeneratorNew(dev device.Device, engine string) (*random.Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := device.Resolve("generator_new", dev); err != nil {
+	if dev, err = device.Resolve("generator_new", dev); err != nil {
 		return nil, err
 	}
 	if dev.Type == device.Meta {
 		return nil, noneOnMeta("generator_new")
 	}
-	return random.New(kind, random.DefaultSeed), nil
+	g := random.New(kind, random.DefaultSeed)
+	g.Device = dev
+	return g, nil
 }
 
 func noneOnMeta(op string) error {
@@ -53,6 +55,9 @@ func GeneratorInitialSeed(self *random.Generator) (int64, error) {
 
 // GeneratorEngine names a generator's algorithm.
 func GeneratorEngine(self *random.Generator) (string, error) { return self.Kind().String(), nil }
+
+// GeneratorDevice is the device that a generator was made for.
+func GeneratorDevice(self *random.Generator) (device.Device, error) { return self.Device, nil }
 
 // GeneratorClone is another generator in the same state.
 func GeneratorClone(self *random.Generator) (*random.Generator, error) { return self.Clone() }

@@ -381,7 +381,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if value.Numel() == 1 && !accumulate {
 		check = iter.Fillable
 	}
-	if s.Err = cmp.Or(oneDevice(s.Op, base, value), check(s.Op, base)); s.Err != nil {
+	if s.Err = cmp.Or(joins(s.Op, base, value), check(s.Op, base)); s.Err != nil {
 		return
 	}
 	if mask := soleMask(base, selectors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
@@ -422,7 +422,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	}
 	a := s.resolve(base, selectors)
 	from := s.apartFrom(base, value)
-	if s.Err != nil {
+	if s.together(&base, &from); s.Err != nil {
 		return
 	}
 	switch {

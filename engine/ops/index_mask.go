@@ -135,7 +135,7 @@ func wantBool(op string, mask *tensor.Tensor) error {
 func MaskedSelect(out, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_select"
 	sizes, err := shape.Broadcast(op, self.Sizes(), mask.Sizes())
-	if err = cmp.Or(wantBool(op, mask), err); err != nil {
+	if err = cmp.Or(oneDevice(op, self, mask), wantBool(op, mask), err); err != nil {
 		return nil, err
 	}
 	s := within(op)
@@ -166,7 +166,7 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
 func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_fill"
-	if err := cmp.Or(oneDevice(op, self, mask), wantBool(op, mask)); err != nil {
+	if err := cmp.Or(joins(op, self, mask), wantBool(op, mask)); err != nil {
 		return nil, err
 	}
 	if value.Dim() != 0 {

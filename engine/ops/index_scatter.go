@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -148,9 +149,11 @@ func (s *scattering) reduce(to *tensor.Tensor, name string, includeSelf bool) {
 	if work == nil {
 		return
 	}
-	if d := s.accumulates(name, work.DType()); d != work.DType() {
+	// What takes several steps is done beside work on devices, any of whose launches may be refused.
+	steps := (name == "mean" || !includeSelf) && work.Device().Type != device.CPU
+	if d := s.accumulates(name, work.DType()); d != work.DType() || steps {
 		wide := s.Keep(cloned(s.Op, work, d, work.Device(), shape.Preserve))
-		s.source = s.Keep(cloned(s.Op, s.source, d, work.Device(), shape.Preserve))
+		s.source = s.Keep(converted(s.Op, s.source, d))
 		s.join(k, wide, name, includeSelf)
 		s.copy(work, wide)
 		return

@@ -35,7 +35,7 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 			return nil, status.Runtimef("%s: zero-dimensional tensor (at position %d) cannot be concatenated", op, i)
 		}
 		if t.Device() != tensors[0].Device() {
-			return nil, status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, tensors[0].Device(), t.Device())
+			return nil, iter.TwoDevices(op, tensors[0].Device(), t.Device())
 		}
 		if first == nil && !skipped(t) {
 			first = t

@@ -197,16 +197,21 @@ func typeOrdered(op string, operands ...*tensor.Tensor) error {
 	return nil
 }
 
-// oneDevice refuses tensors on another device than self. Tensors of the CPU join meta tensors, and without dimensions all others; absent ones,
-// which are nil, do not count.
+// oneDevice refuses tensors on another device than self. Tensors of the CPU join meta tensors; absent ones, which are nil, do not count.
 func oneDevice(op string, self *tensor.Tensor, others ...*tensor.Tensor) error {
 	for _, t := range others {
-		if t == nil || t.Device() == self.Device() {
+		if t == nil || t.Device() == self.Device() || t.Device().Type == device.CPU && !launch.Known(self) {
 			continue
 		}
-		if t.Device().Type != device.CPU || launch.Known(self) && t.Dim() > 0 {
-			return status.Runtimef("%s: expected all tensors to be on the same device, but found at least two devices, %v and %v", op, self.Device(), t.Device())
-		}
+		return iter.TwoDevices(op, self.Device(), t.Device())
 	}
 	return nil
+}
+
+// joins is oneDevice where a number of the CPU, a tensor without dimensions, goes with self.
+func joins(op string, self, t *tensor.Tensor) error {
+	if t.Dim() == 0 && t.Device().Type == device.CPU {
+		return nil
+	}
+	return oneDevice(op, self, t)
 }

@@ -150,7 +150,7 @@ func NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.G
 // checkEach refuses probabilities, rates or weights that are not on the device of the tensor that is drawn, or overlap it.
 func checkEach(op string, t, each *tensor.Tensor) error {
 	if t.Device() != each.Device() {
-		return status.NotImplementedf("%s: expected all tensors to be on the same device, but found %v and %v", op, t.Device(), each.Device())
+		return iter.TwoDevices(op, t.Device(), each.Device())
 	}
 	return nil
 }

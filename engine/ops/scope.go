@@ -129,6 +129,30 @@ func (s *scope) single(v dtype.Scalar, d dtype.DType, dev device.Device) *tensor
 	return t
 }
 
+// together moves those of tensors that are numbers of the CPU, which have no dimensions, to the device of the others, for work that takes no
+// numbers of the host. Absent tensors, which are nil, do not count; tensors on two devices are refused.
+func (s *scope) together(tensors ...**tensor.Tensor) {
+	if s.Err != nil {
+		return
+	}
+	var given []*tensor.Tensor
+	for _, t := range tensors {
+		if *t != nil {
+			given = append(given, *t)
+		}
+	}
+	dev, err := iter.Device(s.Op, given...)
+	if err != nil {
+		s.Err = err
+		return
+	}
+	for _, t := range tensors {
+		if *t != nil && (*t).Device() != dev {
+			*t = s.Keep(cloned(s.Op, *t, (*t).DType(), dev, shape.Contiguous))
+		}
+	}
+}
+
 // apartFrom is t itself, or a copy of it where it shares a storage with what is written to.
 func (s *scope) apartFrom(written, t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Storage() != written.Storage() {

@@ -47,7 +47,7 @@ func Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (*ten
 }
 
 func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, sorter *tensor.Tensor) (*tensor.Tensor, error) {
-	if err := cmp.Or(oneDevice(op, self, sorted, sorter), wantOrder(op, self), wantOrder(op, sorted)); err != nil {
+	if err := cmp.Or(wantOrder(op, self), wantOrder(op, sorted)); err != nil {
 		return nil, err
 	}
 	d := dtype.Int64
@@ -60,16 +60,22 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 	// Everything is found before out, which may be any of the inputs, is touched.
 	s := within(op)
 	defer s.Close()
-	found := s.empty(self, dtype.Int64, self.Sizes()...)
-	if s.Err == nil && found.Numel() > 0 {
-		s.search(found, sorted, self, right, sorter)
-	}
+	found := s.search(sorted, self, right, sorter)
 	return s.result(out, s.cast(found, d))
 }
 
-// search fills found, which is contiguous.
-func (s *scope) search(found, sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) {
+// search gives the positions of self's elements.
+func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) (found *tensor.Tensor) {
 	compute := resultType(sorted, self)
+	if s.together(&self, &sorted); s.Err == nil {
+		s.Err = oneDevice(s.Op, self, sorter)
+	}
+	if s.Err != nil {
+		return nil
+	}
+	if found = s.empty(self, dtype.Int64, self.Sizes()...); s.Err != nil || found.Numel() == 0 {
+		return found
+	}
 	keys, values := s.cast(sorted, compute), s.cast(self, compute)
 	n := sorted.Sizes()[sorted.Dim()-1]
 	var order *tensor.Tensor
@@ -82,4 +88,5 @@ func (s *scope) search(found, sorted, self *tensor.Tensor, right bool, sorter *t
 	s.Do(func() error {
 		return launch.On(found).Search(s.Op, launch.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
 	})
+	return found
 }

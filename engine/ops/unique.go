@@ -32,6 +32,9 @@ func UniqueConsecutive(self *tensor.Tensor, returnInverse, returnCounts bool, di
 }
 
 func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, returnCounts bool, dim Int) (values, inverse, counts *tensor.Tensor, err error) {
+	if _, err := k.For(op, self.DType()); err != nil {
+		return nil, nil, nil, err
+	}
 	s := within(op)
 	defer s.Close()
 	// The rows to compare lie in the first dimension.
@@ -89,9 +92,6 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 // Isin tells of each element whether it is one of testElements, or with invert whether it is not.
 func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.Tensor, error) {
 	const op = "isin"
-	if err := oneDevice(op, elements, testElements); err != nil {
-		return nil, err
-	}
 	compute := resultType(elements, testElements)
 	if elements.DType() == dtype.Bool || testElements.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("isin: not implemented for dtype bool")
@@ -101,14 +101,11 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	}
 	s := within(op)
 	defer s.Close()
-	values, tests := s.cast(elements, compute), s.reshape(testElements, testElements.Numel())
-	found := s.empty(elements, dtype.Bool, elements.Sizes()...)
-	tests = s.cast(tests, compute)
-	if s.Err == nil && tests.Device() != elements.Device() && launch.Known(elements) { // a number of the CPU
-		number := s.empty(elements, compute, tests.Sizes()...)
-		s.copy(number, tests)
-		tests = number
+	if s.together(&elements, &testElements); s.Err != nil {
+		return nil, s.Err
 	}
+	values, tests := s.cast(elements, compute), s.cast(s.reshape(testElements, testElements.Numel()), compute)
+	found := s.empty(elements, dtype.Bool, elements.Sizes()...)
 	if s.Err != nil {
 		return nil, s.Err
 	}

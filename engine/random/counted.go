@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 )
@@ -76,6 +77,7 @@ func DefaultOf(index int) *Generator {
 	g := defaults.of[index]
 	if g == nil {
 		g = New(Philox, defaults.seed)
+		g.Device = device.Device{Type: device.CUDA, Index: int16(index)}
 		if !defaults.seeded {
 			g.Seed()
 		}

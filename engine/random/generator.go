@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -22,8 +23,9 @@ var Default = func() *Generator {
 
 // Generator is a random stream. It is safe for concurrent use: no two fills are given the same words.
 type Generator struct {
-	kind Kind
-	mu   sync.Mutex
+	Device device.Device // which it was made for
+	kind   Kind
+	mu     sync.Mutex
 	stream
 	initial uint64
 }
@@ -39,7 +41,7 @@ type stream struct {
 
 // New is a generator of a kind, seeded with seed.
 func New(kind Kind, seed uint64) *Generator {
-	g := &Generator{kind: kind}
+	g := &Generator{kind: kind, Device: device.Host}
 	g.engine.kind = kind
 	g.ManualSeed(seed)
 	return g
@@ -81,6 +83,7 @@ func (g *Generator) InitialSeed() uint64 {
 // Clone is another generator in the same state.
 func (g *Generator) Clone() (*Generator, error) {
 	other := New(g.kind, DefaultSeed)
+	other.Device = g.Device
 	return other, other.SetState(g.State())
 }
 

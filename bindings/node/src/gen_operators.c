@@ -7235,6 +7235,17 @@ static const lt_operator overloads_generator_engine[] = {
     {"generatorEngine", arguments_generator_engine, results_generator_engine, 1, 1, 1, -1, 0, {{call_generator_engine, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_generator_device(const lt_value *a, lt_value *r) { return tensor_generator_device(a[0].generator, &r[0].device); }
+static const lt_argument arguments_generator_device[] = {
+    {"input", LT_GENERATOR, 0, -1, {0}},
+};
+static const lt_argument results_generator_device[] = {
+    {"out", LT_DEVICE, 0, -1, {0}},
+};
+static const lt_operator overloads_generator_device[] = {
+    {"generatorDevice", arguments_generator_device, results_generator_device, 1, 1, 1, -1, 0, {{call_generator_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_generator_clone(const lt_value *a, lt_value *r) { return tensor_generator_clone(a[0].generator, &r[0].generator); }
 static const lt_argument arguments_generator_clone[] = {
     {"input", LT_GENERATOR, 0, -1, {0}},
@@ -11992,6 +12003,7 @@ const lt_entry lt_entries[] = {
     {"seed", overloads_generator_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"initialSeed", overloads_generator_initial_seed, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"engine", overloads_generator_engine, 1, LT_AS_METHOD | LT_AS_GENERATOR},
+    {"device", overloads_generator_device, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"clone", overloads_generator_clone, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"getOffset", overloads_generator_get_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},
     {"setOffset", overloads_generator_set_offset, 1, LT_AS_METHOD | LT_AS_GENERATOR},

@@ -18,7 +18,7 @@ class Generator:
 
     @property
     def device(self):
-        return _device("cpu")
+        return _f.generator_device(self)
 
     @property
     def engine(self):
@@ -70,12 +70,12 @@ class Generator:
         raise NotImplementedError("philox_state is not supported in this Generator; use get_state")
 
     def __reduce__(self):
-        return restore, (self.get_state(), self.engine)
+        return restore, (self.get_state(), self.engine, str(self.device))
 
 
 @rebuilds
-def restore(state, engine):
-    return Generator(engine=engine).set_state(state)
+def restore(state, engine, device="cpu"):
+    return Generator(device, engine=engine).set_state(state)
 
 
 def seed_number(seed):

@@ -4846,6 +4846,11 @@ def generator_engine(input):
     """The name of the generator's algorithm: mt19937 or philox."""
 
 
+@_operator("generator_device")
+def generator_device(input):
+    """The device that the generator was made for. A philox generator of the CPU draws on all devices."""
+
+
 @_operator("generator_clone")
 def generator_clone(input):
     """Another generator of the same algorithm and in the same state."""

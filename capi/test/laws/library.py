@@ -111,7 +111,7 @@ class Tensor:
     size: tuple
     stride: tuple
     offset: int = 0
-    device: str = "cpu"
+    device: str = "cpu"  # the place of all tensors; or host, or meta
     read_only: bool = False
     layout: str = "strided"
 
@@ -265,10 +265,10 @@ class Library:
 
     # ------------------------------------------------------------------------------------------------------------ making
 
-    def storage(self, store, made):
-        """The handle of a store's storage."""
+    def storage(self, store, made, stays=False):
+        """The handle of a store's storage, which stays on the host or lies where all do."""
         if store not in made:
-            made[store] = self.moved(self.host_storage(store.data), len(store.data), self.place)
+            made[store] = self.moved(self.host_storage(store.data), len(store.data), HOST if stays else self.place)
         return made[store]
 
     def host_storage(self, data):
@@ -281,7 +281,7 @@ class Library:
 
     def moved(self, storage, nbytes, place):
         """A storage with the same bytes on a device; this one is freed, unless it lies there."""
-        if self.place is HOST:
+        if place is HOST:
             return storage
         handle = c_void_p()
         self.do("tensor_storage_new", nbytes, place, byref(handle))
@@ -314,8 +314,9 @@ class Library:
             args = (buffer, len(raw), NAMES.index(t.dtype), size, dims, stride, dims, None, None, True, byref(handle))
             self.do("tensor_from_blob", *args)
         else:
-            storage = self.storage(t.store, made)
-            self.do("tensor_empty", (c_int64 * 1)(0), 1, NAMES.index(t.dtype), -1, device, -1, byref(handle))
+            stays = t.device == "host"
+            storage = self.storage(t.store, made, stays)
+            self.do("tensor_empty", (c_int64 * 1)(0), 1, NAMES.index(t.dtype), -1, HOST if stays else device, -1, byref(handle))
             self.do("tensor_set__storage_geometry", handle, storage, t.offset, size, dims, stride, dims)
         return handle
 
