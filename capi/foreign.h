@@ -12,12 +12,12 @@
 // tensor_lend for the function op, in whose name it fails.
 static inline tensor_status lt_lend(const char *op, const tensor_t *self, tensor_t **held,
                                     void **data, bool *read_only) {
-  static const char step[] = "lend: ";
+  static const char step[] = "lend";
   tensor_status status = tensor_lend(self, held, data, read_only);
   const char *text = status ? tensor_last_error() : "";
   if (!strncmp(text, step, sizeof step - 1)) {
     char message[256];
-    snprintf(message, sizeof message, "%s: %s", op, text + sizeof step - 1);
+    snprintf(message, sizeof message, "%s%s", op, text + sizeof step - 1);
     lt_fail(0, message);
   }
   return status;
