@@ -156,7 +156,7 @@ test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy
 	.ci/adding_an_operator.py
 
 laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md); LAWS="--budget 300 --seed 2" gives other arguments
-	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized))
+	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized dispatch))
 
 soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
 	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 100)

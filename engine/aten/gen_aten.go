@@ -3079,25 +3079,25 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 	return
 }
 
-// IndexGet is the operator index_get.
+// IndexGet is the operator index.
 func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
 		if does := backend(key).IndexGet; does != nil {
 			return does(c, self, items)
 		}
-		err = Refused("index_get", key)
+		err = Refused("index", key)
 		return
 	}
 	return ops.IndexGet(self, items)
 }
 
-// IndexSet is the operator index_set_.
+// IndexSet is the operator index_put_.
 func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
 		if does := backend(key).IndexSet; does != nil {
 			return does(c, self, items, value)
 		}
-		err = Refused("index_set_", key)
+		err = Refused("index_put_", key)
 		return
 	}
 	err = ops.IndexSet(self, items, value)
@@ -3107,13 +3107,13 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 	return
 }
 
-// IndexSetScalar is the operator index_set_scalar_.
+// IndexSetScalar is the operator index_put_.
 func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
 		if does := backend(key).IndexSetScalar; does != nil {
 			return does(c, self, items, value)
 		}
-		err = Refused("index_set_scalar_", key)
+		err = Refused("index_put_", key)
 		return
 	}
 	err = ops.IndexSetScalar(self, items, value)

@@ -420,7 +420,7 @@ var entries = []entry{
 	{"einsum", "Einsum", "composite", "composite", true, false, false, 0x3ffe, ""},
 	{"tensordot", "Tensordot", "composite", "composite", true, false, false, 0x3ffe, ""},
 	{"tensordot.dims", "TensordotDims", "composite", "composite", true, false, false, 0x3ffe, ""},
-	{"kron", "Kron", "composite", "composite", false, false, false, 0x3fff, ""},
+	{"kron", "Kron", "composite", "composite", true, false, false, 0x3fff, ""},
 	{"cdist", "Cdist", "kernel", "rule", true, false, false, 0x300, ""},
 	{"pdist", "Pdist", "kernel", "rule", false, false, false, 0x300, ""},
 	{"names", "Names", "composite", "constant", true, true, false, 0x3fff, ""},

@@ -3513,7 +3513,12 @@ func namedEinsum(c aten.Ctx, text string, operands []*tensor.Tensor) (r0 *tensor
 }
 
 func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
-	err = aten.Refused("kron", tensor.Named)
+	names, err := unify("kron", self, other)
+	if err = fits("kron", names, err, out); err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).Kron(out, self, other)
+	give(names, err, r0)
 	return
 }
 

@@ -4,24 +4,20 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
-
-// refuse is the operator's error.
-func (s *scope) refuse(format string, a ...any) { s.Fail(status.Runtimef(s.Op+": "+format, a...)) }
 
 // csr is a matrix in compressed rows with a number of columns; values may be nil.
 func (s *scope) csr(compressed, plain, values *tensor.Tensor, columns int64) (m launch.CSR) {
 	switch {
 	case compressed.Dim() != 1 || plain.Dim() != 1 || values != nil && values.Dim() != 1:
-		s.refuse("crow_indices, col_indices and values must be vectors")
+		s.Failf("crow_indices, col_indices and values must be vectors")
 	case compressed.DType() != plain.DType() || compressed.DType() != dtype.Int64 && compressed.DType() != dtype.Int32:
-		s.refuse("crow_indices and col_indices must both be int32 or int64, but got %v and %v", compressed.DType(), plain.DType())
+		s.Failf("crow_indices and col_indices must both be int32 or int64, but got %v and %v", compressed.DType(), plain.DType())
 	case compressed.Numel() < 1:
-		s.refuse("crow_indices must have at least 1 entry, but got none")
+		s.Failf("crow_indices must have at least 1 entry, but got none")
 	case values != nil && values.Numel() != plain.Numel():
-		s.refuse("col_indices and values must have the same number of entries, but got %d and %d", plain.Numel(), values.Numel())
+		s.Failf("col_indices and values must have the same number of entries, but got %d and %d", plain.Numel(), values.Numel())
 	}
 	if s.Err != nil {
 		return m
@@ -42,9 +38,9 @@ func CsrSpmm(crow, col, values, mat *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	switch {
 	case mat.Dim() != 1 && mat.Dim() != 2:
-		s.refuse("mat must be a vector or a matrix, but got sizes %v", mat.Sizes())
+		s.Failf("mat must be a vector or a matrix, but got sizes %v", mat.Sizes())
 	case values != nil && values.DType() != mat.DType():
-		s.refuse("values and mat must have the same dtype, but got %v and %v", values.DType(), mat.DType())
+		s.Failf("values and mat must have the same dtype, but got %v and %v", values.DType(), mat.DType())
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -71,11 +67,11 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	switch {
 	case mat1.Dim() != 2 || mat2.Dim() != 2 || mat1.Sizes()[1] != mat2.Sizes()[1]:
-		s.refuse("mat1 and mat2 must be matrices with as many columns, but got sizes %v and %v", mat1.Sizes(), mat2.Sizes())
+		s.Failf("mat1 and mat2 must be matrices with as many columns, but got sizes %v and %v", mat1.Sizes(), mat2.Sizes())
 	case mat1.DType() != mat2.DType():
-		s.refuse("mat1 and mat2 must have the same dtype, but got %v and %v", mat1.DType(), mat2.DType())
+		s.Failf("mat1 and mat2 must have the same dtype, but got %v and %v", mat1.DType(), mat2.DType())
 	case crow.Dim() == 1 && crow.Numel() != mat1.Sizes()[0]+1:
-		s.refuse("crow_indices must have one entry more than mat1 has rows, but got %d and %d", crow.Numel(), mat1.Sizes()[0])
+		s.Failf("crow_indices must have one entry more than mat1 has rows, but got %d and %d", crow.Numel(), mat1.Sizes()[0])
 	}
 	at := s.csr(crow, col, nil, mat2.Sizes()[0])
 	rows := func(t *tensor.Tensor) *tensor.Tensor {
@@ -102,9 +98,9 @@ func CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tenso
 	}
 	switch {
 	case values.DType() != otherValues.DType():
-		s.refuse("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
+		s.Failf("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
 	case columns < 0:
-		s.refuse("columns must not be negative, but got %d", columns)
+		s.Failf("columns must not be negative, but got %d", columns)
 	}
 	a, b := s.csr(crow, col, values, otherCrow.Numel()-1), s.csr(otherCrow, otherCol, otherValues, columns)
 	if s.Err != nil {
@@ -126,11 +122,11 @@ func CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor
 	}
 	switch {
 	case values.DType() != otherValues.DType():
-		s.refuse("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
+		s.Failf("values and other_values must have the same dtype, but got %v and %v", values.DType(), otherValues.DType())
 	case crow.Numel() != otherCrow.Numel():
-		s.refuse("crow_indices and other_crow must have as many entries, but got %d and %d", crow.Numel(), otherCrow.Numel())
+		s.Failf("crow_indices and other_crow must have as many entries, but got %d and %d", crow.Numel(), otherCrow.Numel())
 	case columns < 0:
-		s.refuse("columns must not be negative, but got %d", columns)
+		s.Failf("columns must not be negative, but got %d", columns)
 	}
 	a, b := s.csr(crow, col, values, columns), s.csr(otherCrow, otherCol, otherValues, columns)
 	if s.Err != nil {

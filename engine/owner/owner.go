@@ -37,6 +37,13 @@ func (s *Scope) Fail(err error) {
 	}
 }
 
+// Failf is Fail for an error of the operator's own.
+func (s *Scope) Failf(format string, a ...any) {
+	if s.Err == nil {
+		s.Err = status.Runtimef("%s: "+format, append([]any{s.Op}, a...)...)
+	}
+}
+
 // Keep remembers t, the result of a step, as a temporary.
 func (s *Scope) Keep(t *tensor.Tensor, err error) *tensor.Tensor {
 	s.Fail(err)

@@ -22,9 +22,9 @@ func (s *scope) wants(name string, t *tensor.Tensor) {
 	switch {
 	case s.Err != nil:
 	case !isQuantized(t):
-		s.failf("%s must be a quantized tensor, but got %v", name, t.DType())
+		s.Failf("%s must be a quantized tensor, but got %v", name, t.DType())
 	case t.Quantizer().PerChannel():
-		s.failf("%s must be quantized with one scale, but it is quantized per channel; dequantize() converts", name)
+		s.Failf("%s must be quantized with one scale, but it is quantized per channel; dequantize() converts", name)
 	}
 }
 
@@ -33,7 +33,7 @@ func (s *scope) both(qa, qb *tensor.Tensor) {
 	s.wants("qa", qa)
 	s.wants("qb", qb)
 	if s.Err == nil && qa.DType() != qb.DType() {
-		s.failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
+		s.Failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
 	}
 }
 
@@ -162,7 +162,7 @@ func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool
 func (s *scope) finite(b dtype.Scalar) (float64, bool) {
 	x := b.Float()
 	if s.Err == nil && (b.Kind == dtype.KindComplex || math.IsNaN(x) || math.IsInf(x, 0)) {
-		s.failf("b must be a finite real number, but got %v", b)
+		s.Failf("b must be a finite real number, but got %v", b)
 	}
 	return x, s.Err == nil
 }
@@ -224,7 +224,7 @@ func QuantizedCat(c aten.Ctx, tensors []*tensor.Tensor, dim int64, scale *float6
 	s := within(c, "quantized.cat")
 	defer s.Close()
 	if len(tensors) == 0 {
-		s.failf("expected a list of at least one tensor")
+		s.Failf("expected a list of at least one tensor")
 	}
 	alike := make([]*tensor.Tensor, len(tensors))
 	for i, t := range tensors {

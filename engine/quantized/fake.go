@@ -29,26 +29,26 @@ func FakeQuantizePerChannelAffineCachemask(c aten.Ctx, self, scale, zero *tensor
 // complete refuses a quantizer that some channels of x are missing in.
 func (s *scope) complete(x *tensor.Tensor, q *tensor.Quantizer) {
 	if n := int64(len(q.Scales)); s.Err == nil && (n != x.Sizes()[q.Axis] || len(q.Zeros) != len(q.Scales)) {
-		s.failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
+		s.Failf("a scale and a zero point are needed for each of the %d channels along axis %d, but got %d and %d", x.Sizes()[q.Axis], q.Axis, n, len(q.Zeros))
 	}
 }
 
 func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (output, mask *tensor.Tensor, err error) {
 	s.strided(x)
 	if s.Err == nil && !x.DType().IsFloatingPoint() {
-		s.failf("expected floats, but got %v", x.DType())
+		s.Failf("expected floats, but got %v", x.DType())
 	}
 	if s.Err == nil && lo > hi {
-		s.failf("quant_min must not be more than quant_max, but got %d and %d", lo, hi)
+		s.Failf("quant_min must not be more than quant_max, but got %d and %d", lo, hi)
 	}
 	for i := range q.Scales {
 		scale := float64(float32(q.Scales[i]))
 		switch {
 		case s.Err != nil:
 		case !(scale > 0) || math.IsInf(scale, 0):
-			s.failf("a scale must be positive and finite, but got %v", q.Scales[i])
+			s.Failf("a scale must be positive and finite, but got %v", q.Scales[i])
 		case q.Zeros[i] < lo || q.Zeros[i] > hi:
-			s.failf("a zero point must be between quant_min and quant_max, %d and %d, but got %d", lo, hi, q.Zeros[i])
+			s.Failf("a zero point must be between quant_min and quant_max, %d and %d, but got %d", lo, hi, q.Zeros[i])
 		}
 	}
 	if s.Err != nil {
@@ -83,7 +83,7 @@ func FakeQuantizePerTensorAffineTensorQparams(c aten.Ctx, self, scale, zero *ten
 	defer s.Close()
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
 	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
-		s.failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
+		s.Failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -112,7 +112,7 @@ func FakeQuantizeLearnablePerTensorAffine(c aten.Ctx, self, scale, zero *tensor.
 	defer s.Close()
 	q := &tensor.Quantizer{Scales: s.floats("scale", scale), Zeros: s.whole(zero, lo, hi), Axis: -1}
 	if s.Err == nil && (len(q.Scales) != 1 || len(q.Zeros) != 1) {
-		s.failf("scale and zero_point must have one element, but got %d and %d", len(q.Scales), len(q.Zeros))
+		s.Failf("scale and zero_point must have one element, but got %d and %d", len(q.Scales), len(q.Zeros))
 	}
 	return s.learnable(self, scale, zero, q, lo, hi, factor)
 }

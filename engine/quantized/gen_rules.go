@@ -303,7 +303,7 @@ func quantizedSaveDict(c aten.Ctx, path string, names []string, tensors []*tenso
 }
 
 func quantizedIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
-	return one(move(c, "index_get", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return one(move(c, "index", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.IndexGet(t[0], items))
 	}))
 }

@@ -27,7 +27,7 @@ func linear(c aten.Ctx, op string, self, weight, bias, packed *tensor.Tensor, sc
 	defer s.Close()
 	s.wants("self", self)
 	if s.Err == nil && self.DType() == dtype.QInt32 {
-		s.failf("self must be quint8 or qint8, but got %v", self.DType())
+		s.Failf("self must be quint8 or qint8, but got %v", self.DType())
 	}
 	s.checkLayer(self, weight, bias, packed)
 	if s.Err != nil {
@@ -42,11 +42,11 @@ func (s *scope) checkWeight(weight *tensor.Tensor) {
 	switch {
 	case s.Err != nil:
 	case !isQuantized(weight) || weight.DType() != dtype.QInt8:
-		s.failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
+		s.Failf("weight must be a quantized tensor of qint8, but got %v", weight.DType())
 	case weight.Dim() != 2:
-		s.failf("weight must have two dimensions, out x in, but got sizes %v", weight.Sizes())
+		s.Failf("weight must have two dimensions, out x in, but got sizes %v", weight.Sizes())
 	case weight.Quantizer().Axis > 0:
-		s.failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
+		s.Failf("the channels of weight must be along dimension 0, but are along %d", weight.Quantizer().Axis)
 	}
 }
 
@@ -68,12 +68,12 @@ func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 	switch s.strided(bias, packed); {
 	case s.Err != nil:
 	case self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
-		s.failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
+		s.Failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
 	case bias == nil:
 	case isQuantized(bias) || bias.DType() != dtype.Float32:
-		s.failf("bias must be of float32, but got %v", bias.DType())
+		s.Failf("bias must be of float32, but got %v", bias.DType())
 	case bias.Dim() != 1 || bias.Numel() != weight.Sizes()[0]:
-		s.failf("bias must have one dimension of %d elements, but got sizes %v", weight.Sizes()[0], bias.Sizes())
+		s.Failf("bias must have one dimension of %d elements, but got sizes %v", weight.Sizes()[0], bias.Sizes())
 	}
 }
 
@@ -109,7 +109,7 @@ func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int6
 	}
 	rows := max(qb.Dim()-2, 0)
 	if last := qa.Sizes()[qa.Dim()-1]; last != qb.Sizes()[rows] {
-		s.failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
+		s.Failf("sizes %v and %v cannot be multiplied: %d columns go with as many rows, not %d", qa.Sizes(), qb.Sizes(), last, qb.Sizes()[rows])
 		return nil, s.Err
 	}
 	p := product{a: s.ints(qa), b: s.ints(qb), of: qa.Quantizer(), by: qb.Quantizer()}

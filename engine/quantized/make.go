@@ -18,9 +18,9 @@ func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*ten
 	switch s.strided(x); {
 	case s.Err != nil:
 	case isQuantized(x):
-		s.failf("the tensor is quantized already; dequantize() converts")
+		s.Failf("the tensor is quantized already; dequantize() converts")
 	case x.DType() != dtype.Float32:
-		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
 	default:
 		s.Fail(tensor.CheckQuantized(s.Op, d))
 	}
@@ -40,7 +40,7 @@ func QuantizePerTensorTensorQparams(c aten.Ctx, self, scale, zero *tensor.Tensor
 	defer s.Close()
 	scales, zeros := s.floats("scale", scale), s.integers("zero_point", zero)
 	if s.Err == nil && (len(scales) != 1 || len(zeros) != 1) {
-		s.failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
+		s.Failf("scale and zero_point must have one element, but got %d and %d", len(scales), len(zeros))
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -54,7 +54,7 @@ func QuantizePerTensorTensors(c aten.Ctx, tensors []*tensor.Tensor, scales, zero
 	defer s.Close()
 	each, zero := s.floats("scales", scales), s.integers("zero_points", zeros)
 	if s.Err == nil && (len(each) != len(tensors) || len(zero) != len(tensors)) {
-		s.failf("there must be a scale and a zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
+		s.Failf("there must be a scale and a zero point for each of the %d tensors, but got %d and %d", len(tensors), len(each), len(zero))
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -81,11 +81,11 @@ func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor)
 	at, err := shape.WrapDim(s.Op, axis, t.Dim())
 	s.Fail(err)
 	if t.Dim() == 0 {
-		s.failf("a tensor without dimensions has no channels")
+		s.Failf("a tensor without dimensions has no channels")
 	}
 	for _, x := range []*tensor.Tensor{scales, zeros} {
 		if s.Err == nil && x.Dim() != 1 {
-			s.failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
+			s.Failf("scales and zero_points must have one dimension, but got sizes %v", x.Sizes())
 		}
 	}
 	return at
@@ -98,7 +98,7 @@ func QuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, re
 	lo, hi := d.IntegerRange()
 	if d != dtype.QUint8 && d != dtype.QInt8 {
 		s.Fail(tensor.CheckQuantized(s.Op, d))
-		s.failf("not implemented for dtype %v; use quint8 or qint8", d)
+		s.Failf("not implemented for dtype %v; use quint8 or qint8", d)
 	}
 	if reduce {
 		lo, hi = floorHalf(lo), floorHalf(hi)
@@ -131,10 +131,10 @@ const leastScale = 6.1e-5
 // chosen are the scale and the zero point that spread the numbers of x, and 0, over the integers from lo to hi.
 func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int64) {
 	if s.Err == nil && x.DType() != dtype.Float32 {
-		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
 	}
 	if s.Err == nil && x.Numel() == 0 {
-		s.failf("a tensor without elements has no range")
+		s.Failf("a tensor without elements has no range")
 	}
 	if s.Err != nil {
 		return 0, 0
@@ -147,7 +147,7 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 	}
 	from, to := min(float32(s.number(least)), 0), max(float32(s.number(most)), 0)
 	if from != from || to != to || math.IsInf(float64(from), 0) || math.IsInf(float64(to), 0) {
-		s.failf("the numbers must be finite, but they are from %v to %v", from, to)
+		s.Failf("the numbers must be finite, but they are from %v to %v", from, to)
 		return 0, 0
 	}
 	scale = (float64(to) - float64(from)) / float64(hi-lo)
@@ -223,7 +223,7 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 	case dtype.Int32:
 		d = dtype.QInt32
 	default:
-		s.failf("quantized tensors are made of integers of uint8, int8 or int32, but got %v", ints.DType())
+		s.Failf("quantized tensors are made of integers of uint8, int8 or int32, but got %v", ints.DType())
 	}
 	copied := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(ints, shape.Preserve) })
 	return s.Give(s.as(copied, d, q))
@@ -255,7 +255,7 @@ func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.D
 // floats are the elements of a tensor of scales.
 func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
 	if s.Err == nil && !t.DType().IsFloatingPoint() {
-		s.failf("%s must be floats, but got %v", name, t.DType())
+		s.Failf("%s must be floats, but got %v", name, t.DType())
 	}
 	return elements(s, t, dtype.Float64, dtype.Scalar.Float)
 }
@@ -263,7 +263,7 @@ func (s *scope) floats(name string, t *tensor.Tensor) []float64 {
 // integers are the elements of a tensor of zero points.
 func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
 	if s.Err == nil && !t.DType().IsIntegral() {
-		s.failf("%s must be integers, but got %v", name, t.DType())
+		s.Failf("%s must be integers, but got %v", name, t.DType())
 	}
 	return elements(s, t, dtype.Int64, func(v dtype.Scalar) int64 { return v.I })
 }

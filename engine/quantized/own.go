@@ -22,7 +22,7 @@ func quantizedCopy(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 	defer s.Close()
 	switch {
 	case !isQuantized(self):
-		s.failf("the numbers of a quantized tensor are copied to a quantized one, but got a tensor of dtype %v; dequantize() converts", self.DType())
+		s.Failf("the numbers of a quantized tensor are copied to a quantized one, but got a tensor of dtype %v; dequantize() converts", self.DType())
 		return s.Err
 	case isQuantized(src) && src.DType() == self.DType() && src.Quantizer().Equal(self.Quantizer()) && slices.Equal(src.Sizes(), self.Sizes()):
 		return c.Copy(s.ints(self), s.ints(src), busy)
@@ -45,7 +45,7 @@ func quantizedToOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 	s := within(c, "to")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
-		s.failf("a tensor of dtype %v is not converted to %v by to(); dequantize() gives its numbers, int_repr() its integers", self.DType(), d)
+		s.Failf("a tensor of dtype %v is not converted to %v by to(); dequantize() gives its numbers, int_repr() its integers", self.DType(), d)
 		return nil, s.Err
 	}
 	ints := s.ints(self)
@@ -58,7 +58,7 @@ func quantizedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {
 	s := within(c, "equal")
 	defer s.Close()
 	if !isQuantized(self) || !isQuantized(other) {
-		s.failf("a quantized tensor compares with another one, but got %v and %v; dequantize() converts", self.DType(), other.DType())
+		s.Failf("a quantized tensor compares with another one, but got %v and %v; dequantize() converts", self.DType(), other.DType())
 		return false, s.Err
 	}
 	if self.DType() != other.DType() || !self.Quantizer().Equal(other.Quantizer()) {
@@ -72,7 +72,7 @@ func quantizedEmptyLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor
 	s := within(c, "empty_like")
 	defer s.Close()
 	if d != dtype.None && d != self.DType() {
-		s.failf("a tensor like one of dtype %v is not made with %v; dequantize() gives its numbers", self.DType(), d)
+		s.Failf("a tensor like one of dtype %v is not made with %v; dequantize() gives its numbers", self.DType(), d)
 		return nil, s.Err
 	}
 	ints := s.ints(self)
@@ -142,7 +142,7 @@ func quantizedRelu(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)
 
 // quantizedIndexSetScalar writes one number.
 func quantizedIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) error {
-	s := within(c, "index_set_scalar_")
+	s := within(c, "index_put_")
 	defer s.Close()
 	number := s.Number(value)
 	s.Do(func() error { return c.IndexSet(self, items, number) })
@@ -175,7 +175,7 @@ func accumulates(op string) error {
 
 // quantizedIndexSet writes numbers to what the items select, which is a view or places.
 func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) error {
-	return none(place(c, "index_set_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	return none(place(c, "index_put_", self, []*tensor.Tensor{self, value}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return nothing(c.IndexSet(t[0], items, t[1]))
 	}))
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -31,13 +30,6 @@ type scope struct {
 }
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
-
-// failf is the first error of the operator.
-func (s *scope) failf(format string, a ...any) {
-	if s.Err == nil {
-		s.Err = status.Runtimef(s.Op+": "+format, a...)
-	}
-}
 
 // isQuantized tells whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
@@ -87,7 +79,7 @@ func broadcast(q *tensor.Quantizer, n int) []int64 {
 // quantized is x, of float32, as a tensor of the dtype d, laid out as x is.
 func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	if s.Err == nil && x.DType() != dtype.Float32 {
-		s.failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
+		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
 	}
 	to := s.Step(func() (*tensor.Tensor, error) {
 		return s.c.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)

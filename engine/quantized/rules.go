@@ -36,7 +36,7 @@ func (s *scope) leading(t []*tensor.Tensor) *tensor.Tensor {
 // ordered refuses channels, whose integers do not compare.
 func (s *scope) ordered(t *tensor.Tensor) {
 	if s.Err == nil && t.Quantizer().PerChannel() {
-		s.failf("not implemented for tensors that are quantized per channel, whose integers are of different scales; dequantize() converts")
+		s.Failf("not implemented for tensors that are quantized per channel, whose integers are of different scales; dequantize() converts")
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tenso
 		return s.GiveAll(list)
 	}
 	if r := list[0]; !isQuantized(out) || !slices.Equal(out.Sizes(), r.Sizes()) {
-		s.failf("the result is a quantized tensor of sizes %v, which out must be too, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
+		s.Failf("the result is a quantized tensor of sizes %v, which out must be too, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
 		return nil, s.Err
 	}
 	s.Do(func() error { return s.c.Copy(out, list[0], false) })
@@ -139,7 +139,7 @@ func join(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f does)
 	}
 	for i := range t {
 		if !isQuantized(t[i]) {
-			s.failf("tensor %d is of dtype %v, and others are quantized; dequantize() converts", i, t[i].DType())
+			s.Failf("tensor %d is of dtype %v, and others are quantized; dequantize() converts", i, t[i].DType())
 			return nil, s.Err
 		}
 	}
@@ -260,7 +260,7 @@ func (s *scope) like(t, x *tensor.Tensor) *tensor.Tensor {
 // reals are the numbers of a tensor in float32, as they are quantized.
 func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && x.DType().IsComplex() {
-		s.failf("complex numbers, of dtype %v, are not quantized; real() gives their real parts", x.DType())
+		s.Failf("complex numbers, of dtype %v, are not quantized; real() gives their real parts", x.DType())
 		return nil
 	}
 	return s.cast(s.dense(x), dtype.Float32)
@@ -290,7 +290,7 @@ func answer(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f doe
 	s := within(c, op)
 	defer s.Close()
 	if isQuantized(out) {
-		s.failf("the result is not quantized and cannot be written to a tensor of dtype %v", out.DType())
+		s.Failf("the result is not quantized and cannot be written to a tensor of dtype %v", out.DType())
 	}
 	plain := s.denseAll(t)
 	return s.GiveAll(s.keep(func() ([]*tensor.Tensor, error) { return f(out, plain) }))

@@ -22,6 +22,7 @@ type Operator struct {
 	Tags        []string    `yaml:"tags"`      // of Tags
 	Names       string      `yaml:"names"`     // of NameRules, where it does not follow from the category and the tags
 	Quantized   string      `yaml:"quantized"` // of QuantizedRules, where it does not follow from the category and the tags
+	Called      string      `yaml:"called"`    // what errors call the operator, where users know it by another name
 	Since       string      `yaml:"since"`
 	Go          string      `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`

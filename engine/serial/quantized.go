@@ -32,7 +32,7 @@ func parameters(q *tensor.Quantizer) *pickle.Tuple {
 // quantized is the value of a quantized tensor.
 func (s *saver) quantized(t *tensor.Tensor) (any, error) {
 	if t.IsMeta() {
-		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved", s.op)
+		return nil, status.NotImplementedf("%s: a quantized tensor on device meta cannot be saved: the format has none without elements; int_repr() gives its integers, which can be", s.op)
 	}
 	k := s.kept[t.Storage()]
 	if k.dtype != t.DType() {

@@ -30,9 +30,9 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		}
 		switch {
 		case isSparse(a) && isNumber(b):
-			s.failf("a number added to a sparse tensor makes it dense; to_dense() converts")
+			s.Failf("a number added to a sparse tensor makes it dense; to_dense() converts")
 		case isSparse(out):
-			s.failf("the sum of a sparse tensor and a strided one is strided: it cannot be written to a tensor of layout %v", out.Layout())
+			s.Failf("the sum of a sparse tensor and a strided one is strided: it cannot be written to a tensor of layout %v", out.Layout())
 		}
 		if s.Err != nil {
 			return nil, s.Err
@@ -120,7 +120,7 @@ func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 // alike are the coordinates of two tensors of the same sizes, with as many dense dimensions, and their common dtype.
 func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
 	if !slices.Equal(a.Sizes(), b.Sizes()) {
-		s.failf("the sizes of sparse tensors must be the same, but got %v and %v", a.Sizes(), b.Sizes())
+		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", a.Sizes(), b.Sizes())
 		return
 	}
 	x = s.coordinatesOf(a)
@@ -153,7 +153,7 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, mixed(s.Op, out)
 	case isSparse(a) && a.Dim() == 0 && b.Dim() > 0:
 		if out == a {
-			s.failf("a tensor without dimensions cannot take the result, of sizes %v", b.Sizes())
+			s.Failf("a tensor without dimensions cannot take the result, of sizes %v", b.Sizes())
 			return nil, s.Err
 		}
 		return mul(c, out, b, a)
@@ -222,7 +222,7 @@ func (s *scope) masked(a, b *tensor.Tensor) *tensor.Tensor {
 		t, other = b, a
 	}
 	if !shape.ExpandsTo(other.Sizes(), t.Sizes()) {
-		s.failf("a strided tensor of sizes %v does not broadcast to the sizes %v of the sparse one", other.Sizes(), t.Sizes())
+		s.Failf("a strided tensor of sizes %v does not broadcast to the sizes %v of the sparse one", other.Sizes(), t.Sizes())
 		return nil
 	}
 	x := s.coordinatesOf(t)
@@ -265,7 +265,7 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 	s := within(c, "div")
 	defer s.Close()
 	if !isSparse(a) || !isNumber(b) {
-		s.failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; to_dense() converts", b.Sizes(), b.Layout())
+		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; to_dense() converts", b.Sizes(), b.Layout())
 		return nil, s.Err
 	}
 	if rounding == "" {
@@ -283,7 +283,7 @@ func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tenso
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(a) || !isNumber(b) {
-			s.failf("a sparse tensor goes with a number or zero-dim strided tensor, got shape %v of layout %v; to_dense() converts", b.Sizes(), b.Layout())
+			s.Failf("a sparse tensor goes with a number or zero-dim strided tensor, got shape %v of layout %v; to_dense() converts", b.Sizes(), b.Layout())
 			return nil, s.Err
 		}
 		return on(op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)

@@ -141,7 +141,7 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 	defer s.Close()
 	switch {
 	case l != tensor.NoLayout && l != self.Layout():
-		s.failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
+		s.Failf("options with a different layout are not supported; convert layouts with to_sparse() or to_dense()")
 		return nil, s.Err
 	case !forced && (d == dtype.None || d == self.DType()) && (dev.IsNone() || dev == self.Device()):
 		return self.Alias(), nil
@@ -195,7 +195,7 @@ func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor
 // mixed is the error of a dense operand whose result was to be sparse.
 func mixed(op string, out *tensor.Tensor) error {
 	s := within(aten.Ctx{}, op)
-	s.failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())
+	s.Failf("the result of strided tensors cannot be written to a tensor of layout %v", out.Layout())
 	return s.Err
 }
 

@@ -26,11 +26,11 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	}
 	switch {
 	case indices.Dim() != 2:
-		s.failf("indices must be sparse_dim x nnz, but got sizes %v", indices.Sizes())
+		s.Failf("indices must be sparse_dim x nnz, but got sizes %v", indices.Sizes())
 	case values.Dim() < 1:
-		s.failf("values must have at least 1 dimension, a row for each entry, but got none")
+		s.Failf("values must have at least 1 dimension, a row for each entry, but got none")
 	case indices.Sizes()[1] != values.Sizes()[0]:
-		s.failf("indices and values must have same nnz, but got nnz from indices: %d, nnz from values: %d", indices.Sizes()[1], values.Sizes()[0])
+		s.Failf("indices and values must have same nnz, but got nnz from indices: %d, nnz from values: %d", indices.Sizes()[1], values.Sizes()[0])
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -42,13 +42,13 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	}
 	if size == nil {
 		if low == nil && sparse > 0 && indices.Sizes()[1] > 0 {
-			s.failf("size must be given for indices on device %v, whose values are not known", indices.Device())
+			s.Failf("size must be given for indices on device %v, whose values are not known", indices.Device())
 			return nil, s.Err
 		}
 		size = make([]int64, sparse)
 		for i, last := range high {
 			if last == math.MaxInt64 {
-				s.failf("found index %d for dim %d, beyond which no size is", last, i)
+				s.Failf("found index %d for dim %d, beyond which no size is", last, i)
 				return nil, s.Err
 			}
 			size[i] = last + 1
@@ -57,23 +57,23 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	}
 	switch {
 	case len(size) != sparse+values.Dim()-1:
-		s.failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d: size %v", sparse, values.Dim()-1, len(size), size)
+		s.Failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d: size %v", sparse, values.Dim()-1, len(size), size)
 	case !slices.Equal(size[sparse:], values.Sizes()[1:]):
-		s.failf("values has incorrect size, expected %v, got %v", append([]int64{indices.Sizes()[1]}, size[sparse:]...), values.Sizes())
+		s.Failf("values has incorrect size, expected %v, got %v", append([]int64{indices.Sizes()[1]}, size[sparse:]...), values.Sizes())
 	}
 	for i := range low {
 		switch {
 		case s.Err != nil:
 		case low[i] < 0:
-			s.failf("found negative index %d for dim %d", low[i], i)
+			s.Failf("found negative index %d for dim %d", low[i], i)
 		case high[i] >= size[i]:
-			s.failf("size is inconsistent with indices: for dim %d, size is %d but found index %d", i, size[i], high[i])
+			s.Failf("size is inconsistent with indices: for dim %d, size is %d but found index %d", i, size[i], high[i])
 		}
 	}
 	x := coordinates{indices, values, size, values.Sizes()[0] < 2}
 	if s.Err == nil && coalesced == ops.True {
 		if x.coalesced = s.rising(s.keys(indices, size[:sparse])); !x.coalesced {
-			s.failf("is_coalesced is set, but the indices are not in row-major order without repeated places; call coalesce() instead")
+			s.Failf("is_coalesced is set, but the indices are not in row-major order without repeated places; call coalesce() instead")
 		}
 	}
 	return s.Give(s.tensor(x))
@@ -82,7 +82,7 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 // given are values in the dtype and on the device that were asked for.
 func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *tensor.Tensor {
 	if isSparse(values) {
-		s.failf("values must be a strided tensor, not one of layout %v", values.Layout())
+		s.Failf("values must be a strided tensor, not one of layout %v", values.Layout())
 		return nil
 	}
 	if d == dtype.None {
@@ -104,13 +104,13 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 	}
 	switch {
 	case isSparse(given):
-		s.failf("%s must be a strided tensor, not one of layout %v", name, given.Layout())
+		s.Failf("%s must be a strided tensor, not one of layout %v", name, given.Layout())
 	case given.DType().IsComplex() || given.DType() == dtype.Bool:
-		s.failf("%s must be integers, but got %v", name, given.DType())
+		s.Failf("%s must be integers, but got %v", name, given.DType())
 	case name != "indices" && given.DType() != dtype.Int32 && given.DType() != int64s:
-		s.failf("%s must be int32 or int64, but got %v", name, given.DType())
+		s.Failf("%s must be int32 or int64, but got %v", name, given.DType())
 	case given.Device() != values.Device():
-		s.failf("device of %s (%v) must match device of values (%v)", name, given.Device(), values.Device())
+		s.Failf("device of %s (%v) must match device of values (%v)", name, given.Device(), values.Device())
 	}
 	if s.Err != nil {
 		return nil
@@ -159,7 +159,7 @@ func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor
 	s := within(c, "sparse_compressed_tensor")
 	defer s.Close()
 	if l < tensor.CSR {
-		s.failf("layout must be sparse_csr, sparse_csc, sparse_bsr or sparse_bsc, but got %v", l)
+		s.Failf("layout must be sparse_csr, sparse_csc, sparse_bsr or sparse_bsc, but got %v", l)
 		return nil, s.Err
 	}
 	s.Op = l.String() + "_tensor"
@@ -176,19 +176,19 @@ func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor
 	b := compressed.Dim() - 1
 	switch {
 	case compressed.DType() != plain.DType():
-		s.failf("%s and %s must have the same dtype, but got %v and %v", first, second, compressed.DType(), plain.DType())
+		s.Failf("%s and %s must have the same dtype, but got %v and %v", first, second, compressed.DType(), plain.DType())
 	case b < 0:
-		s.failf("%s must have at least 1 dimension, but got none", first)
+		s.Failf("%s must have at least 1 dimension, but got none", first)
 	case plain.Dim() != b+1:
-		s.failf("%s and %s must have the same number of dimensions, but got sizes %v and %v", first, second, compressed.Sizes(), plain.Sizes())
+		s.Failf("%s and %s must have the same number of dimensions, but got sizes %v and %v", first, second, compressed.Sizes(), plain.Sizes())
 	case values.Dim() < b+1+block:
-		s.failf("values must have at least %d dimensions (batch, entries, blocks), but got sizes %v", b+1+block, values.Sizes())
+		s.Failf("values must have at least %d dimensions (batch, entries, blocks), but got sizes %v", b+1+block, values.Sizes())
 	case !slices.Equal(compressed.Sizes()[:b], plain.Sizes()[:b]) || !slices.Equal(compressed.Sizes()[:b], values.Sizes()[:b]):
-		s.failf("the batch sizes of %s, %s and values must be the same, but got %v, %v and %v", first, second, compressed.Sizes()[:b], plain.Sizes()[:b], values.Sizes()[:b])
+		s.Failf("the batch sizes of %s, %s and values must be the same, but got %v, %v and %v", first, second, compressed.Sizes()[:b], plain.Sizes()[:b], values.Sizes()[:b])
 	case compressed.Sizes()[b] < 1:
-		s.failf("%s must have at least 1 entry in its last dimension, but got sizes %v", first, compressed.Sizes())
+		s.Failf("%s must have at least 1 entry in its last dimension, but got sizes %v", first, compressed.Sizes())
 	case plain.Sizes()[b] != values.Sizes()[b]:
-		s.failf("%s and values must have the same number of entries, but got %d and %d", second, plain.Sizes()[b], values.Sizes()[b])
+		s.Failf("%s and values must have the same number of entries, but got %d and %d", second, plain.Sizes()[b], values.Sizes()[b])
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -212,7 +212,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 	m := int64(0)
 	if plain.Numel() > 0 {
 		if !launch.Known(plain) {
-			s.failf("size must be given for indices on device %v, whose values are not known", plain.Device())
+			s.Failf("size must be given for indices on device %v, whose values are not known", plain.Device())
 			return nil
 		}
 		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, plain, nil, false) }))
@@ -223,7 +223,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 	}
 	m, n = max(m, 0), max(n, 0)
 	if n > 1<<31 || m > 1<<31 {
-		s.failf("size must be given: the indices want a matrix of sizes (%d, %d)", n, m)
+		s.Failf("size must be given: the indices want a matrix of sizes (%d, %d)", n, m)
 		return nil
 	}
 	return slices.Concat(compressed.Sizes()[:b], []int64{n * f.block[0], m * f.block[1]}, values.Sizes()[values.Dim()-f.dense:])
@@ -236,13 +236,13 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 	name, _ := names(f.layout)
 	switch {
 	case len(size) != b+2+f.dense:
-		s.failf("size must have %d batch, 2 sparse and %d dense dimensions, as the parts have, but got %v", b, f.dense, size)
+		s.Failf("size must have %d batch, 2 sparse and %d dense dimensions, as the parts have, but got %v", b, f.dense, size)
 	case !slices.Equal(size[:b], compressed.Sizes()[:b]):
-		s.failf("the batch sizes of the parts are %v, but size is %v", compressed.Sizes()[:b], size)
+		s.Failf("the batch sizes of the parts are %v, but size is %v", compressed.Sizes()[:b], size)
 	case !slices.Equal(size[b+2:], dense):
-		s.failf("the dense sizes of values are %v, but size is %v", dense, size)
+		s.Failf("the dense sizes of values are %v, but size is %v", dense, size)
 	case size[b] < 0 || size[b+1] < 0:
-		s.failf("sizes must not be negative, got %v", size)
+		s.Failf("sizes must not be negative, got %v", size)
 	default:
 		s.checkBlock(size, f)
 	}
@@ -254,7 +254,7 @@ func (s *scope) checkSizes(compressed, values *tensor.Tensor, size []int64, f fo
 		major = b + 1
 	}
 	if want := size[major] / f.block[major-b]; want != n {
-		s.failf("%s must have %d entries, one more than the matrix of size %v has of what they count, but got %d", name, uint64(want)+1, size, n+1)
+		s.Failf("%s must have %d entries, one more than the matrix of size %v has of what they count, but got %d", name, uint64(want)+1, size, n+1)
 	}
 }
 
@@ -289,35 +289,35 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 		if lo == 0 {
 			lo = hi
 		}
-		s.failf("%s must begin with 0, but got %d", first, lo)
+		s.Failf("%s must begin with 0, but got %d", first, lo)
 	}
 	if lo, hi := least(end), most(end); s.Err == nil && (lo != nnz || hi != nnz) {
 		if lo == nnz {
 			lo = hi
 		}
-		s.failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo)
+		s.Failf("%s must end with the number of entries, %d, but got %d", first, nnz, lo)
 	}
 	counts := s.counts(compressed)
 	if s.Err == nil && n > 0 {
 		if lo := least(counts); s.Err == nil && lo < 0 {
-			s.failf("%s must not fall, but an entry is %d less than the one before", first, -lo)
+			s.Failf("%s must not fall, but an entry is %d less than the one before", first, -lo)
 		}
 		if hi := most(counts); s.Err == nil && hi > m {
-			s.failf("%s has a step of %d, but there are places for %d entries", first, hi, m)
+			s.Failf("%s has a step of %d, but there are places for %d entries", first, hi, m)
 		}
 	}
 	if s.Err != nil || plain.Numel() == 0 {
 		return
 	}
 	if lo := least(plain); s.Err == nil && lo < 0 {
-		s.failf("%s must not be negative, but got %d", second, lo)
+		s.Failf("%s must not be negative, but got %d", second, lo)
 	}
 	if hi := most(plain); s.Err == nil && hi >= m {
-		s.failf("%s must be less than %d, but got %d", second, m, hi)
+		s.Failf("%s must be less than %d, but got %d", second, m, hi)
 	}
 	line := s.repeated(counts)
 	if s.Err == nil && !s.rising(s.add(s.times(line, m), s.reshape(plain, plain.Numel()))) {
-		s.failf("%s must rise within each row or column, without repeated ones", second)
+		s.Failf("%s must rise within each row or column, without repeated ones", second)
 	}
 }
 
@@ -333,7 +333,7 @@ func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.
 		return s.tensor(coordinates{make(int64s, int64(sparse), 0), make(d, append([]int64{0}, sizes[sparse:]...)...), sizes, true})
 	}
 	if len(sizes) < 2 || inBlocks(l) {
-		s.failf("a tensor of layout %v and size %v cannot be made without entries; use to_sparse() on a dense one", l, sizes)
+		s.Failf("a tensor of layout %v and size %v cannot be made without entries; use to_sparse() on a dense one", l, sizes)
 		return nil
 	}
 	b := len(sizes) - 2

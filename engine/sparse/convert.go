@@ -71,7 +71,7 @@ func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
 		return t
 	}
 	if f.layout != tensor.COO && t.Dim()-f.dense < 2 {
-		s.failf("%v tensors have at least 2 dimensions beside %d dense ones, got sizes %v", f.layout, f.dense, t.Sizes())
+		s.Failf("%v tensors have at least 2 dimensions beside %d dense ones, got sizes %v", f.layout, f.dense, t.Sizes())
 		return nil
 	}
 	sparse := t.Dim() - f.dense
@@ -155,7 +155,7 @@ func (s *scope) checkBlock(sizes []int64, f form) {
 	at := len(sizes) - f.dense - 2
 	rows, columns := sizes[at], sizes[at+1]
 	if f.block[0] < 1 || f.block[1] < 1 || rows%f.block[0] != 0 || columns%f.block[1] != 0 {
-		s.failf("matrices of sizes (%d, %d) cannot be divided into blocks of sizes (%d, %d)", rows, columns, f.block[0], f.block[1])
+		s.Failf("matrices of sizes (%d, %d) cannot be divided into blocks of sizes (%d, %d)", rows, columns, f.block[0], f.block[1])
 	}
 }
 
@@ -248,7 +248,7 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 			nnz /= count
 		}
 		if s.Err == nil && !s.all(s.Binary(s.c.Eq, s.part(compressed, 1, n, 1), s.int(nnz))) {
-			s.failf("expected the same number of specified elements per batch of sizes %v", sizes[:b])
+			s.Failf("expected the same number of specified elements per batch of sizes %v", sizes[:b])
 		}
 	}
 	batch := slices.Clone(sizes[:b])
@@ -289,7 +289,7 @@ func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tens
 	s := within(c, "to_sparse")
 	defer s.Close()
 	if sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0 {
-		s.failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
+		s.Failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
 		return nil, s.Err
 	}
 	return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
@@ -342,13 +342,13 @@ func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, bloc
 	case l == tensor.Strided:
 		return s.Give(s.dense(self))
 	case f.dense < 0 || f.dense > self.Dim():
-		s.failf("dense_dim %d must be in the range 0 to %d of dimensions of the tensor", f.dense, self.Dim())
+		s.Failf("dense_dim %d must be in the range 0 to %d of dimensions of the tensor", f.dense, self.Dim())
 	case inBlocks(l) && len(blockSize) == 0 && isSparse(self) && inBlocks(self.Layout()):
 		f.block = formOf(self).block
 	case inBlocks(l) && len(blockSize) != 2:
-		s.failf("blocksize is two sizes for layout %v, got %v", l, blockSize)
+		s.Failf("blocksize is two sizes for layout %v, got %v", l, blockSize)
 	case !inBlocks(l) && len(blockSize) != 0:
-		s.failf("blocksize is about the layouts sparse_bsr and sparse_bsc, not %v", l)
+		s.Failf("blocksize is about the layouts sparse_bsr and sparse_bsc, not %v", l)
 	case inBlocks(l):
 		f.block = [2]int64(blockSize)
 	}

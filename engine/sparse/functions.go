@@ -18,9 +18,9 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	defer s.Close()
 	switch {
 	case !isSparse(mask):
-		s.failf("the mask must be a sparse tensor, but has layout %v", mask.Layout())
+		s.Failf("the mask must be a sparse tensor, but has layout %v", mask.Layout())
 	case !slices.Equal(self.Sizes(), mask.Sizes()):
-		s.failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
+		s.Failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
 	}
 	x := s.coordinatesOf(mask)
 	x.values = s.elements(s.dense(self), x)
@@ -57,13 +57,13 @@ func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, 
 	defer s.Close()
 	switch {
 	case !isSparse(self) || isSparse(mat1) || isSparse(mat2):
-		s.failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
+		s.Failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
 	case self.Dim() != 2 || mat1.Dim() != 2 || mat2.Dim() != 2 || denseDim(self) != 0:
-		s.failf("expected matrices, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
+		s.Failf("expected matrices, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
 	case mat1.Sizes()[1] != mat2.Sizes()[0] || mat1.Sizes()[0] != self.Sizes()[0] || mat2.Sizes()[1] != self.Sizes()[1]:
-		s.failf("sizes %v and %v have no product of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
+		s.Failf("sizes %v and %v have no product of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
 	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
-		s.failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
+		s.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
 	}
 	x, columns := s.as(self, compressedRows), s.turned(mat2)
 	if s.Err != nil {
@@ -101,20 +101,20 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 	switch {
 	case s.Err != nil:
 	case isSparse(diagonals) || isSparse(offsets) || d.Dim() != 2 || o.Dim() != 1 || d.Sizes()[0] != o.Sizes()[0]:
-		s.failf("diagonals must be a matrix with a row for each of the offsets, a vector, but got sizes %v and %v", diagonals.Sizes(), offsets.Sizes())
+		s.Failf("diagonals must be a matrix with a row for each of the offsets, a vector, but got sizes %v and %v", diagonals.Sizes(), offsets.Sizes())
 	case !offsets.DType().IsIntegral():
-		s.failf("offsets must be integers, but got %v", offsets.DType())
+		s.Failf("offsets must be integers, but got %v", offsets.DType())
 	case len(size) != 2:
-		s.failf("output shape must be 2d, but got %v", size)
+		s.Failf("output shape must be 2d, but got %v", size)
 	case l != tensor.COO && l != tensor.CSR && l != tensor.CSC:
-		s.failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
+		s.Failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
 	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	once, _, _ := s.unique(first(s.sorted(o)))
 	if s.Err == nil && once.Numel() != o.Numel() {
-		s.failf("offset tensor contains duplicate values")
+		s.Failf("offset tensor contains duplicate values")
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -158,9 +158,9 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 	defer s.Close()
 	switch {
 	case sparseDim < 0 || denseDims < 0 || sparseDim+denseDims != int64(len(size)):
-		s.failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d", sparseDim, denseDims, len(size))
+		s.Failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d", sparseDim, denseDims, len(size))
 	case slices.ContainsFunc(size, func(n int64) bool { return n < 0 }):
-		s.failf("sizes must not be negative, got %v", size)
+		s.Failf("sizes must not be negative, got %v", size)
 	}
 	if s.Err != nil {
 		return s.Err
@@ -172,14 +172,14 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 	}
 	x := s.coordinatesOf(self)
 	if int(sparseDim) != x.sparse() || !slices.Equal(size[sparseDim:], x.sizes[x.sparse():]) {
-		s.failf("a tensor with entries keeps its %d sparse dimensions and its dense sizes %v, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
+		s.Failf("a tensor with entries keeps its %d sparse dimensions and its dense sizes %v, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
 			x.sparse(), x.sizes[x.sparse():], size, sparseDim)
 		return s.Err
 	}
 	_, high := s.bounds(x.indices)
 	for d, last := range high {
 		if last >= size[d] {
-			s.failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
+			s.Failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
 		}
 	}
 	s.Do(func() error { return self.Replace(op, slices.Clone(size), *self.Parts()) })
@@ -258,7 +258,7 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 			return s.Last(func() (*tensor.Tensor, error) { return values(c, plain, d, dev, f) })
 		}
 		if !isSparse(self) || l != tensor.NoLayout && l != self.Layout() {
-			s.failf("the layout %v cannot be made of a tensor of layout %v; to_sparse() and to_dense() convert", l, self.Layout())
+			s.Failf("the layout %v cannot be made of a tensor of layout %v; to_sparse() and to_dense() convert", l, self.Layout())
 			return nil, s.Err
 		}
 		x := self
@@ -276,7 +276,7 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 	s := within(c, "index")
 	defer s.Close()
 	if !isSparse(self) {
-		s.failf("a sparse tensor is no index")
+		s.Failf("a sparse tensor is no index")
 		return nil, s.Err
 	}
 	t, d, vectors := self, int64(0), 0
@@ -285,7 +285,7 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 		left--
 		was, at := t, d
 		if s.Err == nil && (item.Kind == ops.IndexInt || item.Kind == ops.IndexSlice || item.Kind == ops.IndexTensor) && at >= int64(was.Dim()) {
-			s.failf("too many indices for a tensor of dimension %d", self.Dim())
+			s.Failf("too many indices for a tensor of dimension %d", self.Dim())
 		}
 		switch item.Kind {
 		case ops.IndexInt:
@@ -304,13 +304,13 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 			}
 		case ops.IndexTensor:
 			if vectors++; vectors > 1 || item.Tensor.Dim() != 1 || !item.Tensor.DType().IsIntegral() || isSparse(item.Tensor) {
-				s.failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
+				s.Failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
 				break
 			}
 			t = s.take(was, at, item.Tensor)
 			d++
 		default:
-			s.failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
+			s.Failf("a sparse tensor is indexed by numbers, slices and one vector of integers; to_dense() converts")
 		}
 	}
 	return s.Give(t)
@@ -336,9 +336,9 @@ func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 		s.Do(func() error { return c.Copy(self, d, busy) })
 		return s.Err
 	case !isSparse(src):
-		s.failf("copy between a strided and a sparse tensor is not supported; to_sparse() converts")
+		s.Failf("copy between a strided and a sparse tensor is not supported; to_sparse() converts")
 	case !slices.Equal(self.Sizes(), src.Sizes()):
-		s.failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
+		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
 	}
 	if s.Err != nil {
 		return s.Err

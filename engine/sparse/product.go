@@ -15,17 +15,17 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 		switch {
 		case s.Err != nil:
 		case t.Dim() != dims[i]:
-			s.failf("expected a %dD tensor as operand %d, but got sizes %v", dims[i], i+1, t.Sizes())
+			s.Failf("expected a %dD tensor as operand %d, but got sizes %v", dims[i], i+1, t.Sizes())
 		case isSparse(t) && denseDim(t) != 0:
-			s.failf("operand %d has %d dense dimensions, of which products take none; to_dense() converts", i+1, denseDim(t))
+			s.Failf("operand %d has %d dense dimensions, of which products take none; to_dense() converts", i+1, denseDim(t))
 		}
 	}
 	switch {
 	case s.Err != nil:
 	case a.DType() != b.DType():
-		s.failf("expected m1 and m2 to have the same dtype, but got: %v != %v", a.DType(), b.DType())
+		s.Failf("expected m1 and m2 to have the same dtype, but got: %v != %v", a.DType(), b.DType())
 	case a.Sizes()[a.Dim()-1] != b.Sizes()[max(b.Dim()-2, 0)]:
-		s.failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", a.Sizes(), b.Sizes(), a.Sizes()[a.Dim()-1], b.Sizes()[max(b.Dim()-2, 0)])
+		s.Failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", a.Sizes(), b.Sizes(), a.Sizes()[a.Dim()-1], b.Sizes()[max(b.Dim()-2, 0)])
 	}
 }
 
@@ -110,7 +110,7 @@ func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s.factors(a, b, 3, 3)
 	b = s.dense(b)
 	if s.Err == nil && a.Sizes()[0] != b.Sizes()[0] {
-		s.failf("the batches have %d and %d matrices", a.Sizes()[0], b.Sizes()[0])
+		s.Failf("the batches have %d and %d matrices", a.Sizes()[0], b.Sizes()[0])
 	}
 	if s.Err == nil && !isSparse(a) {
 		return s.Last(func() (*tensor.Tensor, error) { return c.Bmm(out, a, b) })
@@ -153,7 +153,7 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		made := s.Step(func() (*tensor.Tensor, error) { return matmul(c, nil, all, b) })
 		return s.result(out, s.reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
 	}
-	s.failf("sparse tensors of sizes %v and %v have no product; matrices, vectors and batches of the same number of matrices have", a.Sizes(), b.Sizes())
+	s.Failf("sparse tensors of sizes %v and %v have no product; matrices, vectors and batches of the same number of matrices have", a.Sizes(), b.Sizes())
 	return nil, s.Err
 }
 
@@ -178,7 +178,7 @@ func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Sca
 		return nil, s.Err
 	}
 	if !shape.ExpandsTo(self.Sizes(), product.Sizes()) {
-		s.failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
+		s.Failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
 		return nil, s.Err
 	}
 	beta, alpha = in(product.DType(), beta), in(product.DType(), alpha)
@@ -209,7 +209,7 @@ func isOne(v dtype.Scalar) bool  { return v.I == 1 && v.Kind == dtype.KindInt }
 func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {
 	s.factors(a, b, 2, 2)
 	if s.Err == nil && !isSparse(a) {
-		s.failf("expected a sparse tensor as operand 1, but got layout %v", a.Layout())
+		s.Failf("expected a sparse tensor as operand 1, but got layout %v", a.Layout())
 	}
 	x := s.coalesced(s.coordinatesOf(a))
 	made := s.product(a, s.dense(b))
@@ -244,11 +244,11 @@ func Sspaddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtyp
 	s := within(c, "sspaddmm")
 	defer s.Close()
 	if !isSparse(self) {
-		s.failf("expected a sparse tensor as self, but got layout %v", self.Layout())
+		s.Failf("expected a sparse tensor as self, but got layout %v", self.Layout())
 	}
 	made := s.productEntries(mat1, mat2)
 	if s.Err == nil && !slices.Equal(self.Sizes(), made.Sizes()) {
-		s.failf("self must have the sizes %v of the product, but got %v", made.Sizes(), self.Sizes())
+		s.Failf("self must have the sizes %v of the product, but got %v", made.Sizes(), self.Sizes())
 	}
 	return s.sumWith(out, s.as(self, form{tensor.COO, [2]int64{1, 1}, 0}), made, beta, alpha)
 }
@@ -273,9 +273,9 @@ func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tens
 	switch {
 	case s.Err != nil:
 	case !isSparse(self) || isSparse(mat2):
-		s.failf("with reduce it is the product of a sparse matrix and a strided one, but got layouts %v and %v", self.Layout(), mat2.Layout())
+		s.Failf("with reduce it is the product of a sparse matrix and a strided one, but got layouts %v and %v", self.Layout(), mat2.Layout())
 	case !slices.Contains([]string{"sum", "mean", "amax", "amin"}, reduce):
-		s.failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
+		s.Failf("reduce must be one of sum, mean, amax and amin, but got %s", reduce)
 	case reduce == "sum":
 		return s.Give(s.product(self, mat2))
 	}

@@ -63,7 +63,7 @@ func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 		d = self.DType()
 	}
 	if d.Category() < dtype.Floating {
-		s.failf("could not infer output dtype: input dtype must be either a floating point or complex dtype. Got: %v", d)
+		s.Failf("could not infer output dtype: input dtype must be either a floating point or complex dtype. Got: %v", d)
 		return nil, s.Err
 	}
 	mask, err := shape.WrapDims(s.Op, dim, self.Dim(), true)
@@ -129,7 +129,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 	s := within(c, op)
 	defer s.Close()
 	if !isSparse(self) {
-		s.failf("expected a sparse tensor, but got layout %v", self.Layout())
+		s.Failf("expected a sparse tensor, but got layout %v", self.Layout())
 		return nil, s.Err
 	}
 	d, err := shape.WrapDim(op, dim, self.Dim())
@@ -148,7 +148,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 		return s.Give(s.from(x, f))
 	}
 	if x.values.DType().Category() != dtype.Floating {
-		s.failf("is of floats, but the tensor has dtype %v", x.values.DType())
+		s.Failf("is of floats, but the tensor has dtype %v", x.values.DType())
 		return nil, s.Err
 	}
 	of, n := s.groups(x, d)

@@ -34,10 +34,10 @@ func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	case slices.Equal(sizes, t.Sizes()):
 		return t
 	case f.layout != tensor.COO && (inBlocks(f.layout) || t.Dim() != 2 || len(sizes) != 2):
-		s.failf("a tensor of layout %v and sizes %v cannot have sizes %v; to_sparse() or to_dense() converts", f.layout, t.Sizes(), sizes)
+		s.Failf("a tensor of layout %v and sizes %v cannot have sizes %v; to_sparse() or to_dense() converts", f.layout, t.Sizes(), sizes)
 		return nil
 	case sparse < 0 || !slices.Equal(sizes[sparse:], t.Sizes()[t.Dim()-f.dense:]):
-		s.failf("the dense dimensions of sizes %v stay the last ones, which those of %v are not; to_dense() converts", t.Sizes()[t.Dim()-f.dense:], sizes)
+		s.Failf("the dense dimensions of sizes %v stay the last ones, which those of %v are not; to_dense() converts", t.Sizes()[t.Dim()-f.dense:], sizes)
 		return nil
 	}
 	x := s.coordinatesOf(t)
@@ -140,7 +140,7 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	}
 	b := batches(t)
 	if !slices.Contains(rows, int64(b)) || !slices.Contains(rows, int64(b)+1) {
-		s.failf("the dimensions of the matrices, of sizes %v, stay in layout %v; to_sparse() or to_dense() converts", t.Sizes()[b:b+2], t.Layout())
+		s.Failf("the dimensions of the matrices, of sizes %v, stay in layout %v; to_sparse() or to_dense() converts", t.Sizes()[b:b+2], t.Layout())
 		return nil
 	}
 	lead := int64(b + 1)

@@ -11,7 +11,6 @@ import (
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -22,13 +21,6 @@ type scope struct {
 }
 
 func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
-
-// failf is the first error of the operator.
-func (s *scope) failf(format string, a ...any) {
-	if s.Err == nil {
-		s.Err = status.Runtimef(s.Op+": "+format, a...)
-	}
-}
 
 // isSparse tells whether a tensor has parts.
 func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
@@ -55,7 +47,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		return out, nil
 	}
-	s.failf("the result has layout %v and cannot be written to a tensor of layout %v", t.Layout(), out.Layout())
+	s.Failf("the result has layout %v and cannot be written to a tensor of layout %v", t.Layout(), out.Layout())
 	return nil, s.Err
 }
 

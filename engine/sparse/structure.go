@@ -48,7 +48,7 @@ func permute(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, err
 	s := within(c, "permute")
 	defer s.Close()
 	if len(dims) != self.Dim() {
-		s.failf("permutation %v has not as many dimensions as the tensor: %d", dims, self.Dim())
+		s.Failf("permutation %v has not as many dimensions as the tensor: %d", dims, self.Dim())
 		return nil, s.Err
 	}
 	if _, err := shape.WrapDims(s.Op, dims, self.Dim(), false); err != nil {
@@ -74,7 +74,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	sizes := make([]int64, len(order))
 	for i, d := range order {
 		if sizes[i] = t.Sizes()[d]; (int(d) < sparse) != (i < sparse) {
-			s.failf("dimension %d cannot go to place %d: sparse dimensions, the first %d, stay before the dense ones; to_dense() converts", d, i, sparse)
+			s.Failf("dimension %d cannot go to place %d: sparse dimensions, the first %d, stay before the dense ones; to_dense() converts", d, i, sparse)
 			return nil
 		}
 	}
@@ -112,7 +112,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	l := t.Layout()
 	for i := range b {
 		if order[i] != int64(i) {
-			s.failf("batch dimensions of layout %v stay where they are; to_sparse() or to_dense() converts", l)
+			s.Failf("batch dimensions of layout %v stay where they are; to_sparse() or to_dense() converts", l)
 			return nil
 		}
 	}
@@ -147,7 +147,7 @@ func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 	p, sparse := self.Parts(), self.Dim()-denseDim(self)
 	if self.Layout() != tensor.COO {
 		if d > batches(self) {
-			s.failf("a dimension of layout %v is inserted among the batch dimensions, the first %d, and not at %d; to_sparse() or to_dense() converts", self.Layout(), batches(self), d)
+			s.Failf("a dimension of layout %v is inserted among the batch dimensions, the first %d, and not at %d; to_sparse() or to_dense() converts", self.Layout(), batches(self), d)
 			return nil, s.Err
 		}
 		at := int64(d)
@@ -214,7 +214,7 @@ func (s *scope) line(t *tensor.Tensor, i int64, sizes []int64) coordinates {
 	start, _ := s.integer(s.at(p.Indices[0], 0, i))
 	end, _ := s.integer(s.at(p.Indices[0], 0, i+1))
 	if start < 0 || end < start || end > n {
-		s.failf("the compressed indices of line %d go from %d to %d, beyond the %d entries: they were changed after the tensor was made", i, start, end, n)
+		s.Failf("the compressed indices of line %d go from %d to %d, beyond the %d entries: they were changed after the tensor was made", i, start, end, n)
 	}
 	indices := s.unsqueeze(s.wide(s.part(p.Indices[1], 0, start, end-start)), 0)
 	return coordinates{s.clone(indices), s.clone(s.part(p.Values, 0, start, end-start)), sizes, true}
@@ -242,7 +242,7 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 		start += size
 	}
 	if start < 0 || length < 0 || start > size || length > size-start {
-		s.failf("start (%d) + length (%d) exceeds dimension size (%d)", start, length, size)
+		s.Failf("start (%d) + length (%d) exceeds dimension size (%d)", start, length, size)
 		return nil, s.Err
 	}
 	sizes := slices.Clone(self.Sizes())
@@ -321,9 +321,9 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 	defer s.Close()
 	switch {
 	case !isSparse(self) || isSparse(index):
-		s.failf("expected a sparse tensor and a strided index, but got layouts %v and %v", self.Layout(), index.Layout())
+		s.Failf("expected a sparse tensor and a strided index, but got layouts %v and %v", self.Layout(), index.Layout())
 	case index.Dim() > 1 || !index.DType().IsIntegral():
-		s.failf("index must be a vector of integers, but got sizes %v of %v", index.Sizes(), index.DType())
+		s.Failf("index must be a vector of integers, but got sizes %v of %v", index.Sizes(), index.DType())
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -384,9 +384,9 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 	for i, t := range list {
 		switch {
 		case !isSparse(t):
-			s.failf("expected sparse tensors, but number %d has layout %v; to_dense() converts", i, t.Layout())
+			s.Failf("expected sparse tensors, but number %d has layout %v; to_dense() converts", i, t.Layout())
 		case t.Dim() != first.Dim():
-			s.failf("tensors must have same number of dimensions: got %d and %d", first.Dim(), t.Dim())
+			s.Failf("tensors must have same number of dimensions: got %d and %d", first.Dim(), t.Dim())
 		}
 		if s.Err != nil {
 			return nil, s.Err
@@ -403,12 +403,12 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 	for i, t := range list {
 		for at, n := range t.Sizes() {
 			if at != d && n != first.Sizes()[at] {
-				s.failf("sizes of tensors must match except in dimension %d, but number %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
+				s.Failf("sizes of tensors must match except in dimension %d, but number %d has sizes %v and the first one %v", d, i, t.Sizes(), first.Sizes())
 				return nil, s.Err
 			}
 		}
 		if made.sizes[d] > math.MaxInt64-t.Sizes()[d] {
-			s.failf("the sizes of dimension %d add up to more than a 64-bit integer holds", d)
+			s.Failf("the sizes of dimension %d add up to more than a 64-bit integer holds", d)
 			return nil, s.Err
 		}
 		made.sizes[d] += t.Sizes()[d]
@@ -449,7 +449,7 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 	spread := make([]*tensor.Tensor, len(list))
 	for i, t := range list {
 		if !isSparse(t) || !slices.Equal(t.Sizes(), list[0].Sizes()) {
-			s.failf("expected sparse tensors of the same sizes, but number %d has sizes %v and layout %v, and the first one %v", i, t.Sizes(), t.Layout(), list[0].Sizes())
+			s.Failf("expected sparse tensors of the same sizes, but number %d has sizes %v and layout %v, and the first one %v", i, t.Sizes(), t.Layout(), list[0].Sizes())
 			return nil, s.Err
 		}
 		if list[0].Layout() != tensor.COO && d > batches(list[0]) {

@@ -34,6 +34,10 @@ def reduce(tensor):
         coalesced = _f.is_coalesced(tensor) if tensor.layout is sparse_coo else None
         return rebuild_sparse, (tensor.layout, [part.detach() for part in parts(tensor)], tuple(tensor.shape), coalesced)
     if tensor.is_quantized:
+        if tensor.is_meta:
+            raise NotImplementedError(
+                "pickle: a quantized tensor on device meta cannot be pickled: there are none without elements in files; int_repr() gives its integers, which can be"
+            )
         return rebuild_quantized, (_f.int_repr(tensor), *parameters(tensor))
     if tensor.is_meta:
         return rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype)

@@ -24,7 +24,7 @@ def _errors():
     try:
         yield
     except (RuntimeError, ValueError) as error:
-        raise SafetensorError(str(error)) from None
+        raise SafetensorError(str(error).removeprefix("safetensors_")) from None
 
 
 def _placed(tensor, device):

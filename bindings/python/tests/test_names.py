@@ -379,3 +379,15 @@ def test_files_keep_the_names_of_tensors_without_data():
     data.seek(0)
     back = torch.load(data)
     assert back.names == ("A", None) and back.is_meta and back.shape == (2, 3)
+
+
+def test_kronecker_products_unify_names():
+    a, b = torch.arange(6.0).reshape(2, 3), torch.arange(4.0).reshape(2, 2)
+    want = torch.kron(a, b)
+    for names, others, made in ((("A", "B"), None, ("A", "B")), (None, ("A", "B"), ("A", "B")), (("A", None), (None, "B"), ("A", "B"))):
+        got = torch.kron(a.rename(*names) if names else a, b.rename(*others) if others else b)
+        assert got.names == made and torch.equal(got.rename(None), want)
+    assert torch.kron(a.rename("A", "B"), torch.ones(2)).names == ("A", "B")
+    assert torch.kron(torch.ones(2), a.rename("A", "B"), out=torch.empty(0)).names == ("A", "B")
+    with pytest.raises(RuntimeError, match=r"^kron: .*dim 'B' and dim 'C' are at the same position"):
+        torch.kron(a.rename("A", "B"), b.rename("A", "C"))

@@ -1,6 +1,7 @@
 """Quantized tensors: integers that stand for numbers."""
 
 import copy
+import io
 import math
 import pickle
 import re
@@ -372,6 +373,20 @@ def test_quantized_tensors_without_data_are_printed():
     q = torch.quantize_per_channel(torch.ones(3, 4), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([1, 2, 3]), 0, torch.qint8)
     text = repr(q.to("meta"))
     assert "tensor(..., device='meta', size=(3, 4), dtype=torch.qint8" in text and "per_channel_affine" in text
+
+
+def test_quantized_tensors_without_data_are_in_no_file():
+    x = torch.ones(2, 3)
+    for q in (
+        torch.quantize_per_tensor(x, 0.1, 3, torch.quint8),
+        torch.quantize_per_channel(x, torch.ones(2), torch.zeros(2).long(), 0, torch.qint8),
+    ):
+        for call in (lambda m: torch.save(m, io.BytesIO()), pickle.dumps):
+            with pytest.raises(
+                NotImplementedError, match=r"^(save|pickle): a quantized tensor on device meta cannot be (saved|pickled): .*int_repr\(\) gives"
+            ):
+                call(q.to("meta"))
+        assert pickle.loads(pickle.dumps(q.to("meta").int_repr())).is_meta
 
 
 @pytest.mark.parametrize("sizes", [(4, 0), (0, 4)])

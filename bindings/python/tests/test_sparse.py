@@ -538,3 +538,22 @@ def test_first_compressed_indices_are_told_as_they_are():
 def test_places_to_split_at_are_no_sparse_tensor():
     with pytest.raises(NotImplementedError, match="tensor_split is not implemented for sparse_coo tensors"):
         torch.tensor_split(torch.arange(6.0), torch.tensor([2, 4]).to_sparse())
+
+
+@pytest.mark.parametrize(("kind", "instead"), [("sparse_coo", "to_dense"), ("sparse_csr", "to_dense"), ("quantized", "dequantize")])
+def test_refusals_name_the_call_of_the_user(kind, instead):
+    x = torch.quantize_per_tensor(torch.eye(3), 0.1, 2, torch.quint8) if kind == "quantized" else to(kind, torch.eye(3))
+    end = rf" is not implemented for {kind} tensors; {instead}\(\) converts$"
+    d = torch.eye(3)
+    with pytest.raises(NotImplementedError, match="^index_put_" + end):
+        d[0] = x
+    with pytest.raises(torch.safetensors.SafetensorError, match="^save" + end):
+        torch.safetensors.save({"x": x})
+    if kind == "quantized":
+        with pytest.raises(NotImplementedError, match="^index" + end):
+            d[x]
+        return
+    with pytest.raises(NotImplementedError, match="^index_put_" + end):
+        x[0] = 1
+    with pytest.raises(BufferError, match="^to_dlpack" + end):
+        x.__dlpack__()

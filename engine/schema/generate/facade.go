@@ -73,7 +73,7 @@ func facade(out *output, ops []*schema.Operator) error {
 		if !ok {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
-		f.op, f.any, f.constant = o.Name, o.Tagged("metadata") || f.table == "recorded", o.Constant()
+		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata") || f.table == "recorded", o.Constant()
 		f.keeps = o.Tagged("keeps")
 		outs := len(f.params) - len(o.Args)
 		for i, p := range f.params {

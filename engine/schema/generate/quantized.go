@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -96,7 +97,7 @@ func (q *quantizing) function() (string, error) {
 		return text + fmt.Sprintf("\treturn c.Past(tensor.Quantized).%s(%s)\n}\n", q.f.name, q.f.arguments()), nil
 	case rule == "answer" && !strings.Contains(q.f.results[0], tensorType):
 		return text + fmt.Sprintf("\ts := within(c, %q)\n\tdefer s.Close()\n\tt := s.denseAll(%s)\n\tif err = s.Err; err != nil {\n\t\treturn\n\t}\n\treturn c.%s(%s)\n}\n",
-			q.op.Name, tensors, q.f.name, strings.Join(arguments, ", ")), nil
+			cmp.Or(q.op.Called, q.op.Name), tensors, q.f.name, strings.Join(arguments, ", ")), nil
 	}
 	list, back, err := q.results()
 	if err != nil {
@@ -106,5 +107,5 @@ func (q *quantizing) function() (string, error) {
 		text += fmt.Sprintf("\tif err = withoutOut(%q, %s); err != nil {\n\t\treturn\n\t}\n", q.op.Name, strings.Join(refused, ", "))
 	}
 	return text + fmt.Sprintf("\treturn %s(%s(c, %q, %s, %s, func(%s *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {\n\t\treturn %s(c.%s(%s))\n\t}))\n}\n",
-		back, q.op.QuantizedRule(), q.op.Name, out, tensors, given, list, q.f.name, strings.Join(arguments, ", ")), nil
+		back, q.op.QuantizedRule(), cmp.Or(q.op.Called, q.op.Name), out, tensors, given, list, q.f.name, strings.Join(arguments, ", ")), nil
 }
