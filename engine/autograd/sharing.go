@@ -74,10 +74,10 @@ func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
 	return t, err
 }
 
-// strided makes the view again that t is of its storage, by way of the parts of complex numbers where t has those of base, or the
-// other way round.
+// strided makes the view t of base again by the place of its elements, by way of the parts of complex numbers where t has those of base,
+// or the other way round: base begins where its storage does then.
 func strided(t, base *tensor.Tensor) replay {
-	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()
+	sizes, strides, offset := slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()-base.Offset()
 	at := func(c aten.Ctx, base *tensor.Tensor) (*tensor.Tensor, error) {
 		return c.AsStrided(nil, base, sizes, strides, ops.Int(base.Offset()+offset))
 	}

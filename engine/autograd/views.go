@@ -54,6 +54,15 @@ func (again replay) then(at int, next replay, i int) replay {
 	}
 }
 
+// further is the replay of t, view number i of those that next makes of the view, from base: in one step where the place of its elements
+// tells all, so that long chains of views take no longer than short ones.
+func (w *viewed) further(t, base *tensor.Tensor, next replay, i int) replay {
+	if t.DType() == base.DType() && t.Keys() == base.Keys() && iter.Nested(t) && iter.Nested(base) {
+		return strided(t, base)
+	}
+	return w.again.then(w.at, next, i)
+}
+
 // viewed is what a view knows of the tensor that it views, which is no view itself.
 type viewed struct {
 	base    *tensor.Tensor
@@ -115,20 +124,20 @@ func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tenso
 	origin := placeOf(self)
 	for i, t := range results {
 		if differentiable(t) {
-			variableOf(t).watch(self, again, i, r.node.name, r.several)
+			variableOf(t).watch(t, self, again, i, r.node.name, r.several)
 		}
 	}
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.unview(origin, s.given, again) }
 }
 
-// watch notes that the tensor with history v is view number i of those that are made of t.
-func (v *Variable) watch(t *tensor.Tensor, again replay, i int, name string, several bool) {
+// watch notes that made, with history v, is view number i of those that are made of t.
+func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
 	w := &viewed{again: again, at: i, name: name, several: several}
 	if from := variableOf(t).view; from != nil {
 		w.several = several || from.several
 		base, _ := from.origin()
 		w.base = base.Alias()
-		w.again, w.at = from.again.then(from.at, again, i), 0
+		w.again, w.at = from.further(made, base, again, i), 0
 	} else {
 		w.base = t.Alias()
 	}
@@ -172,7 +181,8 @@ func (v *Variable) turn(t *tensor.Tensor, next replay, was *geometry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if w := v.view; w != nil {
-		w.again, w.at = w.again.then(w.at, next, 0), 0
+		base, _ := w.origin()
+		w.again, w.at = w.further(t, base, next, 0), 0
 		return
 	}
 	if was == nil {

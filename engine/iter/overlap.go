@@ -32,29 +32,39 @@ func SameView(a, b *tensor.Tensor) bool {
 	return a.Storage() == b.Storage() && sameRegion(regionOf(a), regionOf(b))
 }
 
-// SelfOverlaps tells whether two indices of t reach the same memory.
-func SelfOverlaps(t *tensor.Tensor) bool {
+// Nested tells whether the strides of t alone show that no two indices reach the same memory: each steps over all that smaller ones
+// reach.
+func Nested(t *tensor.Tensor) bool {
 	if t.IsContiguous() || t.Numel() < 2 || shape.IsDense(t.Sizes(), t.Strides()) {
-		return false
+		return true
 	}
 	type dim struct{ size, stride int64 }
 	var dims []dim
 	for i, s := range t.Sizes() {
 		if s > 1 {
-			if t.Strides()[i] == 0 {
-				return true
-			}
 			dims = append(dims, dim{s, t.Strides()[i]})
 		}
 	}
 	sort.Slice(dims, func(i, j int) bool { return dims[i].stride < dims[j].stride })
-	reach, nested := int64(0), true
+	reach := int64(0)
 	for _, d := range dims {
-		nested = nested && d.stride > reach
+		if d.stride <= reach {
+			return false
+		}
 		reach += (d.size - 1) * d.stride
 	}
-	if nested {
+	return true
+}
+
+// SelfOverlaps tells whether two indices of t reach the same memory.
+func SelfOverlaps(t *tensor.Tensor) bool {
+	if Nested(t) {
 		return false
+	}
+	for i, s := range t.Sizes() {
+		if s > 1 && t.Strides()[i] == 0 {
+			return true
+		}
 	}
 	seen := make(map[int64]struct{})
 	repeated := false

@@ -168,6 +168,7 @@ typedef struct lt_env {
   lt_scope *scope;
   lt_box *newest;        // of all boxes whose object has not been finalized
   int64_t boxes, made;   // how many there are, and what came since the last sweep
+  lt_buffer *buffers;    // whose memory tensors use
   lt_memory **memories;  // a hash table by address
   size_t memory_count, memory_room;
   int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection
@@ -284,10 +285,14 @@ struct lt_buffer {
   size_t length;
   bool detachable;  // another owner can take the memory away at any time
   int32_t holders;  // memories, and the storage
+  lt_buffer *next;  // of those that the environment has
+  lt_buffer **link;
 };
 
 void lt_release_buffer(napi_env env, lt_buffer *buffer);
 bool lt_buffer_detached(napi_env env, const lt_buffer *buffer);
+// The ArrayBuffer that a tensor's elements lie in though no box may tell so; NULL for none.
+const lt_buffer *lt_buffer_of(napi_env env, const lt_env *e, const tensor_t *t);
 bool lt_define_buffers(napi_env env, napi_value exports);
 
 // --------------------------------------------------------------------------------------------------------------
@@ -473,6 +478,9 @@ typedef struct lt_graph {
 // Holds what a call that runs through a graph will use; false with an exception pending.
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);
+// Refuses a run through what an ArrayBuffer had before it was transferred away; false with an
+// exception pending.
+bool lt_check_graph(napi_env env, const lt_call *call);
 napi_value lt_invoke_async(napi_env env, napi_callback_info info);
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports);
 void lt_free_async(lt_env *e);

@@ -5,6 +5,8 @@
 
 void lt_release_buffer(napi_env env, lt_buffer *buffer) {
   if (--buffer->holders > 0) return;
+  if (buffer->next) buffer->next->link = buffer->link;
+  if (buffer->link) *buffer->link = buffer->next;
   napi_delete_reference(env, buffer->array_buffer);
   free(buffer);
 }
@@ -21,6 +23,24 @@ bool lt_buffer_detached(napi_env env, const lt_buffer *buffer) {
   bool detached;
   return napi_get_reference_value(env, buffer->array_buffer, &array_buffer) == napi_ok &&
          napi_is_detached_arraybuffer(env, array_buffer, &detached) == napi_ok && detached;
+}
+
+const lt_buffer *lt_buffer_of(napi_env env, const lt_env *e, const tensor_t *t) {
+  void *data = NULL;
+  if (!e->buffers || tensor_data_ptr(t, &data) || !data) return NULL;
+  // Where memory was taken away, another array's may be there since,
+  const lt_buffer *found = NULL;
+  for (const lt_buffer *b = e->buffers; b; b = b->next) {
+    if ((const char *)data < b->data || (const char *)data >= b->data + b->length) continue;
+    if (!found || !lt_buffer_detached(env, b)) found = b;
+  }
+  // or the library's own, which can be resized.
+  tensor_storage_t *storage;
+  bool resizable = true;
+  if (!found || tensor_untyped_storage(t, &storage)) return NULL;
+  if (tensor_storage_resizable(storage, &resizable)) resizable = true;
+  tensor_storage_free(storage);
+  return resizable ? NULL : found;
 }
 
 // -------------------------------------------------------------------------------------------------------
@@ -75,7 +95,11 @@ static napi_value share_memory(napi_env env, const span *s, tensor_dtype dtype, 
     lt_release_buffer(env, buffer);
     return lt_throw_status(env, status, tensor_last_error());
   }
-  lt_expect(lt_get_env(env)->inbox, &buffer->letter);
+  lt_env *e = lt_get_env(env);
+  lt_expect(e->inbox, &buffer->letter);
+  buffer->next = e->buffers, buffer->link = &e->buffers;
+  if (e->buffers) e->buffers->link = &buffer->next;
+  e->buffers = buffer;
   // The box finds the buffer as one finds that of a call's tensor.
   lt_memory memory = {.buffer = buffer};
   lt_box box = {.memory = &memory};

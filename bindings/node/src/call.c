@@ -609,6 +609,10 @@ static napi_value invoke(napi_env env, napi_callback_info info) {
   lt_call call;
   lt_env *e = lt_get_env(env);
   if (!lt_prepare(env, info, &call, NULL)) return NULL;
+  if (e->buffers && !lt_check_graph(env, &call)) {
+    lt_end_call(&call);
+    return NULL;
+  }
   tensor_status status = lt_run(&call, e->default_dtype);
   napi_value v =
       status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, &call);

@@ -1,5 +1,7 @@
 // Runs through a graph beside other work: what recorded calls saved, and the gradients that a run
 // adds to, are held as its operands are.
+#include <stdio.h>
+
 #include "addon.h"
 
 // The operators that run, and which of their arguments are the results to begin with and the inputs
@@ -10,11 +12,60 @@ static const struct run {
   bool capture;
 } runs[] = {{"backward", 0, 4, false}, {"autogradGrad", 0, 1, true}};
 
+// What a run uses beside its operands: the tensors that recorded calls saved, and the gradients
+// that it adds to.
+typedef struct parts {
+  tensor_t **read, **written;
+  int64_t reads, writes;
+} parts;
+
+// The parts of a call that runs through a graph; false for other calls, and for errors, of which
+// the run itself tells, but for *status without memory.
+static bool find_parts(const lt_call *call, parts *p, tensor_status *status) {
+  const struct run *run = NULL;
+  *p = (parts){0};
+  *status = TENSOR_OK;
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    if (strcmp(call->op->name, runs[i].name) == 0) run = &runs[i];
+  if (!run) return false;
+  const lt_value *outputs = &call->arguments[run->outputs], *inputs = &call->arguments[run->inputs];
+  *status = tensor_graph_reads(outputs->list.data, outputs->list.length, inputs->list.data,
+                               inputs->list.length, &p->read, &p->reads);
+  if (!*status)
+    *status = tensor_graph_writes(outputs->list.data, outputs->list.length, inputs->list.data,
+                                  inputs->list.length, run->capture, &p->written, &p->writes);
+  return !*status;
+}
+
+static void free_parts(parts *p) {
+  tensor_list_free(p->read, p->reads);
+  tensor_list_free(p->written, p->writes);
+}
+
+static const char *role_of(lt_access access) {
+  return access == LT_READS ? "saved tensor" : "gradient";
+}
+
+// Refuses a tensor of the graph whose memory was taken away.
+static bool is_there(napi_env env, const lt_call *call, const tensor_t *t, lt_access access,
+                     lt_graph *graph) {
+  const lt_buffer *buffer = lt_buffer_of(env, lt_get_env(env), t);
+  if (graph) graph->shares |= buffer && buffer->detachable;
+  if (!buffer || !lt_buffer_detached(env, buffer)) return true;
+  char message[128];
+  snprintf(message, sizeof message,
+           "%s: a %s of the graph shares an ArrayBuffer that was transferred away", call->op->name,
+           role_of(access));
+  lt_throw_status(env, TENSOR_ERROR_HANDLE, message);
+  return false;
+}
+
 // Holds a tensor of the graph, and takes its handle. What was saved and no object has, none can
 // write: it is left to the run, which frees it on the way.
 static bool hold(napi_env env, const lt_call *call, lt_graph *graph, tensor_t **handle,
                  lt_access access) {
   lt_env *e = lt_get_env(env);
+  if (!is_there(env, call, *handle, access, graph)) return false;
   if (access == LT_READS && !lt_reachable(e, *handle)) return true;
   lt_box *box = lt_new_box(e->pool);
   if (!box) {
@@ -26,40 +77,45 @@ static bool hold(napi_env env, const lt_call *call, lt_graph *graph, tensor_t **
   lt_use(box);
   lt_attach(env, e, box, NULL);
   lt_track(env, e, box);
-  bool checked = lt_check_box(env, call->op->name, access == LT_READS ? "saved tensor" : "gradient",
-                              box, access);
+  bool checked = lt_check_box(env, call->op->name, role_of(access), box, access);
   box->disposed = true;  // no object owns it: it goes with its last user
   lt_held *held = &graph->held[graph->count++];
   *held = (lt_held){.box = box, .access = access, .paused = &graph->paused};
   lt_claim(held);
-  graph->shares |= box->memory && box->memory->buffer && box->memory->buffer->detachable;
   return checked;
 }
 
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph) {
-  const struct run *run = NULL;
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    if (strcmp(call->op->name, runs[i].name) == 0) run = &runs[i];
-  if (!run) return true;
-  const lt_value *outputs = &call->arguments[run->outputs], *inputs = &call->arguments[run->inputs];
-  tensor_t **read = NULL, **written = NULL;
-  int64_t reads = 0, writes = 0;
-  tensor_status status = tensor_graph_reads(outputs->list.data, outputs->list.length,
-                                            inputs->list.data, inputs->list.length, &read, &reads);
-  if (!status)
-    status = tensor_graph_writes(outputs->list.data, outputs->list.length, inputs->list.data,
-                                 inputs->list.length, run->capture, &written, &writes);
-  if (!status && !(graph->held = malloc((size_t)(reads + writes + 1) * sizeof *graph->held)))
+  parts p;
+  tensor_status status;
+  bool found = find_parts(call, &p, &status);
+  if (found && !(graph->held = malloc((size_t)(p.reads + p.writes + 1) * sizeof *graph->held)))
     status = TENSOR_ERROR_MEMORY;
-  bool held = status != TENSOR_ERROR_MEMORY;  // the run itself tells of other errors
+  bool held = status != TENSOR_ERROR_MEMORY;
   if (!held) lt_throw_status(env, status, "no memory to hold what the graph saved");
-  for (int64_t i = 0; !status && held && i < reads; i++)
-    held = hold(env, call, graph, &read[i], LT_READS);
-  for (int64_t i = 0; !status && held && i < writes; i++)
-    held = hold(env, call, graph, &written[i], LT_ADDS);
-  tensor_list_free(read, reads);
-  tensor_list_free(written, writes);
+  for (int64_t i = 0; found && held && i < p.reads; i++)
+    held = hold(env, call, graph, &p.read[i], LT_READS);
+  for (int64_t i = 0; found && held && i < p.writes; i++)
+    held = hold(env, call, graph, &p.written[i], LT_ADDS);
+  free_parts(&p);
   return held;
+}
+
+bool lt_check_graph(napi_env env, const lt_call *call) {
+  const lt_buffer *gone = lt_get_env(env)->buffers;
+  while (gone && !lt_buffer_detached(env, gone)) gone = gone->next;
+  if (!gone) return true;
+  parts p;
+  tensor_status status;
+  bool there = true;
+  if (find_parts(call, &p, &status)) {
+    for (int64_t i = 0; there && i < p.reads; i++)
+      there = is_there(env, call, p.read[i], LT_READS, NULL);
+    for (int64_t i = 0; there && i < p.writes; i++)
+      there = is_there(env, call, p.written[i], LT_ADDS, NULL);
+  }
+  free_parts(&p);
+  return there;
 }
 
 void lt_release_graph(napi_env env, lt_graph *graph) {

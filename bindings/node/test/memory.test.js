@@ -220,6 +220,36 @@ test('nothing uses memory that WebAssembly has taken back', async () => {
   assert.throws(() => lt.tensor(array), { code: 'TENSOR_ERROR_HANDLE' });
 });
 
+test('no run through a graph uses memory that was taken back', async () => {
+  const run = {
+    backward: y => y.backward(),
+    grad: (y, x) => lt.autograd.grad(y, [x]),
+    backwardAsync: y => y.backwardAsync(),
+  };
+  for (const [name, call] of Object.entries(run)) {
+    for (const disposed of [false, true]) {
+      const { array, take } = detached();
+      const [given, other] = [lt.asTensor(array), lt.asTensor(new Float32Array(8).fill(2))];
+      const x = lt.ones(8).requiresGrad_();
+      const [y, kept] = [x.mul(given).sum(), x.mul(other).sum()];
+      if (disposed) given.dispose();
+      take();
+      await assert.rejects(async () => call(y, x), { code: 'TENSOR_ERROR_HANDLE', message: /: a saved tensor of the graph shares an ArrayBuffer that was transferred away/ }, name);
+      assert.equal(x.grad, null);
+      await call(kept, x);
+      await call(x.mul(3).sum(), x);
+    }
+  }
+  const { array, take } = detached();
+  const x = lt.ones(8).requiresGrad_();
+  x.grad = lt.asTensor(array);
+  take();
+  assert.throws(() => x.sum().backward(), { code: 'TENSOR_ERROR_HANDLE', message: /a gradient of the graph shares/ });
+  x.grad = null;
+  x.sum().backward();
+  assert.deepEqual(x.grad.toArray(), [1, 1, 1, 1, 1, 1, 1, 1]);
+});
+
 test('a getter among the arguments that takes the memory away is noticed', () => {
   const { array, take } = detached();
   const t = lt.asTensor(array);
