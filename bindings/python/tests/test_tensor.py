@@ -365,7 +365,14 @@ def test_roll_along_several_dimensions():
     dense = torch.arange(24).reshape(2, 3, 4)
     kinds = [dense, dense.permute(2, 0, 1), dense[:, ::2], dense.float().expand(2, 2, 3, 4), dense.to(torch.complex64), dense[:, :0]]
     for x in kinds:
-        for shifts, dims in (((1, 2), (0, -1)), ((1, -1, 5), (0, 1, 2)), ((2, 1), (1, 1)), ((0, 0), (0, 1)), ((-1000, 1001), (1, 0)), ((2**62, -(2**62)), (2, 0))):
+        for shifts, dims in (
+            ((1, 2), (0, -1)),
+            ((1, -1, 5), (0, 1, 2)),
+            ((2, 1), (1, 1)),
+            ((0, 0), (0, 1)),
+            ((-1000, 1001), (1, 0)),
+            ((2**62, -(2**62)), (2, 0)),
+        ):
             want = x
             for by, d in zip(shifts, dims, strict=True):
                 n = x.shape[d]
