@@ -3782,13 +3782,15 @@ func (c Ctx) RepeatInterleave(repeats *tensor.Tensor, outputSize ops.Int) (r0 *t
 }
 
 // Roll is the operator roll.
-func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+func (c Ctx) Roll(self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
 		if does := backend(key).Roll; does != nil {
 			return does(c, self, shifts, dims)
 		}
+		err = Refused("roll", key)
+		return
 	}
-	return composed.Roll(c, self, shifts, dims)
+	return ops.Roll(self, shifts, dims)
 }
 
 // Flip is the operator flip.

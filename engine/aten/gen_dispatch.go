@@ -296,7 +296,7 @@ var entries = []entry{
 	{"repeat_interleave.int", "RepeatInterleaveSelf", "composite", "composite", true, false, false, 0x3fff, ""},
 	{"repeat_interleave.tensor", "RepeatInterleaveTensor", "composite", "composite", true, false, true, 0x3fff, ""},
 	{"repeat_interleave", "RepeatInterleave", "kernel", "constant", true, false, true, 0x3e, ""},
-	{"roll", "Roll", "composite", "rule", true, false, false, 0x3fff, ""},
+	{"roll", "Roll", "kernel", "rule", true, false, false, 0x3fff, ""},
 	{"flip", "Flip", "kernel", "rule", true, false, false, 0x3fff, ""},
 	{"fliplr", "Fliplr", "composite", "composite", true, false, false, 0x3fff, ""},
 	{"flipud", "Flipud", "composite", "composite", true, false, false, 0x3fff, ""},

@@ -61,7 +61,6 @@ func init() {
 		Tile:                           Tile,
 		RepeatInterleaveSelf:           RepeatInterleaveSelf,
 		RepeatInterleaveTensor:         RepeatInterleaveTensor,
-		Roll:                           Roll,
 		Fliplr:                         Fliplr,
 		Flipud:                         Flipud,
 		Rot90:                          Rot90,

@@ -144,44 +144,6 @@ func Rot90(c aten.Ctx, self *tensor.Tensor, k int64, dims []int64) (*tensor.Tens
 	return c.Clone(self, shape.Contiguous)
 }
 
-// Roll moves elements along dimensions; those that leave at the end come in at the start.
-func Roll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
-	const op = "roll"
-	s := within(c, op)
-	defer s.Close()
-	if len(dims) == 0 && len(shifts) == 1 {
-		line := s.rolled(s.reshape(self, self.Numel()), 0, shifts[0])
-		return s.result(nil, s.reshape(line, self.Sizes()...))
-	}
-	if len(shifts) == 0 || len(shifts) != len(dims) {
-		return nil, status.Runtimef("%s: shifts and dimensions must align. shifts: %d, dims: %d", op, len(shifts), len(dims))
-	}
-	if self.Dim() == 0 {
-		return nil, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dims[0])
-	}
-	rolled := self
-	for i, dim := range dims {
-		d, err := shape.WrapDim(op, dim, self.Dim())
-		if err != nil {
-			return nil, err
-		}
-		rolled = s.rolled(rolled, d, shifts[i])
-	}
-	return s.result(nil, rolled)
-}
-
-func (s *scope) rolled(t *tensor.Tensor, d int, shift int64) *tensor.Tensor {
-	switch {
-	case s.Err != nil:
-		return nil
-	case t.Numel() == 0:
-		return s.Keep(s.c.Clone(t, shape.Contiguous))
-	}
-	n := t.Sizes()[d]
-	start := ((-shift)%n + n) % n
-	return s.join(d, s.part(t, d, start, n-start), s.part(t, d, 0, start))
-}
-
 // SumToSize adds up dimensions until self has a shape that broadcasts to its own.
 func SumToSize(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
 	const op = "sum_to_size"

@@ -113,6 +113,75 @@ func flip(op string, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) 
 	return s.Give(out)
 }
 
+// Roll moves elements along dimensions, of the flattened tensor without any; those that leave at the end come in at the start.
+func Roll(self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+	s := within("roll")
+	defer s.Close()
+	by, flat, err := RollShifts(self, shifts, dims)
+	switch {
+	case err != nil:
+		return nil, err
+	case flat:
+		return s.Give(s.reshape(s.rolled(s.reshape(self, self.Numel()), by), self.Sizes()...))
+	}
+	return s.Give(s.rolled(self, by))
+}
+
+// RollShifts are by how many positions, from 0 on, roll moves each dimension, or the only one of the flattened tensor.
+func RollShifts(self *tensor.Tensor, shifts, dims []int64) (by []int64, flat bool, err error) {
+	const op = "roll"
+	sizes := self.Sizes()
+	switch {
+	case len(dims) == 0 && len(shifts) == 1:
+		sizes, dims, flat = []int64{self.Numel()}, []int64{0}, true
+	case len(shifts) == 0 || len(shifts) != len(dims):
+		return nil, false, status.Runtimef("%s: shifts and dimensions must align. shifts: %d, dims: %d", op, len(shifts), len(dims))
+	case self.Dim() == 0:
+		return nil, false, status.Indexf("%s: dimension specified as %d but tensor has no dimensions", op, dims[0])
+	}
+	by = make([]int64, len(sizes))
+	for i, dim := range dims {
+		d, err := shape.WrapDim(op, dim, len(sizes))
+		if err != nil {
+			return nil, false, err
+		}
+		if n := sizes[d]; n > 0 {
+			by[d] = (by[d] + shifts[i]%n + n) % n
+		}
+	}
+	return by, flat, nil
+}
+
+// rolled is t moved by so many positions along each dimension.
+func (s *scope) rolled(t *tensor.Tensor, by []int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	strides, err := shape.FormatStrides(s.Op, t.Sizes(), shape.SuggestFormat(t.Sizes(), t.Strides()))
+	if s.Fail(err); err != nil {
+		return nil
+	}
+	out := s.Keep(tensor.EmptyStrided(s.Op, t.Sizes(), strides, t.DType(), t.Device()))
+	if t.Numel() > 0 {
+		s.copyRolled(out, t, by)
+	}
+	return out
+}
+
+// copyRolled copies block by block: along each dimension what moves on, and what comes in at the start.
+func (s *scope) copyRolled(to, from *tensor.Tensor, by []int64) {
+	d := slices.IndexFunc(by, func(n int64) bool { return n != 0 })
+	if s.Err != nil || d < 0 {
+		s.copy(to, from)
+		return
+	}
+	rest := slices.Clone(by)
+	rest[d] = 0
+	n, first := from.Sizes()[d], by[d]
+	s.copyRolled(s.part(to, d, first, n-first), s.part(from, d, 0, n-first), rest)
+	s.copyRolled(s.part(to, d, 0, first), s.part(from, d, n-first, first), rest)
+}
+
 // Tril keeps the elements on and below a diagonal of matrices and zeroes the others.
 func Tril(out, self *tensor.Tensor, diagonal int64) (*tensor.Tensor, error) {
 	return triangle("tril", out, self, diagonal, false)

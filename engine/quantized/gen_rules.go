@@ -65,6 +65,7 @@ var rules = aten.Backend{
 	Cat:                quantizedCat,
 	Stack:              quantizedStack,
 	Repeat:             quantizedRepeat,
+	Roll:               quantizedRoll,
 	Flip:               quantizedFlip,
 	DiagonalScatter:    quantizedDiagonalScatter,
 	SelectScatter:      quantizedSelectScatter,
@@ -383,6 +384,12 @@ func quantizedStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, di
 func quantizedRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (r0 *tensor.Tensor, err error) {
 	return one(move(c, "repeat", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
 		return single(c.Repeat(t[0], repeats))
+	}))
+}
+
+func quantizedRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (r0 *tensor.Tensor, err error) {
+	return one(move(c, "roll", nil, []*tensor.Tensor{self}, func(_ *tensor.Tensor, t []*tensor.Tensor) ([]*tensor.Tensor, error) {
+		return single(c.Roll(t[0], shifts, dims))
 	}))
 }
 

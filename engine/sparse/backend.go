@@ -82,7 +82,7 @@ func backend() aten.Backend {
 	b.SqueezeDims = func(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
 		return squeeze(c, out, self, dims, false)
 	}
-	b.Expand, b.Flip = expand, flip
+	b.Expand, b.Flip, b.Roll = expand, flip, roll
 	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
 	b.Unsqueeze, b.Select, b.Narrow, b.NarrowCopy, b.Slice = unsqueeze, selected, narrow, narrowCopy, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack

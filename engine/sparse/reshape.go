@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -260,6 +261,33 @@ func flip(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 		y = s.coalesced(y)
 	}
 	return s.Give(s.from(y, formOf(self)))
+}
+
+// roll joins the parts of dimensions in another order.
+func roll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor, error) {
+	s := within(c, "roll")
+	defer s.Close()
+	by, flat, err := ops.RollShifts(self, shifts, dims)
+	if err != nil {
+		return nil, err
+	}
+	t := s.clone(self)
+	if flat {
+		t = s.Step(func() (*tensor.Tensor, error) { return c.Reshape(self, []int64{self.Numel()}) })
+	}
+	for d, first := range by {
+		if s.Err != nil || first == 0 {
+			continue
+		}
+		whole, rest := t, t.Sizes()[d]-first
+		end := s.Step(func() (*tensor.Tensor, error) { return narrow(c, whole, int64(d), rest, first) })
+		begin := s.Step(func() (*tensor.Tensor, error) { return narrow(c, whole, int64(d), 0, rest) })
+		t = s.Step(func() (*tensor.Tensor, error) { return c.Cat(nil, []*tensor.Tensor{end, begin}, int64(d)) })
+	}
+	if flat {
+		t = s.Step(func() (*tensor.Tensor, error) { return c.Reshape(t, self.Sizes()) })
+	}
+	return s.Give(t)
 }
 
 // pieces are parts of a dimension of the given lengths.

@@ -548,3 +548,97 @@ def test_short_ways_for_float32_are_as_good_as_those_of_float64(name):
         last = np.spacing(np.maximum(abs(want[finite]), 1e-37).astype(np.float32))
         assert (abs(got[finite] - want[finite]) <= 0.51 * last).all()
         assert (got[~finite] == np.copysign(math.inf, want[~finite])).all()
+
+
+MIXED = [
+    math.nan,
+    math.inf,
+    -math.inf,
+    0.0,
+    -0.0,
+    5e-324,
+    -1e-310,
+    1e-200,
+    1e-30,
+    0.25,
+    -0.25,
+    0.5,
+    1.0,
+    -1.0,
+    1.5,
+    -2.5,
+    7.0,
+    9.99,
+    10.0,
+    15.99,
+    16.0,
+]
+MIXED += [26.0, -30.5, 150.25, 199.0, 200.0, 230.0, 700.0, 1000.0, -4503599627370497.5, 1e10, 1e19, 1e200, 1e300]
+ONE_NUMBER = {
+    "digamma": torch.digamma,
+    "lgamma": torch.lgamma,
+    "erfinv": torch.erfinv,
+    "i0": torch.special.i0,
+    "i0e": torch.special.i0e,
+    "i1": torch.special.i1,
+    "i1e": torch.special.i1e,
+    "spherical_bessel_j0": torch.special.spherical_bessel_j0,
+    "polygamma of order 1": lambda x: torch.polygamma(1, x),
+    "polygamma of order 2": lambda x: torch.polygamma(2, x),
+    "polygamma of order 120": lambda x: torch.polygamma(120, x),
+    "multigammaln": lambda x: torch.special.multigammaln(x.abs().clamp(min=1.25), 3),
+}
+TWO_NUMBERS = {
+    "zeta": torch.special.zeta,
+    "gammainc": torch.special.gammainc,
+    "gammaincc": torch.special.gammaincc,
+    "chebyshev_polynomial_t": torch.special.chebyshev_polynomial_t,
+    "shifted_chebyshev_polynomial_u": torch.special.shifted_chebyshev_polynomial_u,
+    "hermite_polynomial_h": torch.special.hermite_polynomial_h,
+    "laguerre_polynomial_l": torch.special.laguerre_polynomial_l,
+    "legendre_polynomial_p": torch.special.legendre_polynomial_p,
+}
+
+
+def same(a, b):
+    return (
+        torch.equal(a.isnan(), b.isnan())
+        and torch.equal(a.nan_to_num(7), b.nan_to_num(7))
+        and torch.equal(a.signbit() & ~a.isnan(), b.signbit() & ~b.isnan())
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ONE_NUMBER)
+def test_a_value_does_not_depend_on_its_neighbours(name, dtype):
+    """Numbers that vectors cannot take are computed one by one; the others give the same in any company."""
+    f, x = ONE_NUMBER[name], torch.tensor(MIXED, dtype=dtype)
+    alone = torch.cat([f(v.reshape(1)) for v in x])
+    assert same(f(x), alone) and same(f(x.flip(0)).flip(0), alone)
+    strided = torch.stack([x, x.flip(0)], 1)
+    assert same(f(strided[:, 0]), alone)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", TWO_NUMBERS)
+def test_a_value_of_two_numbers_does_not_depend_on_its_neighbours(name, dtype):
+    f = TWO_NUMBERS[name]
+    x = torch.tensor(MIXED, dtype=dtype)
+    y = torch.tensor([math.nan, -1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 11.25, 40.0, 250.0, 999.0, 1000.0, 1e15, math.inf], dtype=dtype)
+    a, b = (t.reshape(-1) for t in torch.broadcast_tensors(x[:, None], y))
+    alone = torch.cat([f(a[i : i + 1], b[i : i + 1]) for i in range(a.numel())])
+    assert same(f(a, b), alone) and same(f(a.flip(0), b.flip(0)).flip(0), alone)
+    assert same(f(x[:, None], y).reshape(-1), alone)
+    assert same(f(x, torch.tensor(5.0, dtype=dtype)), f(x, torch.full_like(x, 5.0)))
+
+
+def test_the_least_numbers():
+    x = torch.tensor([5e-324, 1e-310, 2.2e-308, 1e-300, -3e-305], dtype=torch.float64)
+    assert torch.erfinv(x).tolist() == pytest.approx(
+        [5e-324, 8.8622692545277e-311, 1.949699235996068e-308, 8.86226925452758e-301, -2.658680776358274e-305], rel=1e-15, abs=5e-324
+    )
+
+
+@pytest.mark.parametrize("x, value", [(-0.5, 8.934802200544679), (-1.25, 19.181879647671607), (-7.999, 1000003.1723481515)])
+def test_the_first_derivative_of_digamma_at_negative_numbers(x, value):
+    assert torch.polygamma(1, torch.tensor([x], dtype=torch.float64)).item() == pytest.approx(value, rel=1e-14)

@@ -361,6 +361,32 @@ def test_arguments_as_pytorch_takes_them():
         del x[0]
 
 
+def test_roll_along_several_dimensions():
+    dense = torch.arange(24).reshape(2, 3, 4)
+    kinds = [dense, dense.permute(2, 0, 1), dense[:, ::2], dense.float().expand(2, 2, 3, 4), dense.to(torch.complex64), dense[:, :0]]
+    for x in kinds:
+        for shifts, dims in (
+            ((1, 2), (0, -1)),
+            ((1, -1, 5), (0, 1, 2)),
+            ((2, 1), (1, 1)),
+            ((0, 0), (0, 1)),
+            ((-1000, 1001), (1, 0)),
+            ((2**62, -(2**62)), (2, 0)),
+        ):
+            want = x
+            for by, d in zip(shifts, dims, strict=True):
+                n = x.shape[d]
+                index = [(i - by) % n for i in range(n)]
+                want = want.index_select(d, torch.tensor(index, dtype=torch.int64))
+            got = torch.roll(x, shifts, dims)
+            assert torch.equal(got, want) and got.shape == x.shape
+            if x.dim() == 3 and x.numel():
+                assert torch.equal(x.to_sparse().roll(shifts, dims).to_dense(), want)
+    assert torch.equal(dense.to_sparse().roll(5).to_dense(), dense.roll(5))
+    image = torch.arange(16.0).reshape(1, 2, 2, 4).contiguous(memory_format=torch.channels_last)
+    assert image.roll((1, 1), (2, 3)).is_contiguous(memory_format=torch.channels_last)
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [

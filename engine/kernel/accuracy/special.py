@@ -127,7 +127,7 @@ FALLING = either(spread(0, 2), spread(0, 30), spread(0, 80))
 
 # name: (distribution of each argument, mpmath's value)
 FUNCTIONS = {
-    "erfinv": ([either(spread(-1, 1), spread(0, 1), towards_one)], lambda mp, x: mp.erfinv(x)),
+    "erfinv": ([either(spread(-1, 1), spread(0, 1), towards_one, powers(-1074, 0))], lambda mp, x: mp.erfinv(x)),
     "lgamma": ([either(spread(0, 4), spread(-9, 0), spread(4, 100), spread(100, 1e6))],
                lambda mp, x: mp.re(mp.loggamma(x))),
     "digamma": ([either(spread(0, 4), spread(-9, 0), spread(4, 100), spread(100, 1e6))],

@@ -45,6 +45,8 @@ LT_INLINE Long sqrt(Long a) {
   return Long(fast_two_sum(r, rest / (r + r)));
 }
 
+LT_INLINE Doubles leading(Doubles x) { return x; }
+LT_INLINE Doubles leading(Long x) { return x.hi; }
 LT_INLINE Doubles number(Doubles x) { return x; }
 LT_INLINE Doubles number(Long x) { return x.hi + x.lo; }
 LT_INLINE Long select(Mask<double> m, Long a, Long b) {

@@ -93,8 +93,11 @@ LT_INLINE Doubles erfinv_large(Doubles m, Doubles w) {
 LT_INLINE Doubles verfinv(Doubles x) {
   const Doubles m = abs(x);
   const Two<double> w = erfinv_exponent_parts(m);
-  const Two<double> small = erfinv_small(m, w);
+  // The products of the least numbers have no second half.
+  const Mask<double> least = m < 0x1p-900;
+  const Two<double> small = erfinv_small(select(least, m * 0x1p200, m), w);
   Doubles y = small.hi + small.lo;
+  y = select(least, y * 0x1p-200, y);
   const Mask<double> large = w.hi >= 5.0;
   if (any(large)) y = select(large, erfinv_large(m, w.hi), y);
   return erfinv_special(x, y);

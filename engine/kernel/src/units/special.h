@@ -1,9 +1,8 @@
 // Gamma and error functions.
 #include "../chunks.h"
-#include "../incomplete_gamma.h"
 #include "../vmath_erfinv.h"
+#include "../vmath_igamma.h"
 #include "../vmath_log.h"
-#include "../vmath_zeta.h"
 
 namespace lt {
 namespace {
@@ -144,8 +143,21 @@ LT_VECTOR(Erfinv, verfinv(a))
 
 LT_VECTOR(Lgamma, vlgamma(a))
 LT_VECTOR(Digamma, vdigamma(a))
-LT_BINARY(Igamma, T(incomplete_gamma<Wider<T>>(a, b, false)))
-LT_BINARY(Igammac, T(incomplete_gamma<Wider<T>>(a, b, true)))
+template <bool upper>
+struct IncompleteGamma {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
+    vector_binary<T>(data, strides, n, [](Vec<T> a, Vec<T> b) {
+      if constexpr (sizeof(T) == 4)
+        return in_double(
+            a, b, [](Doubles x, Doubles y) { return vincomplete_gamma<Doubles, upper>(x, y); });
+      else
+        return vincomplete_gamma<Long, upper>(a, b);
+    });
+  }
+};
+using Igamma = IncompleteGamma<false>;
+using Igammac = IncompleteGamma<true>;
 LT_INLINE Doubles vzeta(Doubles a, Doubles b) { return vhurwitz(a, b, {1, 0}); }
 LT_INLINE Floats vzeta(Floats a, Floats b) {
   return in_double(a, b, [](Doubles x, Doubles y) { return vzeta(x, y); });
