@@ -225,6 +225,22 @@ def test_sums_are_rounded_once(dtype):
     assert all(torch.equal(a.cuda() @ b.cuda(), there) for _ in range(3))
 
 
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
+def test_tf32_is_for_programs_that_ask(dtype):
+    a, b = numbers(dtype, 2, 3, 4), numbers(dtype, 2, 4, 5) * (1 + 2**-13)
+    exact = a @ b
+    rounds = LIBRARY and dtype in (torch.float32, torch.complex64)
+    try:
+        for precision in ("high", "medium", "highest"):
+            torch.set_float32_matmul_precision(precision)
+            there = (a.cuda() @ b.cuda()).cpu(), (a[0].cuda() @ b[0].cuda()).cpu()
+            assert torch.equal(there[0], exact) and torch.equal(there[1], exact[0]) or rounds and precision != "highest"
+            assert torch.allclose(there[0], exact, rtol=1e-2, atol=1e-2) and torch.equal(a @ b, exact)
+            assert not rounds or precision == "highest" or not torch.equal(there[0], exact) and not torch.equal(there[1], exact[0])
+    finally:
+        torch.set_float32_matmul_precision("highest")
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128], ids=str)
 def test_gradients(dtype):
     for f, *sizes in (
