@@ -211,6 +211,29 @@ def test_long_sums_in_pieces(dtype, k):
     check(lambda a, b: a[1].t().contiguous().t() @ b[1].t().contiguous().t(), a, b)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 255, 257, 2047, 2048, 5000])
+def test_products_of_vectors(dtype, n):
+    """Blocks share long vectors; 16-bit floats are rounded once."""
+    x, y, wide = numbers(dtype, n), numbers(dtype, n, seed=2), numbers(dtype, 3, n, 2)
+    for f in (torch.dot, torch.vdot):
+        check(f, x, y)
+        check(f, wide[1, :, 1], y)
+        check(f, x, wide.permute(2, 1, 0)[0, :, 2])
+        check(f, x[:1].expand(n), y)
+        out = torch.zeros((), dtype=dtype, device="cuda")
+        assert same(f(x, y), f(x.cuda(), y.cuda(), out=out)) and same(f(x, y), out)
+
+
+def test_products_of_very_long_vectors():
+    x = numbers(torch.float32, 3_000_001)
+    check(torch.dot, x, x.flip(0))
+    check(torch.dot, x.int(), x.int().flip(0))
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(100_000, dtype=torch.float32, generator=g)
+    assert torch.dot(x.cuda(), x.cuda()).item() == x.double().square().sum().float().item()
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
 def test_sums_are_rounded_once(dtype):
     """Sums are in 32 bits for floats of 16, and as good as any for others; and the same each time."""
