@@ -1724,22 +1724,24 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
 		return f.setBool(err, r0)
 	}, // can_cast
-	func(c aten.Ctx, f frame) error { return c.SetDefaultDtype(f.dtype(0)) },                             // set_default_dtype
-	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },       // get_default_dtype
-	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                           // set_default_device
-	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },     // get_default_device
-	func(c aten.Ctx, f frame) error { return c.SetGradEnabled(f.bool(0)) },                               // set_grad_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.IsGradEnabled(); return f.setBool(err, r0) },          // is_grad_enabled
-	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                             // set_inference_mode
-	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) }, // is_inference_mode_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },  // parse_device
-	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                 // set_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },           // get_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                 // cpu_tier
-	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },   // dispatch_table
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },   // is_nonzero
-	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },      // is_conj
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },       // is_neg
+	func(c aten.Ctx, f frame) error { return c.SetDefaultDtype(f.dtype(0)) },                               // set_default_dtype
+	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },         // get_default_dtype
+	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                             // set_default_device
+	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },       // get_default_device
+	func(c aten.Ctx, f frame) error { return c.SetGradEnabled(f.bool(0)) },                                 // set_grad_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.IsGradEnabled(); return f.setBool(err, r0) },            // is_grad_enabled
+	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                               // set_inference_mode
+	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) },   // is_inference_mode_enabled
+	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },    // parse_device
+	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                   // set_num_threads
+	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },             // get_num_threads
+	func(c aten.Ctx, f frame) error { return c.SetFloat32MatmulPrecision(f.str(0)) },                       // set_float32_matmul_precision
+	func(c aten.Ctx, f frame) error { r0, err := c.GetFloat32MatmulPrecision(); return f.setStr(err, r0) }, // get_float32_matmul_precision
+	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                   // cpu_tier
+	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },     // dispatch_table
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },     // is_nonzero
+	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },        // is_conj
+	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },         // is_neg
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
 		return f.setBool(err, r0)

@@ -1933,6 +1933,8 @@ static intptr_t packed_get_default_dtype(lt_value *a) {
   return status;
 }
 
+static intptr_t packed_get_float32_matmul_precision(lt_value *a) { return tensor_get_float32_matmul_precision((char **)&a[0].text); }
+
 static intptr_t packed_get_num_threads(lt_value *a) { return tensor_get_num_threads((int64_t *)&a[0].i); }
 
 static intptr_t packed_get_version(lt_value *a) { return tensor_get_version(a[0].pointer, (int64_t *)&a[0].i); }
@@ -4516,6 +4518,8 @@ static intptr_t packed_set_default_device(lt_value *a) { return tensor_set_defau
 static intptr_t packed_set_default_dtype(lt_value *a) { return tensor_set_default_dtype(a[0].i); }
 
 static intptr_t packed_set_detect_anomaly(lt_value *a) { return tensor_set_detect_anomaly(a[0].i, a[1].i); }
+
+static intptr_t packed_set_float32_matmul_precision(lt_value *a) { return tensor_set_float32_matmul_precision(a[0].text); }
 
 static intptr_t packed_set_grad(lt_value *a) { return tensor_set_grad(a[0].pointer, a[1].pointer); }
 
@@ -9791,6 +9795,10 @@ static const lt_parameter of_set_detect_anomaly[] = {
     {"check_nan", 'B', 0, -1, {0}},
 };
 
+static const lt_parameter of_set_float32_matmul_precision[] = {
+    {"precision", 'U', 0, -1, {0}},
+};
+
 static const lt_parameter of_set_grad[] = {
     {"input", 'T', 0, -1, {0}},
     {"grad", 't', 0, -1, {0}},
@@ -11353,6 +11361,7 @@ lt_operator lt_operators[] = {
     {"ger", {{packed_ger, NULL}, {NULL, NULL}, {packed_ger_out, NULL}}, of_ger, 2, "T", "(Tensor input, Tensor vec2)", -1, 0},
     {"get_default_device", {{packed_get_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "C", "()", -1, 0},
     {"get_default_dtype", {{packed_get_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "D", "()", -1, 0},
+    {"get_float32_matmul_precision", {{packed_get_float32_matmul_precision, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
     {"get_num_threads", {{packed_get_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "I", "()", -1, 0},
     {"get_version", {{packed_get_version, NULL}, {NULL, NULL}, {NULL, NULL}}, of_get_version, 1, "I", "(Tensor input)", -1, 0},
     {"grad", {{packed_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_grad, 1, "T", "(Tensor input)", -1, 0},
@@ -11746,6 +11755,7 @@ lt_operator lt_operators[] = {
     {"set_default_device", {{packed_set_default_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_device, 1, "", "(device device)", -1, 0},
     {"set_default_dtype", {{packed_set_default_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_default_dtype, 1, "", "(dtype d)", -1, 0},
     {"set_detect_anomaly", {{packed_set_detect_anomaly, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_detect_anomaly, 2, "", "(bool enabled, bool check_nan)", -1, 0},
+    {"set_float32_matmul_precision", {{packed_set_float32_matmul_precision, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_float32_matmul_precision, 1, "", "(str precision)", -1, 0},
     {"set_grad", {{packed_set_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad, 2, "", "(Tensor input, Tensor grad)", -1, 0},
     {"set_grad_enabled", {{packed_set_grad_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_grad_enabled, 1, "", "(bool enabled)", -1, 0},
     {"set_inference_mode", {{packed_set_inference_mode, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_inference_mode, 1, "", "(bool enabled)", -1, 0},
@@ -11984,4 +11994,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 904;
+const int lt_operator_count = 906;

@@ -1,10 +1,7 @@
 package cuda
 
 import (
-	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -37,37 +34,4 @@ func address0(t *tensor.Tensor) uintptr {
 		return 1
 	}
 	return uintptr(t.Data())
-}
-
-var mulKernel, conjKernel, sumKernel = kernel.Get("mul"), kernel.Get("conj_physical"), kernel.Get("sum")
-
-// dot sums the products of two vectors, those of floats in float64.
-func dot(op string, w launch.Dot) error {
-	d := w.A.DType()
-	if w.A.Numel() == 0 {
-		return fill(op, launch.Filling{To: w.To})
-	}
-	switch {
-	case d.IsFloatingPoint():
-		d = dtype.Float64
-	case d.IsComplex():
-		d = dtype.Complex128
-	}
-	s := owner.Scope{Op: op}
-	defer s.Close()
-	products := s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, w.A.Sizes(), d, w.A.Device()) })
-	a := w.A
-	if w.Conjugate && d.IsComplex() {
-		s.Do(func() error {
-			return elementwise(op, launch.Elementwise{Kernel: conjKernel, Compute: d, Operands: [launch.MaxOperands]*tensor.Tensor{products, a}})
-		})
-		a = products
-	}
-	s.Do(func() error {
-		return elementwise(op, launch.Elementwise{Kernel: mulKernel, Compute: d, Operands: [launch.MaxOperands]*tensor.Tensor{products, a, w.B}})
-	})
-	s.Do(func() error {
-		return reduce(op, launch.Reduction{Kernel: sumKernel, Compute: d, Out: [2]*tensor.Tensor{w.To}, In: products, Mask: []bool{true}})
-	})
-	return s.Err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/libtensor/libtensor/cuda/cublas"
 	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/host"
 	"github.com/libtensor/libtensor/engine/launch"
@@ -61,7 +62,7 @@ func (s *products) multiply(w launch.Product) {
 	if c.Turned {
 		a, b, c = b.Transposed(), a.Transposed(), c.Transposed()
 	}
-	p := cublas.Product{DType: d, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b), B: operand(a), C: operand(c)}
+	p := cublas.Product{DType: d, TF32: device.Precision() > 0, M: c.Columns, N: c.Rows, K: a.Columns, Batch: c.Batch, A: operand(b), B: operand(a), C: operand(c)}
 	tensor.Put(unsafe.Pointer(&p.Alpha), d.Compute(), w.Alpha)
 	tensor.Put(unsafe.Pointer(&p.Beta), d.Compute(), w.Beta)
 	s.Do(func() error {

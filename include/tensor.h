@@ -4383,6 +4383,13 @@ TENSOR_API tensor_status tensor_set_num_threads(int64_t n);
 // How many threads one operator may use: the number of processors at first.
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out);
 
+// How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
+// to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
+TENSOR_API tensor_status tensor_set_float32_matmul_precision(const char *precision);
+
+// What set_float32_matmul_precision has set.
+TENSOR_API tensor_status tensor_get_float32_matmul_precision(char **out);
+
 // The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
 // one. Free the text with tensor_string_free.
 TENSOR_API tensor_status tensor_cpu_tier(char **out);

@@ -5876,6 +5876,15 @@ export function setNumThreads(n: Int): void;
  */
 export function getNumThreads(): Int;
 /**
+ * How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
+ * to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
+ */
+export function setFloat32MatmulPrecision(precision: string): void;
+/**
+ * What set_float32_matmul_precision has set.
+ */
+export function getFloat32MatmulPrecision(): string;
+/**
  * The instructions that the kernels use: baseline, avx2 or avx512. The environment variable LIBTENSOR_CPU can force a lower
  * one.
  */

@@ -382,6 +382,7 @@ const lt_gerAsync = lt.gerAsync;
 const lt_getAsyncThreads = lt.getAsyncThreads;
 const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
+const lt_getFloat32MatmulPrecision = lt.getFloat32MatmulPrecision;
 const lt_getNumThreads = lt.getNumThreads;
 const lt_gradient = lt.gradient;
 const lt_gradientAsync = lt.gradientAsync;
@@ -798,6 +799,7 @@ const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
+const lt_setFloat32MatmulPrecision = lt.setFloat32MatmulPrecision;
 const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
@@ -1359,6 +1361,7 @@ export {
   lt_getAsyncThreads as getAsyncThreads,
   lt_getDefaultDevice as getDefaultDevice,
   lt_getDefaultDtype as getDefaultDtype,
+  lt_getFloat32MatmulPrecision as getFloat32MatmulPrecision,
   lt_getNumThreads as getNumThreads,
   lt_gradient as gradient,
   lt_gradientAsync as gradientAsync,
@@ -1775,6 +1778,7 @@ export {
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
+  lt_setFloat32MatmulPrecision as setFloat32MatmulPrecision,
   lt_setGradEnabled as setGradEnabled,
   lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,

@@ -80,9 +80,10 @@ type Operand struct {
 }
 
 // Product is C = Alpha*A*B + Beta*C for matrices of M by K and K by N, of which there are Batch. Factors are numbers of what the dtype is
-// added up in; where Beta is 0, C is not read.
+// added up in; where Beta is 0, C is not read. TF32 allows to round float32 factors to that.
 type Product struct {
 	DType          dtype.DType
+	TF32           bool
 	M, N, K, Batch int64
 	A, B, C        Operand
 	Alpha, Beta    [16]byte
@@ -111,6 +112,9 @@ func (h *Handle) Multiply(stream, workspace uintptr, size int64, p *Product) err
 		lda: C.int64_t(p.A.Lead), ldb: C.int64_t(p.B.Lead), ldc: C.int64_t(p.C.Lead),
 		a_step: C.int64_t(p.A.Step), b_step: C.int64_t(p.B.Step), c_step: C.int64_t(p.C.Step),
 		alpha: *(*[16]C.char)(unsafe.Pointer(&p.Alpha)), beta: *(*[16]C.char)(unsafe.Pointer(&p.Beta)),
+	}
+	if p.TF32 && kind.compute == C.LT_COMPUTE_32F && p.DType.Size() > 2 {
+		c.compute = C.LT_COMPUTE_32F_FAST_TF32
 	}
 	if p.A.Turned {
 		c.a_turned = 1

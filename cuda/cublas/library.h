@@ -11,7 +11,7 @@
 enum { LT_CUBLAS_ALLOC_FAILED = 3, LT_CUBLAS_ARCH_MISMATCH = 8, LT_CUBLAS_NOT_SUPPORTED = 15 };
 enum { LT_CUDA_R_32F = 0, LT_CUDA_R_64F = 1, LT_CUDA_R_16F = 2, LT_CUDA_C_32F = 4 };
 enum { LT_CUDA_C_64F = 5, LT_CUDA_R_16BF = 14 };
-enum { LT_COMPUTE_32F = 68, LT_COMPUTE_64F = 70 };
+enum { LT_COMPUTE_32F = 68, LT_COMPUTE_64F = 70, LT_COMPUTE_32F_FAST_TF32 = 77 };
 
 // c = alpha*a*b + beta*c for matrices of m by k and k by n whose columns are adjacent, or whose
 // rows are where they are turned. Steps are from one matrix of a batch to the next, in elements.

@@ -1,6 +1,6 @@
 // A cuBLAS for tests: products on the simulated device, in the order of its streams. It is stricter
 // than NVIDIA's: it multiplies only with a workspace that was given to it since the stream was, and
-// without TF32, and it spoils the workspace.
+// spoils the workspace.
 #include "calls.h"
 // Comes after it.
 #include "../kernels/device.h"
@@ -18,7 +18,7 @@ enum Status {
   NOT_SUPPORTED = 15
 };
 enum Type { R_32F = 0, R_64F = 1, R_16F = 2, C_32F = 4, C_64F = 5, R_16BF = 14 };
-enum Compute { COMPUTE_32F = 68, COMPUTE_64F = 70 };
+enum Compute { COMPUTE_32F = 68, COMPUTE_64F = 70, COMPUTE_TF32 = 77 };
 enum { NO_REDUCED_PRECISION = 16 };
 
 constexpr size_t kLeastWorkspace = 4 << 20, kSpoiled = 1 << 12;
@@ -50,11 +50,19 @@ struct Product {
   size_t workspace_size;
 };
 
+// The number with 11 significant bits, which lies nearer to 0.
+float tf32(float x) { return lt::same_bits<float>(lt::same_bits<uint32_t>(x) & ~0x1fffu); }
+lt::Complex64 tf32(lt::Complex64 x) { return {tf32(x.re), tf32(x.im)}; }
+
 // Elements are added up from the last one on, as nothing promises an order.
-template <class T, class S>
+template <class T, class S, bool TF32 = false>
 void multiply(const Product &p) {
   const auto number = [](uint64_t at) {
     return lt::convert<S>(*(const T *)lt_sim_place(at, sizeof(T), false));
+  };
+  const auto factor = [=](uint64_t at) {
+    if constexpr (TF32) return tf32(number(at));
+    return number(at);
   };
   const S alpha = *(const S *)p.alpha, beta = *(const S *)p.beta;
   for (int64_t batch = 0; batch < p.batch; batch++) {
@@ -63,7 +71,7 @@ void multiply(const Product &p) {
         S sum = S(0);
         for (int64_t k = p.k; k-- > 0;)
           sum =
-              sum + number(p.a.at(batch, i, k, sizeof(T))) * number(p.b.at(batch, k, j, sizeof(T)));
+              sum + factor(p.a.at(batch, i, k, sizeof(T))) * factor(p.b.at(batch, k, j, sizeof(T)));
         const uint64_t to = p.c.at(batch, i, j, sizeof(T));
         sum = alpha * sum;
         if (beta != S(0)) sum = sum + beta * number(to);
@@ -83,6 +91,10 @@ void spoil(const Product &p) {
 using Run = void (*)(const Product &);
 
 Run run_of(int type, int compute) {
+  if (compute == COMPUTE_TF32)
+    return type == R_32F   ? multiply<float, float, true>
+           : type == C_32F ? multiply<lt::Complex64, lt::Complex64, true>
+                           : nullptr;
   switch (compute == COMPUTE_64F ? -type : type) {
     case R_16F:
       return multiply<lt::Float16, float>;

@@ -211,6 +211,29 @@ def test_long_sums_in_pieces(dtype, k):
     check(lambda a, b: a[1].t().contiguous().t() @ b[1].t().contiguous().t(), a, b)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("n", [1, 2, 255, 257, 2047, 2048, 5000])
+def test_products_of_vectors(dtype, n):
+    """Blocks share long vectors; 16-bit floats are rounded once."""
+    x, y, wide = numbers(dtype, n), numbers(dtype, n, seed=2), numbers(dtype, 3, n, 2)
+    for f in (torch.dot, torch.vdot):
+        check(f, x, y)
+        check(f, wide[1, :, 1], y)
+        check(f, x, wide.permute(2, 1, 0)[0, :, 2])
+        check(f, x[:1].expand(n), y)
+        out = torch.zeros((), dtype=dtype, device="cuda")
+        assert same(f(x, y), f(x.cuda(), y.cuda(), out=out)) and same(f(x, y), out)
+
+
+def test_products_of_very_long_vectors():
+    x = numbers(torch.float32, 3_000_001)
+    check(torch.dot, x, x.flip(0))
+    check(torch.dot, x.int(), x.int().flip(0))
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(100_000, dtype=torch.float32, generator=g)
+    assert torch.dot(x.cuda(), x.cuda()).item() == x.double().square().sum().float().item()
+
+
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
 def test_sums_are_rounded_once(dtype):
     """Sums are in 32 bits for floats of 16, and as good as any for others; and the same each time."""
@@ -223,6 +246,22 @@ def test_sums_are_rounded_once(dtype):
     bound = unit * exact.abs() + (a.to(wide).abs() @ b.to(wide).abs()) * min(unit, 2**-23) * 20
     assert ((there.cpu().to(wide) - exact).abs() <= bound).all()
     assert all(torch.equal(a.cuda() @ b.cuda(), there) for _ in range(3))
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
+def test_tf32_is_for_programs_that_ask(dtype):
+    a, b = numbers(dtype, 2, 3, 4), numbers(dtype, 2, 4, 5) * (1 + 2**-13)
+    exact = a @ b
+    rounds = LIBRARY and dtype in (torch.float32, torch.complex64)
+    try:
+        for precision in ("high", "medium", "highest"):
+            torch.set_float32_matmul_precision(precision)
+            there = (a.cuda() @ b.cuda()).cpu(), (a[0].cuda() @ b[0].cuda()).cpu()
+            assert torch.equal(there[0], exact) and torch.equal(there[1], exact[0]) or rounds and precision != "highest"
+            assert torch.allclose(there[0], exact, rtol=1e-2, atol=1e-2) and torch.equal(a @ b, exact)
+            assert not rounds or precision == "highest" or not torch.equal(there[0], exact) and not torch.equal(there[1], exact[0])
+    finally:
+        torch.set_float32_matmul_precision("highest")
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex128], ids=str)

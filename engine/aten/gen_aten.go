@@ -6073,6 +6073,16 @@ func (c Ctx) GetNumThreads() (int64, error) {
 	return ops.GetNumThreads()
 }
 
+// SetFloat32MatmulPrecision is the operator set_float32_matmul_precision.
+func (c Ctx) SetFloat32MatmulPrecision(precision string) error {
+	return ops.SetFloat32MatmulPrecision(precision)
+}
+
+// GetFloat32MatmulPrecision is the operator get_float32_matmul_precision.
+func (c Ctx) GetFloat32MatmulPrecision() (string, error) {
+	return ops.GetFloat32MatmulPrecision()
+}
+
 // CpuTier is the operator cpu_tier.
 func (c Ctx) CpuTier() (string, error) {
 	return ops.CpuTier()

@@ -526,6 +526,8 @@ var operators = map[string]any{
 	"parse_device":                           ctx.ParseDevice,
 	"set_num_threads":                        ctx.SetNumThreads,
 	"get_num_threads":                        ctx.GetNumThreads,
+	"set_float32_matmul_precision":           ctx.SetFloat32MatmulPrecision,
+	"get_float32_matmul_precision":           ctx.GetFloat32MatmulPrecision,
 	"cpu_tier":                               ctx.CpuTier,
 	"dispatch_table":                         ctx.DispatchTable,
 	"is_nonzero":                             ctx.IsNonzero,

@@ -6750,6 +6750,22 @@ static const lt_operator overloads_get_num_threads[] = {
     {"getNumThreads", NULL, results_get_num_threads, 0, 0, 1, -1, 0, {{call_get_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_set_float32_matmul_precision(const lt_value *a, lt_value *r) { (void)r; return tensor_set_float32_matmul_precision(a[0].text); }
+static const lt_argument arguments_set_float32_matmul_precision[] = {
+    {"precision", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_set_float32_matmul_precision[] = {
+    {"setFloat32MatmulPrecision", arguments_set_float32_matmul_precision, NULL, 1, 1, 0, -1, 0, {{call_set_float32_matmul_precision, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_get_float32_matmul_precision(const lt_value *a, lt_value *r) { (void)a; return tensor_get_float32_matmul_precision(&r[0].string); }
+static const lt_argument results_get_float32_matmul_precision[] = {
+    {"out", LT_STR, 0, -1, {0}},
+};
+static const lt_operator overloads_get_float32_matmul_precision[] = {
+    {"getFloat32MatmulPrecision", NULL, results_get_float32_matmul_precision, 0, 0, 1, -1, 0, {{call_get_float32_matmul_precision, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_cpu_tier(const lt_value *a, lt_value *r) { (void)a; return tensor_cpu_tier(&r[0].string); }
 static const lt_argument results_cpu_tier[] = {
     {"out", LT_STR, 0, -1, {0}},
@@ -11970,6 +11986,8 @@ const lt_entry lt_entries[] = {
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
+    {"setFloat32MatmulPrecision", overloads_set_float32_matmul_precision, 1, LT_AS_FUNCTION},
+    {"getFloat32MatmulPrecision", overloads_get_float32_matmul_precision, 1, LT_AS_FUNCTION},
     {"cpuTier", overloads_cpu_tier, 1, LT_AS_FUNCTION},
     {"dispatchTable", overloads_dispatch_table, 1, LT_AS_FUNCTION},
     {"isNonzero", overloads_is_nonzero, 1, LT_AS_FUNCTION | LT_AS_METHOD},

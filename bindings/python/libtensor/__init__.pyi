@@ -43,7 +43,6 @@ from ._modes import are_deterministic_algorithms_enabled as are_deterministic_al
 from ._modes import autocast as autocast
 from ._modes import enable_grad as enable_grad
 from ._modes import get_deterministic_debug_mode as get_deterministic_debug_mode
-from ._modes import get_float32_matmul_precision as get_float32_matmul_precision
 from ._modes import get_num_interop_threads as get_num_interop_threads
 from ._modes import inference_mode as inference_mode
 from ._modes import is_autocast_enabled as is_autocast_enabled
@@ -53,7 +52,6 @@ from ._modes import is_inference_mode_enabled as is_inference_mode_enabled
 from ._modes import is_warn_always_enabled as is_warn_always_enabled
 from ._modes import no_grad as no_grad
 from ._modes import set_deterministic_debug_mode as set_deterministic_debug_mode
-from ._modes import set_float32_matmul_precision as set_float32_matmul_precision
 from ._modes import set_flush_denormal as set_flush_denormal
 from ._modes import set_grad_enabled as set_grad_enabled
 from ._modes import set_num_interop_threads as set_num_interop_threads

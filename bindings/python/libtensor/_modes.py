@@ -157,8 +157,7 @@ def is_autocast_enabled(device_type=None):
 
 
 LEVELS = ("default", "warn", "error")
-PRECISIONS = ("highest", "high", "medium")
-settings = {"deterministic": 0, "precision": "highest", "warn_always": False, "interop_threads": 1}
+settings = {"deterministic": 0, "warn_always": False, "interop_threads": 1}
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
@@ -184,17 +183,6 @@ def set_deterministic_debug_mode(debug_mode):
 
 def get_deterministic_debug_mode():
     return settings["deterministic"]
-
-
-def set_float32_matmul_precision(precision):
-    """Accepted: products of float32 are always computed in float32, which is "highest"."""
-    if precision not in PRECISIONS:
-        raise RuntimeError(f"set_float32_matmul_precision(): '{precision}' is none of {', '.join(PRECISIONS)}")
-    settings["precision"] = precision
-
-
-def get_float32_matmul_precision():
-    return settings["precision"]
 
 
 def set_flush_denormal(mode):

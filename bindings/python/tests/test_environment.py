@@ -38,6 +38,9 @@ def test_backends():
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = True
     assert torch.backends.cudnn.benchmark and torch.backends.cuda.matmul.allow_tf32
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.backends.cuda.matmul.allow_tf32 = False
+    assert torch.get_float32_matmul_precision() == "highest" and not torch.backends.cuda.matmul.allow_tf32
 
 
 def test_grad_modes():
@@ -90,8 +93,10 @@ def test_settings_are_remembered():
     assert not torch.are_deterministic_algorithms_enabled()
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high" and torch.get_num_interop_threads() >= 1 and not torch.is_warn_always_enabled()
-    with pytest.raises(RuntimeError, match="lower"):
+    with pytest.raises(RuntimeError, match="^set_float32_matmul_precision: 'lower' is none of highest, high, medium$"):
         torch.set_float32_matmul_precision("lower")
+    assert torch.get_float32_matmul_precision() == "high"
+    torch.set_float32_matmul_precision("highest")
     with torch.autocast("cpu", enabled=False):
         assert not torch.is_autocast_enabled()
     with pytest.raises(NotImplementedError, match="autocast"):

@@ -59,6 +59,8 @@ def calls():
     yield "tensor_is_grad_enabled", []
     yield "tensor_parse_device", ["cuda:1"]
     yield "tensor_get_num_threads", []
+    yield "tensor_set_float32_matmul_precision", ["highest"]
+    yield "tensor_get_float32_matmul_precision", []
     yield "tensor_cpu_tier", []
     yield "tensor_manual_seed", [7]
     yield "tensor_default_generator", []

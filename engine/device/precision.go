@@ -1,0 +1,15 @@
+package device
+
+import "sync/atomic"
+
+// Precisions are those of products of float32 that a program may ask for, the exact one first. Devices may round factors to fewer bits,
+// such as the 11 of TF32, for the others.
+var Precisions = []string{"highest", "high", "medium"}
+
+var precision atomic.Int32 // among Precisions
+
+// SetPrecision allows devices what Precisions[n] does.
+func SetPrecision(n int) { precision.Store(int32(n)) }
+
+// Precision is what devices are allowed, among Precisions.
+func Precision() int { return int(precision.Load()) }
