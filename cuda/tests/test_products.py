@@ -409,6 +409,15 @@ def test_the_first_product_of_a_process(environment, said):
 
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
+@pytest.mark.parametrize("capability, workspace", [("75", 8), ("89", 8), ("90", 32), ("120", 32)])
+def test_workspaces(capability, workspace):
+    code = FIRST + "print(torch.cuda.max_memory_allocated() >> 20, torch.cuda.memory_allocated() >> 20)"
+    environment = os.environ | {"LIBTENSOR_SIM_CAPABILITY": capability}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines() == [FOUND, FOUND, f"{workspace} 0"]
+
+
+@pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
 @pytest.mark.parametrize(
     "driver, place, opened",
     [
