@@ -131,14 +131,18 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice) {
   *bytes = machine().memory.total();
   return CUDA_SUCCESS;
 }
+static int capability() {
+  const char *text = getenv("LIBTENSOR_SIM_CAPABILITY");
+  return text ? atoi(text) : 75;
+}
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice) {
   ENTER
   switch (which) {
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-      *value = 7;
+      *value = capability() / 10;
       break;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-      *value = 5;
+      *value = capability() % 10;
       break;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       *value = 2;

@@ -340,6 +340,17 @@ def test_calls_that_fail(simulation, call):
 
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
+def test_no_memory_for_cublas(simulation):
+    x = torch.ones(2, 2, device="cuda")
+    simulation.fail(CALLS[0], 1, 3)
+    with pytest.raises(torch.OutOfMemoryError, match="^mm: CUDA out of memory: cuBLAS error in cublasGemmEx: CUBLAS_STATUS_ALLOC_FAILED, "):
+        torch.mm(x, x)
+    torch.cuda.empty_cache()
+    simulation.fail("cuMemAlloc_v2", 2, 2)  # the result has a block, the workspace none at first
+    assert (x @ x).tolist() == [[2, 2], [2, 2]]
+
+
+@pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
 @pytest.mark.parametrize("call, code", itertools.product(CALLS, (8, 15)))
 def test_what_cublas_does_not_support(simulation, call, code):
     """It refuses some products on some devices: the kernels have them."""
@@ -369,7 +380,6 @@ for _ in range(2):
 """
 FOUND = "[[2.0, 3.0], [6.0, 11.0]]"
 NOT_FOUND = "RuntimeError matmul: LIBTENSOR_CUBLAS names no cuBLAS that can be used: "
-MEMORY = "OutOfMemoryError matmul: CUDA out of memory: cuBLAS error in cublasCreate: CUBLAS_STATUS_ALLOC_FAILED, the resource allocation failed"
 
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
@@ -396,6 +406,15 @@ def test_the_first_product_of_a_process(environment, said):
     done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, check=True, env=os.environ | environment)
     lines = done.stdout.splitlines()
     assert len(lines) == len(said) and all(line.startswith(start) for line, start in zip(lines, said, strict=True)), lines
+
+
+@pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
+@pytest.mark.parametrize("capability, workspace", [("75", 8), ("89", 8), ("90", 32), ("120", 32)])
+def test_workspaces(capability, workspace):
+    code = FIRST + "print(torch.cuda.max_memory_allocated() >> 20, torch.cuda.memory_allocated() >> 20)"
+    environment = os.environ | {"LIBTENSOR_SIM_CAPABILITY": capability}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines() == [FOUND, FOUND, f"{workspace} 0"]
 
 
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
