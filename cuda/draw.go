@@ -51,8 +51,13 @@ func draw(op string, w launch.Drawing) error {
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	if _, ok := w.From.(random.BernoulliEach); ok {
+	switch w.From.(type) {
+	case random.BernoulliEach:
 		s.Do(func() error { return probabilities(op, w.Each) })
+	case random.Poisson:
+		s.Do(func() error { return rates(op, w.Each) })
+	}
+	if w.Each != nil {
 		w.Each = launch.RowMajor(&s, w.Each, each)
 	}
 	if d.n == 0 || s.Err != nil {
@@ -131,6 +136,10 @@ func (d *drawing) choose(op string, w launch.Drawing) (entry string, err error) 
 	case random.Geometric:
 		d.a = math.Log1p(-from.P)
 		return "draw_geometric", nil
+	case random.Poisson:
+		return "draw_poisson", nil
+	case random.Binomial:
+		return "draw_binomial_" + wide, nil
 	}
 	return "", status.NotImplementedf("%s is not implemented on cuda, which has no such distribution; move the tensors to the cpu", op)
 }
@@ -139,6 +148,16 @@ var smallest, largest = kernel.Get("amin"), kernel.Get("amax")
 
 // probabilities refuses a tensor with an element that is not in [0, 1].
 func probabilities(op string, p *tensor.Tensor) error {
+	return bounded(op, p, "probability in [0, 1]", func(x float64) bool { return x >= 0 && x <= 1 })
+}
+
+// rates refuses a tensor with an element that is not >= 0.
+func rates(op string, p *tensor.Tensor) error {
+	return bounded(op, p, "non-negative rate", func(x float64) bool { return x >= 0 })
+}
+
+// bounded refuses a tensor whose smallest or largest element, either of which is NaN where there is one, does not fit.
+func bounded(op string, p *tensor.Tensor, want string, fits func(x float64) bool) error {
 	if p.Numel() == 0 {
 		return nil
 	}
@@ -152,8 +171,8 @@ func probabilities(op string, p *tensor.Tensor) error {
 		end := reduced(&s, k, p, mask)
 		s.Do(func() error {
 			v, err := launch.Item(op, end)
-			if x := v.Float(); err == nil && !(x >= 0 && x <= 1) {
-				err = status.Runtimef("%s: expected a probability in [0, 1], but an element is %v", op, x)
+			if x := v.Float(); err == nil && !fits(x) {
+				err = status.Runtimef("%s: expected a %s, but an element is %v", op, want, x)
 			}
 			return err
 		})

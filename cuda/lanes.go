@@ -1,9 +1,10 @@
 package cuda
 
 import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -36,19 +37,19 @@ type rangeArgs struct {
 	start, step, stop [2]float64
 }
 
-// sequence computes the elements of a sequence, in a contiguous copy where the result has gaps.
+// sequence computes the elements of a sequence, in a contiguous copy where the result has gaps or consists of powers.
 func sequence(op string, w launch.Sequence) error {
-	to := w.To
-	switch {
-	case w.Base != nil:
-		return status.NotImplementedf("%s is not implemented on cuda, which has no powers of sequences; move the tensors to the cpu", op)
-	case to.Numel() == 0:
+	to, d := w.To, w.To.DType()
+	if to.Numel() == 0 {
 		return nil
+	}
+	if w.Base != nil {
+		d = exponents(w)
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
-	if !to.IsContiguous() {
-		to = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, to.Sizes(), to.DType(), to.Device()) })
+	if d != to.DType() || !to.IsContiguous() {
+		to = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(op, to.Sizes(), d, to.Device()) })
 	}
 	if s.Err != nil {
 		return s.Err
@@ -57,10 +58,25 @@ func sequence(op string, w launch.Sequence) error {
 	r := rangeArgs{out: uintptr(to.Data()), steps: to.Numel(), istart: w.Start.Int(), istep: w.Step.Int(),
 		start: parts(w.Start.Complex()), step: parts(w.Step.Complex()), stop: parts(w.Stop)}
 	s.Do(func() error {
-		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, to.DType()), r.steps, &r) })
+		return on(op, to.Device(), func(m *machine) error { return call(m, op, entry(w.Kernel, d), r.steps, &r) })
 	})
+	if w.Base != nil {
+		if base := s.Number(dtype.FloatScalar(*w.Base)); s.Err == nil {
+			s.Err = elementwise(op, launch.Elementwise{Kernel: power, Compute: d, Operands: [launch.MaxOperands]*tensor.Tensor{to, base, to}})
+		}
+	}
 	if to != w.To {
 		s.Do(func() error { return copyTo(op, launch.Copying{To: w.To, From: to}) })
 	}
 	return s.Err
+}
+
+var power = kernel.Get("pow")
+
+// exponents is the dtype of powers: real where all are, as the CPU has it.
+func exponents(w launch.Sequence) dtype.DType {
+	if imag(w.Start.Complex()) != 0 || imag(w.Stop) != 0 || w.To.DType().IsComplex() && *w.Base < 0 {
+		return dtype.Complex128
+	}
+	return dtype.Float64
 }

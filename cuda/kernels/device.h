@@ -25,6 +25,8 @@
 #define LT_THREADS (gridDim.x * (int64_t)blockDim.x)
 #endif
 
+#define LT_PAIR_OPERATION LT_NOINLINE  // of pair.h: kernels would be many times as long
+
 namespace lt {
 namespace {
 

@@ -1,6 +1,6 @@
 // Random numbers by counting (docs/random.md): each follows from the seed, the block that a fill
 // begins with, and the number of the element, so that they are those of the CPU.
-#include "numbers.h"
+#include "counting_draws.h"
 #include "../../engine/random/cephes.h"
 #include "../../engine/random/elementary.h"
 
@@ -19,20 +19,9 @@ struct Drawing {
   uint8_t memory, each_memory, reserved[6];
 };
 
-// Philox4x32-10.
 LT_INLINE uint32_t word(const Drawing &d, uint64_t number) {
-  const uint64_t block = d.block + number / 4;
-  uint32_t low = uint32_t(d.seed), high = uint32_t(d.seed >> 32);
-  uint32_t x[4] = {uint32_t(block), uint32_t(block >> 32), 0, 0};
-  for (int round = 0; round < 10; round++) {
-    const uint64_t p = uint64_t(x[0]) * 0xd2511f53u, q = uint64_t(x[2]) * 0xcd9e8d57u;
-    x[0] = uint32_t(q >> 32) ^ x[1] ^ low;
-    x[1] = uint32_t(q);
-    x[2] = uint32_t(p >> 32) ^ x[3] ^ high;
-    x[3] = uint32_t(p);
-    low += 0x9e3779b9u;
-    high += 0xbb67ae85u;
-  }
+  uint32_t x[4];
+  Philox{d.seed, d.block + number / 4, 0}.block_to(x);
   const int at = number % 4;
   return at == 0 ? x[0] : at == 1 ? x[1] : at == 2 ? x[2] : x[3];
 }
@@ -128,11 +117,16 @@ LT_INLINE void wide_integers(const Drawing &d, int64_t i) {
 }
 
 LT_INLINE void bernoulli(const Drawing &d, int64_t i) { give(d, i, int64_t(unit64(d, i) < d.a)); }
-LT_INLINE void bernoulli_each(const Drawing &d, int64_t i) {
+// A parameter of an element.
+LT_INLINE double parameter(const Drawing &d, int64_t i) {
   const int64_t size = dtype_size(d.each_memory);
   double p;
   convert_value(d.each_memory, Traits<double>::number, LT_PLACE(d.each + i * size, size, false),
                 (char *)&p);
+  return p;
+}
+LT_INLINE void bernoulli_each(const Drawing &d, int64_t i) {
+  const double p = parameter(d, i);
   const bool wide = d.each_memory == Traits<double>::number;
   give(d, i, int64_t((wide ? unit64(d, i) : double(unit32(d, i))) < p));
 }
@@ -151,6 +145,18 @@ LT_INLINE void geometric(const Drawing &d, int64_t i) {
   const double u = unit64(d, i);
   give(d, i, ::ceil(logarithm(u < 0x1p-54 ? 0x1p-54 : u) / d.a));
 }
+
+LT_INLINE void poisson(const Drawing &d, int64_t i) {
+  Rounds r(d.seed, d.block + i);
+  give(d, i, poisson_count(r, parameter(d, i)));
+}
+template <class T>
+LT_INLINE void binomial(const Drawing &d, int64_t i) {
+  Rounds r(d.seed, d.block + i);
+  give(d, i, Trials<T>{r}.successes(parameter(d, 2 * i), parameter(d, 2 * i + 1)));
+}
+LT_INLINE void binomial_float32(const Drawing &d, int64_t i) { binomial<float>(d, i); }
+LT_INLINE void binomial_float64(const Drawing &d, int64_t i) { binomial<double>(d, i); }
 
 // One launch; choosing of multinomial.go mirrors it: rows of `categories` weights, which become the
 // running fractions of their sum, and `samples` of each.
@@ -204,6 +210,9 @@ LT_DRAWING(bernoulli_each, args.n)
 LT_DRAWING(exponentials, args.n)
 LT_DRAWING(cauchy, args.n)
 LT_DRAWING(geometric, args.n)
+LT_DRAWING(poisson, args.n)
+LT_DRAWING(binomial_float32, args.n)
+LT_DRAWING(binomial_float64, args.n)
 
 #define LT_CHOOSING(NAME, THREADS, ...)                                             \
   LT_KERNEL(NAME, lt::Choosing) {                                                   \

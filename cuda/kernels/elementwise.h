@@ -4,7 +4,7 @@
 #define LIBTENSOR_CUDA_ELEMENTWISE_H
 
 #include "device.h"
-#include "native.h"
+#include "../../engine/kernel/src/chunks.h"
 
 namespace lt {
 namespace {
@@ -56,12 +56,20 @@ LT_INLINE void places(const Loop &l, int64_t i, char **data) {
                         : (char *)l.numbers[k];
 }
 
+// Whether rows of a kernel look for operands that are the same all along, as those with a member
+// kConstants do.
+template <class OP, class = void>
+struct Constants : std::false_type {};
+template <class OP>
+struct Constants<OP, std::enable_if_t<OP::kConstants>> : std::true_type {};
+
 template <class OP, class T, int OUTPUTS, int OPERANDS>
 LT_INLINE void element(const Loop &l, int64_t i) {
   char *data[OPERANDS];
   places<OUTPUTS, OPERANDS>(l, i, data);
   int64_t strides[OPERANDS];
-  for (int k = 0; k < OPERANDS; k++) strides[k] = 1;  // no row takes it for dense or constant
+  for (int k = 0; k < OPERANDS; k++)  // otherwise no row takes it for dense or constant
+    strides[k] = !(Constants<OP>::value && (!l.data[k] || l.strides[k][0] == 0));
   if (!l.converts) {
     OP::template row<T>(data, strides, 1, l.params);
     return;

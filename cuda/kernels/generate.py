@@ -23,7 +23,7 @@ DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 com
 OWN = ["copy", "drawing", "matrices", "searching", "selecting", "sorting", "targets", "vectors"]
 UNITS = (
     "arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic index inverse_trigonometric"
-    " logarithm logical normal power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
+    " logarithm logical normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
     " trigonometric unique"
 ).split()
 HEADERS = {
@@ -39,7 +39,12 @@ HEADERS = {
 }
 SORTING = ("sort", "searchsorted")  # of the unit sort, which the units beside this script do
 # The kernels that grouping.h makes of those of the unit unique.
-GROUPING = {"unique": [], "member": ["member"], "unique_consecutive": ["group_flags"], "unique_rows": ["rows_runs", "rows_merge", "rows_nan", "rows_alone"]}
+GROUPING = {
+    "unique": [],
+    "member": ["member"],
+    "unique_consecutive": ["group_flags"],
+    "unique_rows": ["rows_runs", "rows_merge", "rows_nan", "rows_alone"],
+}
 OPTIONS = ["--gpu-architecture=compute_75", "-std=c++17", "-default-device", "--device-int128", "-fmad=false", "-w"]
 
 
@@ -79,7 +84,6 @@ def entries(unit):
     """Name and macro of every kernel of a unit."""
     command = ["g++", "-E", "-P", "-x", "c++", "-std=c++17", "-DLT_TIER=cuda", str(SOURCES / f"units/{unit}.h")]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    native = re.search(r"LT_FUNCTION\(|\bc(exp|log|pow)\(", (SOURCES / f"units/{unit}.h").read_text())  # what devices have not
     table = text[text.index(f"lt_{unit}_cuda[] =") :]
     for name, signature, rows in re.findall(r'\{\s*"(\w+)",\s*"([^"]*)",\s*\{(.*?)\}\s*\}', table, re.S):
         at = max(signature.find(">"), signature.find("="))
@@ -103,7 +107,7 @@ def entries(unit):
                 yield entry, f"LT_RANGE({entry}, {found[1]}, {found[2]})"
             elif signature == "reduce" and reducer:
                 yield f"reduce_{name}_{dtype}", f"LT_REDUCING(reduce_{name}_{dtype}, {reducer[1]})"
-            elif at >= 0 and len(letters) <= 4 and found and not (native and dtype.startswith("complex")):
+            elif at >= 0 and len(letters) <= 4 and found:
                 flag = 24 if "l" in letters and "=" in signature else 0
                 if signature == "X=lT":
                     macro = f"LT_COMBINE({entry}, {str(name == 'put').lower()}"
@@ -121,7 +125,8 @@ def source(unit):
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         return re.findall(r'extern "C" void (\w+)\(const void', text), f'#include "cuda/kernels/{unit}.h"\n'
     text = (SOURCES / f"units/{unit}.h").read_text()
-    body = text[: text.index("LT_UNIT(")].replace('#include "../', '#include "engine/kernel/src/')
+    body = text[: text.index("LT_UNIT(")].replace('#include "../native.h"', '#include "cuda/kernels/native.h"')
+    body = body.replace('#include "../', '#include "engine/kernel/src/')
     found = list(entries(unit))
     macros = "\n".join(macro for _, macro in found)
     needs = next((header for macro, header in HEADERS.items() if macro in macros), "elementwise")
@@ -158,7 +163,7 @@ def plain(ptx):
     names = dict.fromkeys(re.findall(r"\b\w*_INTERNAL_\w+", ptx))
     for number, name in enumerate(names):
         ptx = re.sub(rf"\b{name}\b", f"internal_{number}", ptx)
-    return ptx
+    return re.sub(r"\d+_GLOBAL__N__\w*?_cu_[0-9a-f]{8}_\d+", "internal_", ptx)
 
 
 def listed():

@@ -1,5 +1,6 @@
-// The place of engine/kernel/src/native.h, which takes functions of complex numbers from libm: a
-// device has none, and no kernel for complex numbers where they would be needed.
+// The place of engine/kernel/src/native.h, which takes functions of complex numbers from libm: here
+// they are made from those of real numbers (C99 Annex G says what they do at the ends), of floats
+// in double, and of doubles in double length where digits would cancel.
 #ifndef LIBTENSOR_CUDA_NATIVE_H
 #define LIBTENSOR_CUDA_NATIVE_H
 #define LIBTENSOR_KERNEL_NATIVE_H
@@ -14,10 +15,34 @@ LT_INLINE float hypotenuse(float x, float y) {
 }
 LT_INLINE double hypotenuse(double x, double y) { return __builtin_hypot(x, y); }
 
-// Names that kernels for complex numbers have.
-Complex128 cexp(Complex128);
-Complex128 clog(Complex128);
+template <class T>
+LT_INLINE Complex<T> scaled(Complex<T> z, double by) {
+  return {T(z.re * by), T(z.im * by)};
+}
 
+}  // namespace
+}  // namespace lt
+
+// Comes after what it shares names with.
+#include "complex_inverse.h"
+
+namespace lt {
+namespace {
+using plane::cacos;
+using plane::cacosh;
+using plane::casin;
+using plane::casinh;
+using plane::catan;
+using plane::catanh;
+using plane::ccos;
+using plane::ccosh;
+using plane::cexp;
+using plane::clog;
+using plane::csin;
+using plane::csinh;
+using plane::csqrt;
+using plane::ctan;
+using plane::ctanh;
 }  // namespace
 }  // namespace lt
 
@@ -25,7 +50,10 @@ Complex128 clog(Complex128);
   struct NAME {                                                                           \
     template <class T>                                                                    \
     static void row(char *const *data, const int64_t *strides, int64_t n, const void *) { \
-      vector_unary<T>(data, strides, n, [](Vec<T> a) -> Vec<T> { return REAL; });         \
+      if constexpr (kind_of<T> == kComplex)                                               \
+        unary_row<T, T>(data, strides, n, [](T a) -> T { return COMPLEX; });              \
+      else                                                                                \
+        vector_unary<T>(data, strides, n, [](Vec<T> a) -> Vec<T> { return REAL; });       \
     }                                                                                     \
   };
 

@@ -4,7 +4,7 @@
 #define LIBTENSOR_CUDA_NUMBERS_H
 
 #include "device.h"
-#include "native.h"
+#include "../../engine/kernel/src/chunks.h"
 
 #ifndef INFINITY
 #define INFINITY __builtin_inff()

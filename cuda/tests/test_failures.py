@@ -67,6 +67,25 @@ def products():
     return x @ x.t(), torch.addmm(torch.ones(4, device="cuda"), x, x.t()), x[:, ::2] @ x[:, ::2].t(), long @ long.t()
 
 
+def complexes():
+    x = torch.complex(HOST, -HOST).cuda()
+    return (x / 9).exp(), x.t().sqrt(), x.acos(), x ** (1 + 2j), torch.logspace(0, 2, 5, device="cuda")
+
+
+def drawn():
+    g = torch.Generator("cuda").manual_seed(3)
+    x = (HOST / 2).cuda()
+    return torch.poisson(x, generator=g), torch.binomial(x, x / 20, generator=g)
+
+
+def joined():
+    x = HOST.cuda()
+    x[torch.tensor([1, 3], device="cuda")] = torch.tensor(7.0)
+    y = HOST.cuda()
+    y[2, 2] = float("nan")
+    return torch.searchsorted(x[0], 2.5), torch.isin(x, 7), y.unique(dim=0)[:1], x.scatter_reduce(0, x.long() % 4, x, "mean", include_self=False)
+
+
 def gradients():
     x = (HOST / 20).cuda().requires_grad_()
     (x @ x.t()).exp().mean().backward()
@@ -118,7 +137,25 @@ def emptied():
     return (x + 1,)
 
 
-PROGRAMS = [creation, copies, pinned, between, elementwise, reductions, indices, products, gradients, files, streams, events, accounts, emptied]
+PROGRAMS = [
+    creation,
+    copies,
+    pinned,
+    between,
+    elementwise,
+    reductions,
+    indices,
+    products,
+    complexes,
+    drawn,
+    joined,
+    gradients,
+    files,
+    streams,
+    events,
+    accounts,
+    emptied,
+]
 
 # What gives memory back, and looks whether it may be used again, has nobody to tell; nothing is lost by it.
 SILENT = {"cuEventQuery", "cuEventDestroy", "cuEventCreate", "cuEventRecord", "cuCtxSetCurrent", "cuMemFree", "cuMemFreeHost", "cuEventSynchronize"}

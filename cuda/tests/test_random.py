@@ -51,6 +51,26 @@ def test_fills_are_those_of_the_cpu(name):
             assert same(parts(a), parts(b)), (dtype, shape)
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_counts(dtype):
+    """Each element takes as many numbers as it needs."""
+    rates = (torch.rand(60, 50, dtype=torch.float64, generator=torch.Generator().manual_seed(1)) * 40).to(dtype).t()
+    rates[:3, 0] = torch.tensor([0.0, float("inf"), 1e4], dtype=dtype)
+    trials, chance = rates.floor(), torch.rand(50, 1, dtype=torch.float64, generator=torch.Generator().manual_seed(2)).to(dtype)
+    trials[5, 5] = float("nan")
+    for x, p in ((rates, chance), (rates[1:, ::2], chance[1:]), (rates[:0], chance[:0])):
+        here, there = generators()
+        assert same(torch.poisson(x, generator=here), torch.poisson(x.cuda(), generator=there))
+        n = trials[: len(x), : x.shape[1]]
+        assert same(torch.binomial(n, p, generator=here), torch.binomial(n.cuda(), p.cuda(), generator=there))
+        assert here.get_offset() == there.get_offset()
+    for wrong in (-1.0, float("nan")):
+        here, there = generators()
+        with pytest.raises(RuntimeError, match="poisson: expected a non-negative rate, but an element is"):
+            torch.poisson(torch.tensor([1.0, wrong], device="cuda"), generator=there)
+        assert here.get_offset() == there.get_offset()
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
 def test_bernoulli_of_a_tensor(dtype):
     here, there = generators()
@@ -141,7 +161,4 @@ def test_refusals():
         x.uniform_(generator=torch.Generator())
     with pytest.raises(RuntimeError, match="expected from <= to"):
         x.uniform_(3, 1)
-    for name, f in (("poisson", torch.poisson), ("binomial", lambda x: torch.binomial(x, x))):
-        with pytest.raises(NotImplementedError, match=f"{name} is not implemented on cuda"):
-            f(x)
     assert x.tolist() == [0, 0, 0]

@@ -48,7 +48,7 @@ def parser():
     p.add_argument("--operator", metavar="NAME", help="operators, or C functions, of this name")
     p.add_argument("--case", metavar="FUNCTION/N", help="one case, as a failure names it")
     p.add_argument("--dtype", metavar="NAME", action="append", help="a dtype that hostile calls draw most of the time")
-    p.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where the tensors of laws 1, 2, 3 and 4 are")
+    p.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where tensors are, in laws without a reason against it (HOST_ONLY)")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--report", metavar="FILE", help="write all failures there, with their programs")
     p.add_argument("-v", "--verbose", action="store_true", help="print every case, and the program of a case")
@@ -149,6 +149,7 @@ class Report:
 
     def command(self, law, case):
         favoured = "".join(f" --dtype {d}" for d in self.options.dtype or ())
+        favoured += f" --device {self.options.device}" if self.options.device != "cpu" else ""
         return f"build/venv/bin/python capi/test/laws --seed {self.options.seed}{favoured} --only {law} --case {case} -v"
 
     def fail(self, law, case, text, program=""):
@@ -253,6 +254,11 @@ def main():
     recorded()
     report, start = Report(options), time.monotonic()
     laws = options.only or LAWS
+    if options.device != "cpu":
+        reasons = {law: module(law).HOST_ONLY for law in laws if hasattr(module(law), "HOST_ONLY")}
+        for law in reasons if options.only else ():
+            raise SystemExit(f"law {law} is not for --device {options.device}: {reasons[law]}")
+        laws = [law for law in laws if law not in reasons]
     total = options.budget
     for i, law in enumerate(laws):
         if total:

@@ -13,6 +13,7 @@ sys.path.insert(0, str(HERE.parent))
 import operators
 from operators import torch
 
+place = "cpu"  # of all tensors
 NUMBERS = set(FLOATS + COMPLEX) - {"complex32", "bcomplex32"}
 
 
@@ -43,16 +44,24 @@ class Function:
             return given[at]
         if isinstance(v, list) and any((*at, i) in given for i in range(len(v))):
             return [self.value(kind.removesuffix("[]"), item, (*at, i), given) for i, item in enumerate(v)]
-        return operators.python_value(kind, plain(kind, v))
+        return moved(operators.python_value(kind, plain(kind, v)))
 
 
 def laid(t: Tensor, stores):
     if t.store not in stores:
-        stores[t.store] = torch.frombuffer(bytearray(t.store.data), dtype=torch.uint8).clone() if t.store.data else torch.empty(0, dtype=torch.uint8)
+        here = torch.frombuffer(bytearray(t.store.data), dtype=torch.uint8).clone() if t.store.data else torch.empty(0, dtype=torch.uint8)
+        stores[t.store] = here.to(place)
     dtype = getattr(torch, t.dtype)
-    made = torch.empty(0, dtype=dtype)
+    made = torch.empty(0, dtype=dtype, device=place)
     made.set_(stores[t.store].untyped_storage(), t.offset, t.size, t.stride)
     return made
+
+
+def moved(value):
+    """Tensors, alone or in a list, where all are."""
+    if isinstance(value, list):
+        return [moved(item) for item in value]
+    return value.to(place) if isinstance(value, torch.Tensor) else torch.device(place) if isinstance(value, torch.device) else value
 
 
 def flat(value):

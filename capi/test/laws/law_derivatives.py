@@ -12,6 +12,7 @@ from library import FORMS, dense
 from program import program
 
 NAME = "derivatives"
+HOST_ONLY = "a derivative is the same composition of operators everywhere, whose operators law devices compares"
 LARGE = 24  # elements from which random directions are tried rather than all
 # Ranges of elements, after those that are recorded: functions are defined on different parts of the line.
 RANGES = (None, (-2, 2), (0.1, 0.9), (1.1, 3))

@@ -11,6 +11,7 @@ from law_places import SETTINGS, makes_garbage
 from library import ANY_ORDER, CUDA, HOST, NOT_IMPLEMENTED, OK, Seen
 
 NAME = "devices"
+HOST_ONLY = "it compares devices with the CPU by itself"
 # Random numbers of devices are other ones; the rest speaks of memory, or of a file's bytes, which are the CPU's.
 LEFT_OUT = ("random", "query", "file", "storage")
 # A path of the CPU's own: files, processes, and what Python's or C's memory is made from.

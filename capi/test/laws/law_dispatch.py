@@ -13,6 +13,7 @@ from library import FORMS, Tensor
 import operators
 
 NAME = "dispatch"
+HOST_ONLY = "what the table says of devices is cuda/tests/test_served.py's to try"
 # Calls that the recorded ones do not have: what a kind takes of some operators.
 WITNESSES = {
     "clamp_max": lambda x: x.clamp_max(0),

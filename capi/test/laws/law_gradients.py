@@ -2,8 +2,10 @@
 
 import gc
 
+import differentiated
 from differentiated import NUMBERS, Function, torch
 from inputs import apart, clones, with_dtype, with_size, with_values
+from library import CUDA
 
 NAME = "gradients"
 LONGEST = 30  # allocations of a call and its run that are made to fail, one in each of as many tries
@@ -38,6 +40,7 @@ def check(library, call, rng):
         size = max(n for t, _ in call.tensors() for n in (*t.size, 1))
         rest = max((t.numel // size for t, _ in call.tensors() if size in t.size), default=1)
         made = with_values(with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0)
+    differentiated.place = "cuda" if library.place is CUDA else "cpu"
     function = Function(made)
     if not function.places:
         return None
@@ -79,7 +82,7 @@ def gradients(function, operands=None):
 
 def seed(t):
     """Numbers that follow the places of the elements."""
-    return (torch.arange(t.numel()) % 7 - 2).to(t.dtype).reshape(t.shape)
+    return (torch.arange(t.numel(), device=t.device) % 7 - 2).to(t.dtype).reshape(t.shape)
 
 
 def layouts(call, one):
@@ -111,13 +114,13 @@ def shown(t):
 
 def bits(tensors):
     return [
-        t if t is None else (t.dtype, tuple(t.shape), bytes(t.contiguous().untyped_storage()))
+        t if t is None else (t.dtype, tuple(t.shape), bytes(t.cpu().contiguous().untyped_storage()))
         for t in (u if u is None else u.clone() for u in tensors)
     ]
 
 
 def threads(library, function, one):
-    for n in (2, 3):
+    for n in (2, 3) if library.place is not CUDA else ():  # which has threads of its own
         library.threads(n)
         many = gradients(function)
         library.threads(1)

@@ -14,6 +14,7 @@ import hostile
 from library import NAMES, ROOT
 
 NAME = "hostile"
+HOST_ONLY = "its calls are of the CPU and, where there is a device, of that too"
 STARTS_CHILDREN = True
 BLOCK = 2000  # calls, as in hostile.c
 CHILD = 50  # blocks of one child process

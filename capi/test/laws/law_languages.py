@@ -11,6 +11,7 @@ from inputs import Inputs, apart, rng_of
 from library import FORMS, HERE, OK, ROOT, Library, Seen, Tensor
 
 NAME = "languages"
+HOST_ONLY = "what Python and Node make of a device's tensors is cuda/tests' to try"
 ADDON = ROOT / "bindings/node/build/libtensor.node"
 # Their results are addresses, garbage or objects of the language.
 OTHER = (

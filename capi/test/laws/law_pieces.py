@@ -12,6 +12,7 @@ from inputs import SIZE_LISTS, clones, dense, is_position, with_size, with_value
 from library import OK, Seen
 
 NAME = "pieces"
+HOST_ONLY = "what it looks for are thresholds of the CPU's paths; cuda/tests has sizes on both sides of the devices'"
 ENVIRONMENT = {"LIBTENSOR_STREAM_BYTES": str(2**14)}  # so that outputs of all large calls are written past the caches
 LIMIT = 1 << 30
 SMALL = 6

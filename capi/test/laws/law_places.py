@@ -7,6 +7,7 @@ from inputs import apart, with_size, with_values
 from library import OK, Seen, Store
 
 NAME = "places"
+HOST_ONLY = "it compares numbers of the CPU's threads"
 THREADS = (2, 3, 8)
 SETTINGS = ("set_num_threads", "get_num_threads", "default_generator", "generator_seed", "fail_allocation", "set_memory_limit")
 MOST = 1 << 19  # elements of a call's tensors

@@ -13,6 +13,7 @@ from library import FORMS, Tensor
 import operators
 
 NAME = "quantized"
+HOST_ONLY = "devices have no kernels for quantized tensors, and refuse them by name"
 # Their results are garbage, random, or not about numbers.
 UNSEEN = (
     "empty",

@@ -9,7 +9,7 @@ from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
 from inputs import rng_of
-from library import ABSENT, DTYPES, OK, SIZES, Device, Library, scalar
+from library import ABSENT, DTYPES, OK, SIZES, Library, scalar
 
 NAME = "storages"
 STEPS = 40  # of a program
@@ -41,11 +41,8 @@ class Machine:
 
     def new_storage(self):
         n = self.rng.choice((24, 48, 96))
-        handle, address = c_void_p(), c_void_p()
-        self.library.do("tensor_storage_new", n, Device(0, -1), byref(handle))
-        self.library.do("tensor_storage_data_ptr", handle, byref(address))
         data = bytearray(self.rng.randrange(3) for _ in range(n))
-        ctypes.memmove(address, bytes(data), n)
+        handle = self.library.moved(self.library.host_storage(data), n, self.library.place)
         self.storages.append((handle, data))
         dtype = self.rng.choice(KINDS)
         flat = c_void_p()
@@ -240,7 +237,7 @@ def broadcasts(size, to):
 def run(options, law, report):
     import time
 
-    library = Library()
+    library = Library(device=options.device)
     end = time.monotonic() + options.budget if options.budget else None
     cases = range(10**9 if end else options.rounds * PER_ROUND)
     if options.case:

@@ -8,6 +8,7 @@ makes anew.
 import law_hostile
 
 NAME = "threads"
+HOST_ONLY = "its calls are of the CPU and, where there is a device, of that too"
 STARTS_CHILDREN = True
 
 

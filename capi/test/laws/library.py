@@ -276,7 +276,7 @@ class Library:
         self.do("tensor_storage_new", len(data), HOST, byref(handle))
         self.do("tensor_storage_data_ptr", handle, byref(address))
         if data:
-            ctypes.memmove(address, data, len(data))
+            ctypes.memmove(address, bytes(data), len(data))
         return handle
 
     def moved(self, storage, nbytes, place):

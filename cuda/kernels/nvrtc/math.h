@@ -21,6 +21,7 @@
 #define __builtin_ldexp ::ldexp
 #define __builtin_hypot ::hypot
 #define __builtin_pow ::pow
+#define __builtin_cbrt ::cbrt
 #define __builtin_exp ::exp
 #define __builtin_expm1 ::expm1
 #define __builtin_log ::log

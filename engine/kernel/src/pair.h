@@ -17,6 +17,10 @@ LT_INLINE double mul_add(double a, double b, double c) {
 #endif
 }
 
+#ifndef LT_PAIR_OPERATION  // devices call them
+#define LT_PAIR_OPERATION LT_INLINE
+#endif
+
 // An unevaluated sum, |lo| at most about half a unit in the last place of hi.
 struct Pair {
   double hi, lo;
@@ -51,17 +55,17 @@ struct Pair {
   }
 
   LT_INLINE friend Pair operator-(Pair a) { return {-a.hi, -a.lo}; }
-  LT_INLINE friend Pair operator+(Pair a, Pair b) {
+  LT_PAIR_OPERATION friend Pair operator+(Pair a, Pair b) {
     const Pair s = sum(a.hi, b.hi), t = sum(a.lo, b.lo);
     const Pair u = ordered(s.hi, s.lo + t.hi);
     return ordered(u.hi, u.lo + t.lo);
   }
   LT_INLINE friend Pair operator-(Pair a, Pair b) { return a + -b; }
-  LT_INLINE friend Pair operator*(Pair a, Pair b) {
+  LT_PAIR_OPERATION friend Pair operator*(Pair a, Pair b) {
     const Pair p = product(a.hi, b.hi);
     return ordered(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
   }
-  LT_INLINE friend Pair operator/(Pair a, Pair b) {
+  LT_PAIR_OPERATION friend Pair operator/(Pair a, Pair b) {
     const double q = a.hi / b.hi;
     const Pair rest = a - Pair(q) * b;
     return ordered(q, rest.hi / b.hi);

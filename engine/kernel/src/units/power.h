@@ -56,6 +56,7 @@ LT_INLINE bool simple_power(T exponent, F apply, S root) {
 }
 
 struct Pow {
+  static constexpr bool kConstants = true;  // row looks for a constant exponent
   template <class T>
   static void row(char *const *data, const int64_t *s, int64_t n, const void *) {
     if constexpr (kind_of<T> == kInteger) {
