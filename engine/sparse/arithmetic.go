@@ -37,7 +37,7 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		if s.Err != nil {
 			return nil, s.Err
 		}
-		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
+		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && denseDim(b) < b.Dim() && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
 			return s.added(out, a, b, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
 				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
 			})
