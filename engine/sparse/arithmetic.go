@@ -37,7 +37,7 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 		if s.Err != nil {
 			return nil, s.Err
 		}
-		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
+		if d, err := c.ResultType(a, b); err == nil && !isSparse(a) && denseDim(b) < b.Dim() && slices.Equal(a.Sizes(), b.Sizes()) && (out == nil || out == a && a.DType() == d) {
 			return s.added(out, a, b, d, func(zero, v *tensor.Tensor) *tensor.Tensor {
 				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
 			})
@@ -49,12 +49,12 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 
 // added is a, dense, in a dtype with the entries of b added, which pass through scaled with a zero first: out is nil or a.
 func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero, v *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
-	y := s.coalesced(s.coordinatesOf(b))
+	y := s.converted(s.coalesced(s.coordinatesOf(b)), d)
 	at := s.inside(y.indices, y.sizes[:y.sparse()])
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	values := scaled(s.zeroOf(y.values, d), s.cast(y.values, d))
+	values := scaled(s.zeroOf(y.values, d), y.values)
 	places := make([]*tensor.Tensor, y.sparse())
 	for i := range places {
 		places[i] = s.at(at, 0, int64(i))
@@ -77,11 +77,10 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 		return s.merged(a, s.as(b, formOf(a)), sum)
 	}
 	x, y, d := s.alike(a, b)
-	if s.Err != nil {
+	if x, y = s.converted(x, d), s.converted(y, d); s.Err != nil {
 		return nil
 	}
-	v := sum(s.zeroOf(x.values, d), s.cast(y.values, d))
-	values, f := s.cat(0, s.cast(x.values, d), v), formOf(a)
+	values, f := s.cat(0, x.values, sum(s.zeroOf(x.values, d), y.values)), formOf(a)
 	if s.Err == nil && (f.layout != tensor.COO || x.coalesced && y.coalesced) {
 		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
 	}
@@ -131,15 +130,15 @@ func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
 	return x, y, d
 }
 
-// linear is an operator of a sparse tensor and a number that works on the entries alone.
-func (s *scope) linear(out, self *tensor.Tensor, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
-	if out == self {
+// linear is an operator of a sparse tensor and a number that works on the entries alone, and has a result of the dtype d.
+func (s *scope) linear(out, self *tensor.Tensor, d dtype.DType, each func(out, v *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if out == self && s.Err == nil {
 		v := self.Parts().Values
 		_, err := each(v, v)
 		s.Fail(err)
 		return self, s.Err
 	}
-	return s.result(out, s.onValues(self, func(v *tensor.Tensor) *tensor.Tensor {
+	return s.result(out, s.onValues(s.convertible(self, d), func(v *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return each(nil, v) })
 	}))
 }
@@ -169,9 +168,13 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		}
 		return s.result(out, s.mul(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), number))
 	case isSparse(a) && isNumber(b):
-		return s.linear(out, a, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, b) })
+		d, err := c.ResultType(a, b)
+		s.Fail(err)
+		return s.linear(out, a, d, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, b) })
 	case isSparse(b) && isNumber(a):
-		return s.result(out, s.onValues(b, func(v *tensor.Tensor) *tensor.Tensor { return s.mul(a, v) }))
+		d, err := c.ResultType(a, b)
+		s.Fail(err)
+		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.mul(a, v) }))
 	case isSparse(a) && isSparse(b):
 		return s.result(out, s.common(a, b))
 	}
@@ -229,6 +232,9 @@ func (s *scope) masked(a, b *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
+	d, err := s.c.ResultType(x.values, other)
+	s.Fail(err)
+	x = s.converted(x, d)
 	at := s.elements(other, x)
 	f := formOf(t)
 	x.values = s.mul(x.values, at)
@@ -269,7 +275,7 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 		return nil, s.Err
 	}
 	if rounding == "" {
-		return s.linear(out, a, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
+		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
 	}
 	return unaryOn(s.Op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
 }

@@ -153,7 +153,7 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 			})
 		}
 	}
-	return s.Give(s.onParts(self, to(dtype.None), to(d)))
+	return s.Give(s.onParts(s.convertible(self, d), to(dtype.None), to(d)))
 }
 
 func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {

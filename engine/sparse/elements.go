@@ -117,7 +117,7 @@ func fill(c aten.Ctx, out, self, value *tensor.Tensor) (*tensor.Tensor, error) {
 		s.Failf("a number, or a strided tensor without dimensions, fills the entries of a sparse tensor; got a value of layout %v and sizes %v for self of layout %v", value.Layout(), value.Sizes(), self.Layout())
 		return nil, s.Err
 	}
-	return s.linear(out, self, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
+	return s.linear(out, self, self.DType(), func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Fill(to, v, value) })
 }
 
 // denseOf is an operator that makes a strided tensor of any elements, as a tensor's layout is not to be.

@@ -3,6 +3,7 @@ package sparse
 import (
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -149,6 +150,29 @@ func (s *scope) coalesced(x coordinates) coordinates {
 		return x
 	}
 	return s.grouped(x.values, x.sizes, x.sparse(), x.indices)
+}
+
+// joinedFirst tells whether entries of one place, in the dtype from, may have another sum once they are converted: integers wrap around, and
+// bools do not count.
+func joinedFirst(from, to dtype.DType) bool {
+	return to != dtype.None && to != from && min(from.Category(), to.Category()) < dtype.Floating
+}
+
+// converted is x with values of a dtype.
+func (s *scope) converted(x coordinates, d dtype.DType) coordinates {
+	if s.Err == nil && joinedFirst(x.values.DType(), d) {
+		x = s.coalesced(x)
+	}
+	x.values = s.cast(x.values, d)
+	return x
+}
+
+// convertible is a tensor whose entries can be converted to a dtype one by one.
+func (s *scope) convertible(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || t.Layout() != tensor.COO || t.Parts().Coalesced || !joinedFirst(t.DType(), d) {
+		return t
+	}
+	return s.tensor(s.coalesced(s.coordinatesOf(t)))
 }
 
 // grouped are the coordinates, coalesced, of entries with the given values, whose indices lie in some lists.

@@ -28,7 +28,8 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 	if s.Fail(err); s.Err != nil {
 		return nil
 	}
-	if len(dim) == 0 && !keepdim {
+	t = s.convertible(t, d)
+	if len(dim) == 0 && !keepdim && s.Err == nil {
 		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t.Parts().Values, nil, false, d) })
 	}
 	x := s.coordinatesOf(t)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -291,7 +292,8 @@ func slice(c aten.Ctx, self *tensor.Tensor, dim int64, start, end ops.Int, step 
 		return nil, status.Runtimef("slice: a step of %d is not for sparse tensors; index_select() takes positions, to_dense() converts", step)
 	}
 	from, length := bounded(start.Or(0), end.Or(self.Sizes()[d]), self.Sizes()[d])
-	return narrow(c, self, int64(d), from, length)
+	part, err := narrow(c, self, int64(d), from, length)
+	return part, status.In("slice", err)
 }
 
 // bounded is a slice within a dimension.
@@ -400,6 +402,7 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 	sparse := first.Dim() - f.dense
 	made := coordinates{sizes: slices.Clone(first.Sizes())}
 	made.sizes[d] = 0
+	as := first.DType()
 	for i, t := range list {
 		for at, n := range t.Sizes() {
 			if at != d && n != first.Sizes()[at] {
@@ -412,11 +415,12 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 			return nil, s.Err
 		}
 		made.sizes[d] += t.Sizes()[d]
+		as = dtype.Promote(as, t.DType())
 	}
 	var indices, values []*tensor.Tensor
 	start := int64(0)
 	for _, t := range list {
-		x := s.withDense(s.coordinatesOf(t), f.dense)
+		x := s.converted(s.withDense(s.coordinatesOf(t), f.dense), as)
 		if s.Err != nil {
 			return nil, s.Err
 		}

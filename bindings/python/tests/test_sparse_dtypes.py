@@ -105,3 +105,36 @@ def test_operators_take_what_they_take_of_strided_tensors(layout, dtype):
         rough = 2e-2 if dtype in (torch.float16, torch.bfloat16) else 1e-5
         wide = torch.complex128
         assert torch.allclose(got.to(wide), expected.to(wide), rtol=rough, atol=rough, equal_nan=True), name
+
+
+@pytest.mark.parametrize(("dtype", "entries"), [(torch.bool, [1, 1, 1]), (torch.int8, [100, 100, 3]), (torch.uint8, [200, 100, 3])])
+def test_entries_of_one_place_are_one_element_before_they_are_converted(dtype, entries):
+    s = torch.sparse_coo_tensor([[0, 0, 1]], torch.tensor(entries).to(dtype), (3,))
+    d, other = s.to_dense(), torch.tensor([1, 0, 2], dtype=torch.int64)
+    for name, call in {
+        "to": lambda x: x.to(torch.float32),
+        "sum": lambda x: x.sum(),
+        "sum of a dimension": lambda x: x.sum(0),
+        "a number": lambda x: x * 0.5,
+        "a number before": lambda x: 0.5 * x,
+        "quotient": lambda x: x / 2,
+        "strided factor": lambda x: x * other,
+        "strided summand": lambda x: other + x,
+        "cat": lambda x: torch.cat([x, other.to_sparse() if x is s else other]),
+        "sum with another": lambda x: x + (other.to_sparse() if x is s else other),
+    }.items():
+        got, want = call(s), call(d)
+        got = got.to_dense() if got.layout is torch.sparse_coo else got
+        assert got.dtype == want.dtype and got.tolist() == want.tolist(), name
+    assert not s.is_coalesced() and s.to(dtype) is s and not s.mul(True).is_coalesced()
+    f = torch.sparse_coo_tensor([[0, 0]], torch.tensor([0.5, 0.5]), (1,))
+    assert f.to(torch.int32).to_dense().tolist() == [1] and f.to(torch.float64)._nnz() == 2
+    v = torch.tensor([0.5, 0.5], requires_grad=True)
+    torch.sparse_coo_tensor([[0, 0]], v, (1,)).to(torch.float64).mul(2).sum().backward()
+    assert v.grad.tolist() == [2, 2]
+
+
+def test_slices_that_cannot_be_are_refused_by_name():
+    s = torch.ones(4, 4).to_sparse_bsr((2, 2))
+    with pytest.raises(RuntimeError, match=r"^slice: matrices of sizes \(3, 4\) cannot be divided into blocks"):
+        s[1:]

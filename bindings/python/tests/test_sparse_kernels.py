@@ -214,6 +214,12 @@ def test_sums_of_lines():
         assert (none + none).shape == sizes and (torch.zeros(sizes) + none).shape == sizes
 
 
+def test_sums_with_tensors_of_no_sparse_dimensions():
+    assert (torch.tensor(1.0) + torch.tensor(2.0).to_sparse()).item() == 3
+    x = torch.sparse_coo_tensor(torch.zeros(0, 2, dtype=torch.int64), torch.tensor([[1.0, 2.0], [3.0, 4.0]]), (2,))
+    assert (torch.ones(2) - x).tolist() == [-3, -5] and torch.ones(2).add_(x, alpha=2).tolist() == [9, 13]
+
+
 def test_gradients_of_sums():
     a, b = scattered(6, 5, 12).coalesce(), scattered(6, 5, 9, seed=2).coalesce()
     weights = torch.arange(30.0, dtype=torch.float64).reshape(6, 5)
