@@ -1605,109 +1605,109 @@ func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float6
 }
 
 func recordFftFft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.fft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftFft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ifft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.ifft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftRfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.rfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftRfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIrfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.irfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.irfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIrfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftHfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.hfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.hfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftHfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftIhfft(c aten.Ctx, out, self *tensor.Tensor, n ops.Int, dim int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ihfft", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.ihfft", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIhfft(c, made, self, n, dim, norm)
 	})
 }
 
 func recordFftFft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.fft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftFft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftFftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.fftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.fftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftFftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ifft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.ifft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ifftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.ifftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftRfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.rfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftRfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftRfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.rfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.rfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftRfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIrfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.irfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.irfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIrfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIrfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.irfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.irfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIrfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftHfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.hfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.hfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftHfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftHfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.hfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.hfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftHfftn(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIhfft2(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ihfft2", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.ihfft2", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIhfft2(c, made, self, size, dim, norm)
 	})
 }
 
 func recordFftIhfftn(c aten.Ctx, out, self *tensor.Tensor, size, dim []int64, norm string) (result *tensor.Tensor, err error) {
-	return into(c, "fft.ihfftn", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "fft.ihfftn", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FftIhfftn(c, made, self, size, dim, norm)
 	})
 }
@@ -3029,7 +3029,7 @@ func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (
 }
 
 func recordLinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.vecdot", out, x, func(made, x *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.vecdot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgVecdot(c, made, x, y, dim)
 	})
 }
@@ -3050,7 +3050,7 @@ func recordChainMatmul(c aten.Ctx, out *tensor.Tensor, matrices []*tensor.Tensor
 }
 
 func recordLinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_power", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.matrix_power", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMatrixPower(c, made, self, n)
 	})
 }
@@ -3083,7 +3083,7 @@ func recordLinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (result *tensor
 
 func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.tensorinv", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "linalg.tensorinv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgTensorinv(c, made, self, ind)
 	})
 	named(since, "ReshapeAliasBackward0", result)
@@ -3092,7 +3092,7 @@ func recordLinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (res
 
 func recordLinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.tensorsolve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "linalg.tensorsolve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgTensorsolve(c, made, self, other, dims)
 	})
 	named(since, "ViewBackward0", result)
@@ -3122,13 +3122,13 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 }
 
 func recordLinalgCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCholesky(c, made, self, upper)
 	})
 }
 
 func recordCholesky(c aten.Ctx, out, self *tensor.Tensor, upper bool) (result *tensor.Tensor, err error) {
-	return into(c, "cholesky", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "cholesky", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Cholesky(c, made, self, upper)
 	})
 }
@@ -3443,44 +3443,44 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 }
 
 func recordLinalgMatrixNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMatrixNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgMatrixNormStrOrd(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.matrix_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.matrix_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgMatrixNormStrOrd(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgNorm(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordLinalgNormOrdStr(c aten.Ctx, out, self *tensor.Tensor, ord string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgNormOrdStr(c, made, self, ord, dim, keepdim, d)
 	})
 }
 
 func recordFrobeniusNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "frobenius_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "frobenius_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().FrobeniusNorm(c, made, self, dim, keepdim)
 	})
 }
 
 func recordNuclearNorm(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "nuclear_norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "nuclear_norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().NuclearNorm(c, made, self, dim, keepdim)
 	})
 }
 
 func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCond(c, made, self, p)
 	})
 	named(since, either(p.IsNone(), "SqueezeBackward1", ""), result)
@@ -3488,7 +3488,7 @@ func recordLinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (res
 }
 
 func recordLinalgCondPStr(c aten.Ctx, out, self *tensor.Tensor, p string) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.cond", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.cond", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgCondPStr(c, made, self, p)
 	})
 }
@@ -3661,7 +3661,7 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 }
 
 func recordLinalgSolve(c aten.Ctx, out, a, b *tensor.Tensor, left bool) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.solve", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "linalg.solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgSolve(c, made, a, b, left)
 	})
 }
@@ -3689,7 +3689,7 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 }
 
 func recordLinalgInv(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "linalg.inv", out, a, func(made, a *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
+	return into(c, "linalg.inv", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().LinalgInv(c, made, a) })
 }
 
 func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper, left, unitriangular bool) (result *tensor.Tensor, err error) {
@@ -3732,7 +3732,7 @@ func recordTriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor
 
 func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, adjoint bool) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "linalg.lu_solve", out, lu, func(made, lu *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "linalg.lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LinalgLuSolve(c, made, lu, pivots, b, left, adjoint)
 	})
 	named(since, "LinalgLuSolveBackward0", result)
@@ -3741,7 +3741,7 @@ func recordLinalgLuSolve(c aten.Ctx, out, lu, pivots, b *tensor.Tensor, left, ad
 
 func recordLuSolve(c aten.Ctx, out, self, lu, pivots *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "lu_solve", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "lu_solve", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().LuSolve(c, made, self, lu, pivots)
 	})
 	named(since, "LinalgLuSolveBackward0", result)
@@ -4235,7 +4235,7 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 
 func recordInner(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "inner", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "inner", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Inner(c, made, self, other)
 	})
 	named(since, either((int64(self.Dim()) > 1) && (int64(other.Dim()) > 1), "ViewBackward0", ""), result)
@@ -4404,7 +4404,7 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 
 func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Tensordot(c, made, self, other, dims)
 	})
 	named(since, "ViewBackward0", result)
@@ -4413,7 +4413,7 @@ func recordTensordot(c aten.Ctx, out, self, other *tensor.Tensor, dims int64) (r
 
 func recordTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOther []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "tensordot", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "tensordot", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().TensordotDims(c, made, self, other, dimsSelf, dimsOther)
 	})
 	named(since, "ViewBackward0", result)
@@ -4422,7 +4422,7 @@ func recordTensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, 
 
 func recordKron(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "kron", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "kron", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Kron(c, made, self, other)
 	})
 	named(since, "UnsafeViewBackward0", result)
@@ -4926,7 +4926,7 @@ func recordAll(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool) 
 }
 
 func recordStdDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "std", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "std", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().StdDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
@@ -4957,7 +4957,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 }
 
 func recordVarDim(c aten.Ctx, out, self *tensor.Tensor, dim []int64, unbiased, keepdim bool) (result *tensor.Tensor, err error) {
-	return into(c, "var", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "var", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().VarDim(c, made, self, dim, unbiased, keepdim)
 	})
 }
@@ -5055,7 +5055,7 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 }
 
 func recordNormName(c aten.Ctx, out, self *tensor.Tensor, p string, dim []int64, keepdim bool, d dtype.DType) (result *tensor.Tensor, err error) {
-	return into(c, "norm", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "norm", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().NormName(c, made, self, p, dim, keepdim, d)
 	})
 }
@@ -5794,7 +5794,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 }
 
 func recordMsort(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "msort", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Msort(c, made, self) })
+	return into(c, "msort", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().Msort(c, made, self) })
 }
 
 func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
@@ -7191,7 +7191,7 @@ func recordSpecialShiftedChebyshevPolynomialW(c aten.Ctx, out, x, n *tensor.Tens
 }
 
 func recordDiff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *tensor.Tensor) (result *tensor.Tensor, err error) {
-	return into(c, "diff", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return into(c, "diff", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Diff(c, made, self, n, dim, prepend, append)
 	})
 }
@@ -7339,7 +7339,7 @@ func recordHistogramddEdges(c aten.Ctx, self *tensor.Tensor, bins []*tensor.Tens
 
 func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "quantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "quantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Quantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 	named(since, "SqueezeBackward4", result)
@@ -7348,7 +7348,7 @@ func recordQuantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdi
 
 func recordNanquantile(c aten.Ctx, out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, interpolation string) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
-	result, err = into(c, "nanquantile", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err = into(c, "nanquantile", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Nanquantile(c, made, self, q, dim, keepdim, interpolation)
 	})
 	named(since, "SqueezeBackward4", result)

@@ -357,11 +357,13 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 		return nil, writes(op, "one of the arguments")
 	}
 	since := numbers.Load()
-	err = c.Copy(out, made, false)
+	if err := c.Copy(out, made, false); err != nil {
+		return nil, err
+	}
 	if v := variableOf(made); v != nil && v.node != nil && variableOf(out).view == nil {
 		named(since, v.node.name, out)
 	}
-	return out, err
+	return out, nil
 }
 
 // named names the calls that made the results of a composition, those recorded since a number was given out, as the whole.

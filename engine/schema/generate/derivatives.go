@@ -287,6 +287,9 @@ func (k *compiler) into() (string, error) {
 	out := k.f.params[0].name
 	arguments := strings.Replace(k.f.arguments(), out, "made", 1)
 	self, name := k.self()
+	if !k.op.Has("inplace") {
+		self, name = "nil", "_"
+	}
 	text, err := k.named(fmt.Sprintf("into(c, %q, %s, %s, func(made, %s *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().%s(c, %s) })", k.op.Name, out, self, name, k.f.name, arguments))
 	return k.head() + text, err
 }
