@@ -169,11 +169,11 @@ func (s *steps) lgammaSum(self *tensor.Tensor, p int64) *tensor.Tensor {
 	return total
 }
 
-// reluGradient uses the gradient up. In a run that is recorded it counts as made of the result, too.
+// reluGradient uses the gradient up. In a run that is recorded it counts as made of the result, too, with which it does not change.
 func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	off := s.keep(s.c.Le(nil, result, s.int(0)))
 	if s.record {
-		return s.where(off, result, grad)
+		return s.where(off, s.mul(result, s.int(0)), grad)
 	}
 	return s.after(1, s.clearedOver(grad, s.hand(off)))
 }

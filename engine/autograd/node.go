@@ -24,7 +24,7 @@ type Node struct {
 	refs    atomic.Int32
 	mu      sync.Mutex // over users, spent, keepers and what is attached
 	name    string
-	number  uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers, those to leaves to 0
+	number  uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers
 	edges   []Edge // by operand
 	outputs []like
 	saved   []saved

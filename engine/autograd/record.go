@@ -258,7 +258,11 @@ func (r *call) finish(err error, results ...*tensor.Tensor) bool {
 		return false
 	}
 	n := r.node
-	n.results(results...)
+	counted := len(results) // without those at the end that have no gradients
+	for counted > 0 && results[counted-1] == nil {
+		counted--
+	}
+	n.results(results[:counted]...)
 	any := false
 	for i, t := range results {
 		if t == nil || !differentiable(t) {

@@ -21,7 +21,7 @@ type Variable struct {
 	view        *viewed        // of a view
 	watched     atomic.Bool    // views of the tensor were made
 	changes     int            // how often an operator in place has given the tensor another node
-	fixed       bool           // of a function of the program's, which has made it as a view: it must not be written to
+	fixed       bool           // of a function of the program's, which has made it as a view, or a view of such: it must not be written to
 	listeners   *listeners     // of a leaf
 	inferred    bool           // of a tensor that was made in inference mode
 }
@@ -165,6 +165,7 @@ func (v *Variable) accumulates(t *tensor.Tensor) *Node {
 	}
 	n := newNode("AccumulateGrad", 0)
 	n.leaf = t.Alias()
+	n.number = numbers.Add(1) // before that of the first call that uses the leaf: its turn comes as soon as all of them had theirs
 	n.results(t)
 	v.accumulator = n
 	return n

@@ -142,7 +142,7 @@ func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name strin
 		w.base = t.Alias()
 	}
 	w.look(variableOf(w.base))
-	v.view = w
+	v.view, v.fixed = w, variableOf(t).fixed
 }
 
 // look makes the tensor with history root the one that is viewed.

@@ -267,3 +267,76 @@ def what_hooks_saw():
 def test_later_gradients_change_nothing_else(program):
     came, expected = program()
     assert came == pytest.approx(expected) if isinstance(came[0], float) else came == expected
+
+
+def test_a_leaf_gets_its_gradient_as_soon_as_it_is_complete():
+    log = []
+    x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    for name, leaf in (("x", x), ("w", w)):
+        leaf.register_post_accumulate_grad_hook(lambda p, name=name: log.append(name))
+    y = x.exp()
+    y.register_hook(lambda grad: log.append("y"))
+    (y * w + w).sum().backward()
+    assert log == ["w", "y", "x"]
+
+
+def test_gradients_that_a_hook_takes_away_do_not_wait_for_the_end():
+    leaves = [torch.ones(1 << 18, requires_grad=True) for _ in range(8)]
+    y = torch.ones(1 << 18)
+    for leaf in leaves:
+        leaf.register_post_accumulate_grad_hook(lambda p: setattr(p, "grad", None))
+        y = y * leaf
+    loss = y.sum()
+    torch.empty_cache()
+    torch.reset_peak_memory_stats()
+    before = torch.memory_stats().in_use
+    loss.backward()
+    assert torch.memory_stats().peak - before <= 4 * (4 << 18)
+
+
+def test_leaves_that_a_failing_run_has_come_to_keep_their_gradients():
+    x, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    y = x.exp()
+    loss = (y * w).sum()
+    y.register_hook(lambda grad: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        loss.backward()
+    assert x.grad is None and torch.equal(w.grad, torch.e * torch.ones(2))
+
+
+def test_a_rectifier_does_not_change_with_what_it_gives():
+    x = torch.tensor([-1.0, 2.0], dtype=torch.float64, requires_grad=True)
+    y = x.relu()
+    y.retain_grad()
+    (slope,) = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+    (slope * 3).sum().backward()
+    assert y.grad.tolist() == [0, 4 + 6] and x.grad.tolist() == [0, 6]
+
+
+def test_results_without_gradients_at_the_end_are_not_counted():
+    for call in (lambda t: t.sort(0), lambda t: t.max(0), lambda t: t.topk(1, 0), lambda t: torch.linalg.inv_ex(t)):
+        seen = []
+        made = call(torch.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True))[0]
+        made.grad_fn.register_hook(lambda operands, results, seen=seen: seen.append((len(operands), len(results))))
+        made.sum().backward(retain_graph=True)
+        assert seen == [(1, 1)] and made.grad_fn(torch.ones_like(made)).shape == (2, 2)
+
+
+def test_views_of_what_a_function_made_as_a_view_are_not_written_to():
+    class View(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    for base in (x, x * 1):
+        y = View.apply(base)
+        for view in (y, y[0], y.view(2, 1)[0]):
+            with pytest.raises(RuntimeError, match="is a view and is being modified inplace"):
+                view.mul_(5)
+        assert base.tolist() == y.tolist() == [1, 2]
+        assert torch.autograd.grad(y[0] * 3, x)[0].tolist() == [6, 0]
