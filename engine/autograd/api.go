@@ -141,8 +141,9 @@ func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	return nil
 }
 
-// SetData makes self the tensor that data is, which must be of its kind, but for its history. What adds up the gradient of a leaf then is for new calls: the
-// one that recorded calls lead to has the new data as well, and refuses what does not fit.
+// SetData makes self the tensor that data is, which must be of its kind, but for its history. What adds up the gradient of a leaf, which
+// recorded calls lead to, has the new data as well. Where that has another dtype, shape or device, it refuses what comes from them,
+// and new calls lead to another one.
 func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	const op = "set_data_"
 	if wanted(self) && !differentiable(data) {
@@ -158,7 +159,9 @@ func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if n := v.accumulator; n != nil {
-		v.accumulator = nil
+		if fits(n.leaf, valuesOf(data)) != nil {
+			v.accumulator = nil
+		}
 		return n.leaf.Become(op, valuesOf(data))
 	}
 	return nil

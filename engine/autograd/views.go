@@ -244,7 +244,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 			continue
 		}
 		if iter.SelfOverlaps(part) {
-			s.put(r.c, made, part, grads[i], true)
+			s.put(r.c, made, part, grads[i], nil, true)
 			continue
 		}
 		if i == 0 {
@@ -261,7 +261,7 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 }
 
 // put writes to part, a view of made whose elements share memory, one by one, or adds to it.
-func (s *steps) put(c aten.Ctx, made, part, given *tensor.Tensor, add bool) {
+func (s *steps) put(c aten.Ctx, made, part, given, only *tensor.Tensor, add bool) {
 	inner := &steps{c: c}
 	defer inner.Close()
 	if made.DType() != part.DType() { // one has the parts of the other's complex numbers
@@ -270,8 +270,14 @@ func (s *steps) put(c aten.Ctx, made, part, given *tensor.Tensor, add bool) {
 				*t = inner.keep(c.ViewAsReal(*t))
 			}
 		}
+		if only != nil && only.Dim() < given.Dim() {
+			only = inner.keep(c.Unsqueeze(nil, only, -1))
+		}
 	}
 	length, at := inner.places(part)
+	if only != nil {
+		at, given = inner.keep(c.MaskedSelect(nil, at, only)), inner.keep(c.MaskedSelect(nil, given, only))
+	}
 	memory := inner.keep(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
 	_, err := c.Put(memory, memory, at, given, add)
 	s.check(err)
@@ -364,6 +370,9 @@ func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *ten
 	}
 	inner := s.inner
 	if i > 0 {
+		if iter.SelfOverlaps(part) {
+			s.check(status.NotImplementedf("%s: the gradient of values that were written to a view of sizes %v and strides %v, of which several elements lie at one place; clone() the view", n.name, part.Sizes(), part.Strides()))
+		}
 		return s.keep(inner.try(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}
 	var of *tensor.Tensor
@@ -373,31 +382,52 @@ func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *ten
 	if of == nil {
 		of = s.keep(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
 	}
-	return s.spliced(grad, of, again, at, origin)
+	return s.spliced(grad, of, nil, again, at, origin)
 }
 
-// spliced is a copy of t in which view number at is what is given.
-func (s *steps) spliced(t, given *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
+// spliced is a copy of t in which view number at is what is given. Of elements that share memory, which may be some that were written
+// and some that were not, those count that were: where what is given is not what t has, unless written says it.
+func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
 	s.check(err)
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
-	if part := s.keep(again.only(r.c, made, at)); iter.SelfOverlaps(part) {
-		s.put(r.c, made, part, given, false)
-	} else {
+	part := s.keep(again.only(r.c, made, at))
+	if !iter.SelfOverlaps(part) {
+		written = nil
 		s.check(r.c.Copy(part, given, false))
+	} else {
+		if written == nil {
+			written = s.changed(r.c, part, given)
+		}
+		s.put(r.c, made, part, given, written, false)
 	}
+	shared := written != nil
+	kept := r.save("written", written, shared)
+	s.check(r.err)
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			grad := s.laid(s.c, s.grad(0), origin)
 			part := s.keep(again.only(s.c, grad, at))
-			if i == 1 {
-				return part
+			var written *tensor.Tensor
+			if shared {
+				written = s.saved(kept)
 			}
-			return s.spliced(grad, s.zerosLike(part), again, at, origin)
+			switch {
+			case i == 0:
+				return s.spliced(grad, s.zerosLike(part), written, again, at, origin)
+			case shared:
+				return s.mul(part, written)
+			}
+			return part
 		}
 	}
 	return made
+}
+
+// changed tells where b is another number than a.
+func (s *steps) changed(c aten.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
+	return s.keep(c.LogicalAnd(nil, s.keep(c.Ne(nil, a, b)), s.keep(c.Eq(nil, b, b))))
 }
 
 // recordDetach gives a tensor without a history.
