@@ -249,7 +249,7 @@ func vectorNorm(op string, out, self *tensor.Tensor, p float64, dim []int64, kee
 			count *= self.Sizes()[i]
 		}
 	}
-	if count == 0 && (p < 0 || math.IsInf(p, 1)) && shape.Product(reducedSizes(self.Sizes(), mask, keepdim)) != 0 {
+	if count == 0 && (p < 0 || math.IsInf(p, 1)) {
 		return nil, status.Runtimef("%s: cannot compute the norm of order %g over an empty dimension because the operation has no identity", op, p)
 	}
 	switch {

@@ -483,3 +483,12 @@ def test_matrix_exp_of_sparse_tensors_is_refused_by_name():
     for sparse in (torch.eye(3).to_sparse(), torch.eye(3).to_sparse_csr()):
         with pytest.raises(NotImplementedError, match="linalg.matrix_exp is not implemented for sparse_.* tensors; to_dense"):
             torch.linalg.matrix_exp(sparse)
+
+
+@pytest.mark.parametrize("p", [math.inf, -math.inf, -1])
+def test_norms_without_an_identity_refuse_empty_dimensions(p):
+    for shape in ((0, 2), (0, 0, 15)):  # also where there is no result to compute
+        with pytest.raises(RuntimeError, match="linalg.vector_norm: cannot compute the norm of order .* over an empty dimension"):
+            torch.linalg.vector_norm(torch.zeros(shape), p, dim=0)
+    assert torch.linalg.vector_norm(torch.zeros(0, 15), p, dim=1).shape == (0,)
+    assert torch.linalg.vector_norm(torch.zeros(0, 2), 3, dim=0).tolist() == [0, 0]
