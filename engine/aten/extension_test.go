@@ -90,7 +90,7 @@ func TestOperatorsThatAKindHasNot(t *testing.T) {
 		"sort": func() error { _, _, err := c.Sort(nil, nil, x, -1, false); return err },
 		"add":  func() error { _, err := c.Add(plain, plain, x, dtype.IntScalar(1)); return err },
 		"cat":  func() error { _, err := c.Cat(nil, []*tensor.Tensor{plain, x}, 0); return err },
-		"index_get": func() error {
+		"index": func() error {
 			_, err := c.IndexGet(plain, []ops.IndexItem{{Kind: ops.IndexTensor, Tensor: x}})
 			return err
 		},

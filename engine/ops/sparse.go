@@ -73,6 +73,9 @@ func CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	case crow.Dim() == 1 && crow.Numel() != mat1.Sizes()[0]+1:
 		s.Failf("crow_indices must have one entry more than mat1 has rows, but got %d and %d", crow.Numel(), mat1.Sizes()[0])
 	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	at := s.csr(crow, col, nil, mat2.Sizes()[0])
 	rows := func(t *tensor.Tensor) *tensor.Tensor {
 		if s.Err == nil && t.Numel() > 0 && (t.Strides()[1] != 1 || t.Strides()[0] < 0) {

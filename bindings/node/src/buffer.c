@@ -184,7 +184,8 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
   if (status) {
     const char *text = tensor_last_error();
     char message[256];
-    snprintf(message, sizeof message, "data%s%s", strncmp(text, "lend", 4) ? ": " : "", text + (strncmp(text, "lend", 4) ? 0 : 4));
+    snprintf(message, sizeof message, "data%s%s", strncmp(text, "lend", 4) ? ": " : "",
+             text + (strncmp(text, "lend", 4) ? 0 : 4));
     lt_throw_status(env, status, message);
     return false;
   }

@@ -252,6 +252,29 @@ def test_sampled_products_of_all_dtypes(dtype, inner):
         assert torch.equal(got.to_dense(), want * 3 + a.to_dense() * 2)
 
 
+def test_parts_that_do_not_fit_are_refused():
+    crow, col, one, m = torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2), torch.ones(2, 3)
+    sampled, added = torch.gen_functions.csr_sddmm, torch.gen_functions.csr_spadd
+    for call, says in (
+        (lambda: sampled(crow, col, torch.ones(()), m), r"must be matrices with as many columns, but got sizes \[\] and \[2 3\]"),
+        (lambda: sampled(crow, col, m, torch.ones(())), "must be matrices with as many columns"),
+        (lambda: sampled(crow, col, m, torch.ones(2, 2)), "must be matrices with as many columns"),
+        (lambda: sampled(crow, col, m, m.double()), "must have the same dtype"),
+        (lambda: sampled(crow[:2], col, m, m), "must have one entry more than mat1 has rows, but got 2 and 2"),
+        (lambda: sampled(crow, col.double(), m, m), "must both be int32 or int64"),
+        (lambda: sampled(crow, torch.tensor([0, 2]), m, m), "index 2 is out of bounds"),
+        (lambda: sampled(torch.tensor([0, 2, 1]), col, m, m), "do not rise from 0 to the number of entries"),
+        (lambda: added(crow, col, one, crow[:2], col, one, 2), "must have as many entries, but got 3 and 2"),
+        (lambda: added(crow, col, one, crow, col, one.double(), 2), "must have the same dtype"),
+        (lambda: added(crow, col, one, crow, col, one, -1), "columns must not be negative, but got -1"),
+        (lambda: added(crow, col, one, crow, col, one, 1), "index 1 is out of bounds"),
+        (lambda: added(crow, col, torch.ones(3), crow, col, torch.ones(3), 2), "must have the same number of entries, but got 2 and 3"),
+        (lambda: added(torch.tensor([0, 3, 2]), col, one, crow, col, one, 2), "do not rise from 0"),
+    ):
+        with pytest.raises((RuntimeError, IndexError), match=says):
+            call()
+
+
 def test_sampled_products_of_halves_add_up_in_float32():
     s, ones = torch.ones(1, 1, dtype=torch.bfloat16).to_sparse_csr(), torch.ones(1, 5000, dtype=torch.bfloat16)
     assert torch.sparse.sampled_addmm(s, ones, ones.t(), beta=0).values().item() == torch.tensor(5000.0).bfloat16().item()
