@@ -148,8 +148,8 @@ test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside 
 
 test-cuda: setup $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
 	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) -m pytest -q cuda/tests
-	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) capi/test/laws --rounds 8 --only devices
-	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) capi/test/laws --rounds 1 --device cuda $(addprefix --only ,views outputs refusals allocations storages gradients)
+	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) capi/test/laws --rounds 12 --only devices
+	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) capi/test/laws --rounds 2 --device cuda $(addprefix --only ,views outputs refusals allocations storages gradients)
 
 test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
 	PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short

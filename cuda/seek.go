@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"slices"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -8,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -82,13 +84,25 @@ func indexed(op string, w launch.Indexed) error {
 
 var outOfRange = kernel.Get("out_of_range")
 
-// within refuses an index with an element out of range.
+// within refuses an index with an element out of range. Elements that are repeated are looked at once.
 func within(op string, w launch.Within) error {
 	start := places{size: w.Size}
 	if w.Wrap {
 		start.step = 1
 	}
-	p, err := missed(op, outOfRange, dtype.Int64, []*tensor.Tensor{w.Index}, start)
+	sizes := slices.Clone(w.Index.Sizes())
+	for d, stride := range w.Index.Strides() {
+		if stride == 0 {
+			sizes[d] = min(sizes[d], 1)
+		}
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	index := s.Keep(w.Index.View(op, sizes, w.Index.Strides(), w.Index.Offset()))
+	if s.Err != nil {
+		return s.Err
+	}
+	p, err := missed(op, outOfRange, dtype.Int64, []*tensor.Tensor{index}, start)
 	if err == nil && p.failed != 0 {
 		err = w.Refusal(p.bad)
 	}

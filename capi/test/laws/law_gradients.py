@@ -35,7 +35,7 @@ def check(library, call, rng):
     if any(t.dtype == "complex32" for t, _ in call.tensors()):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
-    large = rng.random() < 0.3
+    large = rng.random() < 0.3 and library.place is not CUDA  # where a tensor has as many launches as views
     if large and call.tensors():
         size = max(n for t, _ in call.tensors() for n in (*t.size, 1))
         rest = max((t.numel // size for t, _ in call.tensors() if size in t.size), default=1)
