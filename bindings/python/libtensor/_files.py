@@ -36,7 +36,7 @@ def refusing(kind, function):
     try:
         with in_name_of(function):
             yield
-    except NotImplementedError:
+    except (NotImplementedError, MemoryError):
         raise
     except RuntimeError as error:
         raise kind(str(error)) from None

@@ -23,6 +23,8 @@ class SafetensorError(RuntimeError):
 def _errors():
     try:
         yield
+    except MemoryError:
+        raise
     except (RuntimeError, ValueError) as error:
         raise SafetensorError(str(error).removeprefix("safetensors_")) from None
 
