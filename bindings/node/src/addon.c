@@ -21,7 +21,11 @@ static void close_env(napi_env env, void *data, void *hint) {
       next = m->next;
       free(m);
     }
-  while (e->saving) lt_drop_saving(e);
+  while (e->saving) {
+    // The worker was terminated between their push and their pop.
+    lt_drop_saving(e);
+    tensor_pop_saved_tensors_hooks();
+  }
   free(e->memories);
   free(e->bindings);
   lt_free_async(e);

@@ -381,7 +381,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
 // results
 
 static napi_value list_result(napi_env env, lt_call *call, lt_value *r) {
-  napi_value array, item = NULL;
+  napi_value array = NULL, item = NULL;
   int64_t i = 0, n = r->tensors.length;
   if (lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array)))
     for (; i < n; i++) {
@@ -472,8 +472,9 @@ static void follow_memory(napi_env env, lt_call *call) {
       lt_follow(env, e, call->held[i].box, moved);
 }
 
-void lt_drop_results(lt_call *call) {
-  for (int i = 0; call->mode == LT_FUNCTION && i < call->op->result_count; i++) {
+// Frees the results from one on, which JavaScript has not got.
+static void drop_results(lt_call *call, int from) {
+  for (int i = from; call->mode == LT_FUNCTION && i < call->op->result_count; i++) {
     const lt_argument *what = &call->op->results[i];
     lt_value *r = &call->results[i];
     if (what->flags & LT_IS_LIST && what->type == LT_STR)
@@ -487,6 +488,8 @@ void lt_drop_results(lt_call *call) {
   }
 }
 
+void lt_drop_results(lt_call *call) { drop_results(call, 0); }
+
 napi_value lt_results(napi_env env, lt_call *call) {
   const lt_operator *op = call->op;
   napi_value object, v = NULL;
@@ -497,13 +500,14 @@ napi_value lt_results(napi_env env, lt_call *call) {
     return v;
   }
   if (op->result_count == 1) return one_result(env, call, 0);
-  if (!lt_ok(env, napi_create_object(env, &object))) return NULL;
-  for (int i = 0; i < op->result_count; i++) {
+  int i = 0;
+  bool made = lt_ok(env, napi_create_object(env, &object));
+  for (; made && i < op->result_count; i++) {
     v = call->mode == LT_OUT ? call->outs[i] : one_result(env, call, i);
-    if (!v || !lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v)))
-      return NULL;
+    made = v && lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v));
   }
-  return object;
+  if (!made) drop_results(call, i);
+  return made ? object : NULL;
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -687,40 +691,53 @@ static bool prototype_of(napi_env env, napi_value exports, const char *class,
          lt_ok(env, napi_get_named_property(env, constructor, "prototype", prototype));
 }
 
-bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
+// The objects that methods are defined on.
+typedef struct prototypes {
   napi_value tensor, storage, generator;
-  if (!prototype_of(env, exports, "Tensor", &tensor) ||
-      !prototype_of(env, exports, "Storage", &storage) ||
-      !prototype_of(env, exports, "Generator", &generator))
+} prototypes;
+
+static bool define_entry(napi_env env, lt_binding **next, napi_value exports, const prototypes *p,
+                         const lt_entry *entry) {
+  napi_value object;
+  const char *name;
+  if (!find_place(env, exports, entry->path, &object, &name)) return false;
+  if (entry->forms & LT_AS_FUNCTION) {
+    **next = (lt_binding){entry, LT_FUNCTION, false, false};
+    if (!define(env, (*next)++, object, name, "")) return false;
+  }
+  if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
+    **next = (lt_binding){entry, LT_FUNCTION, false, true};
+    if (!define(env, (*next)++, object, name, "Async")) return false;
+  }
+  if (entry->forms & LT_AS_METHOD) {
+    napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
+                       : entry->forms & LT_AS_GENERATOR ? p->generator
+                                                        : p->tensor;
+    **next = (lt_binding){entry, LT_FUNCTION, true, false};
+    if (!define(env, (*next)++, class, name, "")) return false;
+  }
+  if (entry->forms & LT_AS_INPLACE) {
+    **next = (lt_binding){entry, LT_INPLACE, true, false};
+    if (!define(env, (*next)++, p->tensor, name, "_")) return false;
+  }
+  return true;
+}
+
+bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
+  prototypes p;
+  if (!prototype_of(env, exports, "Tensor", &p.tensor) ||
+      !prototype_of(env, exports, "Storage", &p.storage) ||
+      !prototype_of(env, exports, "Generator", &p.generator))
     return false;
   lt_binding *next = e->bindings = calloc(4 * lt_entry_count, sizeof *next);
   if (!next) return false;
-  for (size_t i = 0; i < lt_entry_count; i++) {
-    const lt_entry *entry = &lt_entries[i];
-    napi_value object;
-    const char *name;
+  bool defined = true;
+  for (size_t i = 0; defined && i < lt_entry_count; i++) {
     napi_handle_scope scope;
-    if (!lt_ok(env, napi_open_handle_scope(env, &scope)) ||
-        !find_place(env, exports, entry->path, &object, &name))
-      return false;
-    if (entry->forms & LT_AS_FUNCTION) {
-      *next = (lt_binding){entry, LT_FUNCTION, false, false};
-      if (!define(env, next++, object, name, "")) return false;
-      *next = (lt_binding){entry, LT_FUNCTION, false, true};
-      if (entry->forms & LT_AS_ASYNC && !define(env, next++, object, name, "Async")) return false;
-    }
-    if (entry->forms & LT_AS_METHOD) {
-      napi_value class = entry->forms & LT_AS_STORAGE     ? storage
-                         : entry->forms & LT_AS_GENERATOR ? generator
-                                                          : tensor;
-      *next = (lt_binding){entry, LT_FUNCTION, true, false};
-      if (!define(env, next++, class, name, "")) return false;
-    }
-    if (entry->forms & LT_AS_INPLACE) {
-      *next = (lt_binding){entry, LT_INPLACE, true, false};
-      if (!define(env, next++, tensor, name, "_")) return false;
-    }
+    if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
+    // A worker may be terminated in between, which every call of Node-API fails with.
+    defined = define_entry(env, &next, exports, &p, &lt_entries[i]);
     napi_close_handle_scope(env, scope);
   }
-  return true;
+  return defined;
 }
