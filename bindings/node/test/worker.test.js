@@ -181,6 +181,20 @@ test('a worker that ends while it loads the package', () => {
   assert.deepEqual(end(source, 20_000), { status: 0, signal: null, stdout: '7\n', stderr: '' });
 });
 
+test('the threads of asynchronous calls stay for the workers to come', () => {
+  const source = `
+    const { Worker } = require('node:worker_threads');
+    const run = (call) => new Promise((resolve) => {
+      const source = 'const lt = require(' + ${JSON.stringify(home)} + '); ' + call;
+      new Worker(source, { eval: true }).on('exit', resolve);
+    });
+    (async () => {
+      await run('lt.setAsyncThreads(7); lt.addAsync(1, 1);');
+      await run('lt.addAsync(1, 1).then(() => console.log(lt.getAsyncThreads()));');
+    })();`;
+  assert.deepEqual(end(source, 20_000), { status: 0, signal: null, stdout: '7\n', stderr: '' });
+});
+
 // What workers do without end until they are terminated, in a process whose main thread has not loaded the package: the last of
 // them to end is the last to have it.
 const endless = {
