@@ -269,7 +269,7 @@ typedef struct lt_letter {
 } lt_letter;
 
 bool lt_open_inbox(napi_env env, lt_env *e);
-void lt_close_inbox(lt_env *e);
+void lt_close_inbox(napi_env env, lt_env *e);
 // Announces a letter, which is posted once.
 void lt_expect(lt_inbox *inbox, lt_letter *letter);
 void lt_post(lt_letter *letter);  // on any thread
