@@ -898,30 +898,30 @@ export class Tensor extends Handle {
    * Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
    */
   newEmpty(...size: Int[]): Tensor;
-  newEmpty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }]): Tensor;
-  newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newEmpty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+  newEmpty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
    */
-  newEmptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-  newEmptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newEmptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+  newEmptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
    */
-  newFull(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-  newFull(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newFull(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+  newFull(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
    */
   newZeros(...size: Int[]): Tensor;
-  newZeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }]): Tensor;
-  newZeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newZeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+  newZeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /**
    * Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
    */
   newOnes(...size: Int[]): Tensor;
-  newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }]): Tensor;
-  newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+  newOnes(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+  newOnes(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /**
    * The short-time Fourier transform of a signal, or of each row of a matrix: the transforms of pieces of `n_fft` samples that begin `hop_length` (`n_fft` // 4 unless
    * given) samples apart, times a `window` of `win_length` samples in their middle, which is ones unless given. The result has a row for each frequency, n_fft // 2 + 1 of
@@ -3679,284 +3679,284 @@ export function resizeAs_(input: Tensor, theTemplate: Tensor, options?: { memory
  * Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
  */
 export function zeros(...size: Int[]): Tensor;
-export function zeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
-export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function zeros(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+export function zeros(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** zeros, off the event loop. */
 export function zerosAsync(...size: Int[]): Promise<Tensor>;
-export function zerosAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
-export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function zerosAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function zerosAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
  */
 export function ones(...size: Int[]): Tensor;
-export function ones(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
-export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function ones(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+export function ones(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** ones, off the event loop. */
 export function onesAsync(...size: Int[]): Promise<Tensor>;
-export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
-export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function onesAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function onesAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
  * default dtype or its complex. A number that `dtype` cannot hold is refused.
  */
-export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function full(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** full, off the event loop. */
-export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
  * The channels-last formats want 4 or 5 dimensions.
  */
 export function empty(...size: Int[]): Tensor;
-export function empty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null }]): Tensor;
-export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function empty(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+export function empty(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** empty, off the event loop. */
 export function emptyAsync(...size: Int[]): Promise<Tensor>;
-export function emptyAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
-export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyAsync(...sizeAndOptions: [...Int[], { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function emptyAsync(size: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
  */
-export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function emptyStrided(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function emptyStrided(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** emptyStrided, off the event loop. */
-export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, options: { stride: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyStridedAsync(size: Ints, stride: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a dense tensor of arbitrary values. `physical_layout` lists the dimensions from the slowest in memory to the fastest;
  * each must appear once and none may be negative.
  */
-export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function emptyPermuted(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function emptyPermuted(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** emptyPermuted, off the event loop. */
-export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, options: { physicalLayout: Ints; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyPermutedAsync(size: Ints, physicalLayout: Ints, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
  */
-export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function scalarTensor(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** scalarTensor, off the event loop. */
-export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function scalarTensorAsync(s: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` up to, not including, `end`.
  */
-export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
  * `start` towards `end`.
  */
-export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function arange(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
  */
-export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function arange(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** arange, off the event loop. */
-export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, options: { end: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** arange, off the event loop. */
-export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** arange, off the event loop. */
-export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
  */
-export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function range(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** range, off the event loop. */
-export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function rangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
  */
-export function linspace(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function linspace(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function linspace(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function linspace(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function linspace(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function linspace(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function linspace(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function linspace(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function linspace(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function linspace(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function linspace(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function linspace(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function linspace(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** linspace, off the event loop. */
-export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function linspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  */
-export function logspace(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-/**
- * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
- * Tensors must have no dimensions.
- */
-export function logspace(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function logspace(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
  * Tensors must have no dimensions.
  */
-export function logspace(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function logspace(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+/**
+ * Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
+ * Tensors must have no dimensions.
+ */
+export function logspace(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function logspace(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, options: { end: Scalar; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Tensor, end: Scalar, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** logspace, off the event loop. */
-export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, options: { end: Tensor; steps: Int; base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, options?: { base?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function logspaceAsync(start: Scalar, end: Tensor, steps: Int, base: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the n x n identity matrix. `dtype` is the default dtype unless given.
  */
-export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function eye(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
  */
-export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function eye(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function eye(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** eye, off the event loop. */
-export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** eye, off the event loop. */
-export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, options: { m: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function eyeAsync(n: Int, m: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
  */
-export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function trilIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function trilIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function trilIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** trilIndices, off the event loop. */
-export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function trilIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
  */
-export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function triuIndices(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function triuIndices(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function triuIndices(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** triuIndices, off the event loop. */
-export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, options: { col: Int; offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, options?: { offset?: Int; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function triuIndicesAsync(row: Int, col: Int, offset: Int, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function emptyLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function emptyLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** emptyLike, off the event loop. */
-export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function emptyLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function zerosLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function zerosLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** zerosLike, off the event loop. */
-export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function zerosLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function onesLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function onesLike(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** onesLike, off the event loop. */
-export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function onesLikeAsync(input: Tensor, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
  */
-export function fullLike(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
-export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function fullLike(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function fullLike(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** fullLike, off the event loop. */
-export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function fullLikeAsync(input: Tensor, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function bartlettWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function bartlettWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** bartlettWindow, off the event loop. */
-export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function bartlettWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function hannWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function hannWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** hannWindow, off the event loop. */
-export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hannWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function hammingWindow(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function hammingWindow(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function hammingWindow(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** hammingWindow, off the event loop. */
-export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, options?: { periodic?: boolean; alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, options?: { alpha?: number; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function hammingWindowAsync(windowLength: Int, periodic: boolean, alpha: number, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function blackmanWindow(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function blackmanWindow(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** blackmanWindow, off the event loop. */
-export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, options?: { periodic?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function blackmanWindowAsync(windowLength: Int, periodic: boolean, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
  */
-export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
-export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+export function kaiserWindow(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function kaiserWindow(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function kaiserWindow(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** kaiserWindow, off the event loop. */
-export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, options?: { periodic?: boolean; beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, options?: { beta?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function kaiserWindowAsync(windowLength: Int, periodic: boolean, beta: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
  * given. Integers and bool give int64.
@@ -5916,73 +5916,73 @@ export function isSameSize(input: Tensor, other: Tensor): boolean;
  * Makes a tensor of random numbers from the uniform distribution on [0, 1).
  */
 export function rand(...size: Int[]): Tensor;
-export function rand(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
-export function rand(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function rand(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+export function rand(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** rand, off the event loop. */
 export function randAsync(...size: Int[]): Promise<Tensor>;
-export function randAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
-export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function randAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
  * have variance 1/2 each.
  */
 export function randn(...size: Int[]): Tensor;
-export function randn(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }]): Tensor;
-export function randn(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function randn(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }]): Tensor;
+export function randn(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** randn, off the event loop. */
 export function randnAsync(...size: Int[]): Promise<Tensor>;
-export function randnAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
-export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randnAsync(...sizeAndOptions: [...Int[], { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }]): Promise<Tensor>;
+export function randnAsync(size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
  */
-export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function randint(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function randint(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
  */
-export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function randint(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function randint(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** randint, off the event loop. */
-export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(low: Int, options: { high: Int; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(low: Int, high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** randint, off the event loop. */
-export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(high: Int, options: { size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintAsync(high: Int, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
  */
-export function randperm(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function randperm(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** randperm, off the event loop. */
-export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randpermAsync(n: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * rand with the shape, dtype and device of `self`.
  */
-export function randLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function randLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** randLike, off the event loop. */
-export function randLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * randn with the shape, dtype and device of `self`.
  */
-export function randnLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function randnLike(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** randnLike, off the event loop. */
-export function randnLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randnLikeAsync(input: Tensor, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * randint with the shape, dtype and device of `self`.
  */
-export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
-export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function randintLike(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function randintLike(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /**
  * Random integers from [0, high) with the shape, dtype and device of `self`.
  */
-export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
-export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null }): Tensor;
+export function randintLike(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function randintLike(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** randintLike, off the event loop. */
-export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, options: { low: Int; high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, low: Int, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /** randintLike, off the event loop. */
-export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, options: { high: Int; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function randintLikeAsync(input: Tensor, high: Int, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; memoryFormat?: MemoryFormat | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
  */
@@ -5991,14 +5991,14 @@ export function normal(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { 
 /**
  * Makes a tensor of shape `size` of normally distributed random numbers.
  */
-export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+export function normal(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+export function normal(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 /** normal, off the event loop. */
 export function normalAsync(mean: Tensor | Scalar, options?: { std?: Tensor | Scalar; generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function normalAsync(mean: Tensor | Scalar, std: Tensor | Scalar, options?: { generator?: Generator | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /** normal, off the event loop. */
-export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: number, options: { std: number; size: Ints; generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+export function normalAsync(mean: number, std: number, size: Ints, options?: { generator?: Generator | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Draws 0 or 1 for every element of `self`, which is the probability of 1.
  */
@@ -8014,19 +8014,19 @@ export namespace fft {
   /**
    * The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
    */
-  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+  export function fftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+  export function fftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /** fft.fftfreq, off the event loop. */
-  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
    */
-  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
-  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null }): Tensor;
+  export function rfftfreq(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+  export function rfftfreq(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
   /** fft.rfftfreq, off the event loop. */
-  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
-  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, options?: { d?: number; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rfftfreqAsync(n: Int, d: number, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace linalg {
   /**
@@ -8597,82 +8597,82 @@ export namespace signal {
      * Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
      * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function bartlett(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.bartlett, off the event loop. */
-    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function bartlettAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
      * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function blackman(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.blackman, off the event loop. */
-    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function blackmanAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function cosine(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.cosine, off the event loop. */
-    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function cosineAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window exp(-abs(i - `center`) / `tau`), i going from 0 to `M` - 1. `center` is the middle; a window that is not symmetric may have another. The window
      * has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
      * or float64, the default dtype unless given.
      */
-    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function exponential(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.exponential, off the event loop. */
-    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function exponentialAsync(M: Int, options?: { center?: number | null; tau?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
      * False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function gaussian(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.gaussian, off the event loop. */
-    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function gaussianAsync(M: Int, options?: { std?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
      * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.generalCosine, off the event loop. */
-    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function generalHamming(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.generalHamming, off the event loop. */
-    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalHammingAsync(M: Int, options?: { alpha?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
      * periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function hamming(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.hamming, off the event loop. */
-    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function hammingAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
      * leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function hann(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.hann, off the event loop. */
-    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function hannAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window I0(`beta` * sqrt(1 - x**2)) / I0(`beta`), with the modified Bessel function I0 and x going from -1 to 1. The window has `M` samples; one that
      * is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
      * dtype unless given.
      */
-    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function kaiser(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.kaiser, off the event loop. */
-    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function kaiserAsync(M: Int, options?: { beta?: number; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window 0.3635819 - 0.4891775 * cos(2 * pi * x) + 0.1365995 * cos(4 * pi * x) - 0.0106411 * cos(6 * pi * x), x going from 0 to 1. The window has `M`
      * samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
      * float64, the default dtype unless given.
      */
-    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null }): Tensor;
+    export function nuttall(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** signal.windows.nuttall, off the event loop. */
-    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function nuttallAsync(M: Int, options?: { sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
   }
 }
 export namespace sparse {

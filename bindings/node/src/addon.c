@@ -7,21 +7,36 @@ lt_env *lt_get_env(napi_env env) {
   return e;
 }
 
+static void delete_references(napi_env env, lt_env *e) {
+  for (int i = 0; i < LT_CLASSES; i++) {
+    if (e->classes[i]) napi_delete_reference(env, e->classes[i]);
+    if (e->factories[i]) napi_delete_reference(env, e->factories[i]);
+  }
+  if (e->collector) napi_delete_reference(env, e->collector);
+  if (e->raised) napi_delete_reference(env, e->raised);
+}
+
 static void close_env(napi_env env, void *data, void *hint) {
-  (void)env, (void)hint;
+  (void)hint;
   lt_env *e = data;
-  lt_close_inbox(e);
+  delete_references(env, e);
   while (e->scope) {
     lt_scope *outer = e->scope->outer;
     free(e->scope);
     e->scope = outer;
   }
+  while (e->saving) {
+    // The worker was terminated between their push and their pop.
+    lt_drop_saving(e);
+    tensor_pop_saved_tensors_hooks();
+  }
   for (size_t i = 0; i < e->memory_room; i++)
     for (lt_memory *m = e->memories[i], *next; m; m = next) {
       next = m->next;
+      if (m->buffer) lt_release_buffer(env, m->buffer);
       free(m);
     }
-  while (e->saving) lt_drop_saving(e);
+  lt_close_inbox(env, e);
   free(e->memories);
   free(e->bindings);
   lt_free_async(e);

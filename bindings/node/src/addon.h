@@ -86,7 +86,7 @@ typedef struct lt_argument {
 
 typedef enum lt_mode { LT_FUNCTION, LT_INPLACE, LT_OUT, LT_MODES } lt_mode;
 
-enum { LT_MAKES = 1 };  // what the operator makes may be given names
+enum { LT_MAKES = 1 };  // a factory, with the options names and requiresGrad
 
 // Calls the C function of one form.
 typedef tensor_status (*lt_form)(const lt_value *a, lt_value *r);
@@ -269,7 +269,7 @@ typedef struct lt_letter {
 } lt_letter;
 
 bool lt_open_inbox(napi_env env, lt_env *e);
-void lt_close_inbox(lt_env *e);
+void lt_close_inbox(napi_env env, lt_env *e);
 // Announces a letter, which is posted once.
 void lt_expect(lt_inbox *inbox, lt_letter *letter);
 void lt_post(lt_letter *letter);  // on any thread
@@ -362,6 +362,7 @@ struct lt_call {
   int32_t temporary_count;
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
+  bool leaf;                // the option requiresGrad, of a factory too
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;

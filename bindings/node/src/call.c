@@ -19,7 +19,7 @@ typedef struct inputs {
   option options[MAX_INPUTS];
   int option_count;
   napi_value out, signal;  // the options of those names, NULL without
-  lt_js names;
+  lt_js names, leaf;       // those of factories, names and requiresGrad
   lt_js rest;
 } inputs;
 
@@ -90,6 +90,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
+  call->leaf = false;
 }
 
 void lt_end_call(lt_call *call) {
@@ -139,6 +140,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
       continue;
     }
     if (strcmp(o->name, "names") == 0 && o->js.kind != LT_JS_NULL) in->names = o->js;
+    if (strcmp(o->name, "requiresGrad") == 0 && o->js.kind != LT_JS_NULL) in->leaf = o->js;
     if (async && strcmp(o->name, "signal") == 0) {
       if (o->js.kind != LT_JS_NULL) in->signal = value;
       continue;
@@ -166,7 +168,7 @@ static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding 
   const char *op = b->entry->overloads->name;
   in->count = in->option_count = 0;
   in->out = in->signal = NULL;
-  in->names.kind = LT_JS_ABSENT;
+  in->names.kind = in->leaf.kind = LT_JS_ABSENT;
   if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
@@ -203,6 +205,11 @@ static int gather(const lt_operator *op, inputs *in) {
   return op->positional_count;
 }
 
+// The options that every factory has beside its arguments.
+static bool is_of_factories(const char *option) {
+  return strcmp(option, "names") == 0 || strcmp(option, "requiresGrad") == 0;
+}
+
 // Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
 // not fit.
 static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, const lt_js **given,
@@ -221,7 +228,7 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
   if (count < in->count) given[count - 1] = &in->rest;
   for (int i = 0; i < in->option_count; i++) {
     int at = find_argument(op, in->options[i].name);
-    if (at < 0 && op->flags & LT_MAKES && strcmp(in->options[i].name, "names") == 0) continue;
+    if (at < 0 && op->flags & LT_MAKES && is_of_factories(in->options[i].name)) continue;
     if (at < 0) {
       snprintf(why, room, "it has no argument '%s'", in->options[i].name);
       return false;
@@ -348,6 +355,20 @@ static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
   return true;
 }
 
+// Whether a factory makes a leaf, by the option requiresGrad.
+static bool bind_leaf(napi_env env, lt_call *call, const lt_js *js) {
+  if (js->kind == LT_JS_ABSENT) return true;
+  if (js->kind != LT_JS_BOOL)
+    return lt_throw_type(env, "%s: option 'requiresGrad' must be a boolean, not %s", call->op->name,
+                         lt_kind_name(js));
+  call->leaf = js->scalar.value.i;
+  if (!call->leaf || call->mode != LT_OUT) return true;
+  return lt_throw_type(env,
+                       "%s: option 'requiresGrad' is for a tensor that is made: with out, use "
+                       "out.requiresGrad_()",
+                       call->op->name);
+}
+
 static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **given) {
   const lt_operator *op = call->op;
   bool number = false;
@@ -373,6 +394,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
   if (op->flags & LT_MAKES && in->names.kind != LT_JS_ABSENT &&
       !lt_convert_names(env, call, &in->names))
     return false;
+  if (op->flags & LT_MAKES && !bind_leaf(env, call, &in->leaf)) return false;
   if (call->mode == LT_OUT && !bind_outs(env, call, in->out)) return false;
   return lt_check_held(env, call);
 }
@@ -381,7 +403,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
 // results
 
 static napi_value list_result(napi_env env, lt_call *call, lt_value *r) {
-  napi_value array, item = NULL;
+  napi_value array = NULL, item = NULL;
   int64_t i = 0, n = r->tensors.length;
   if (lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array)))
     for (; i < n; i++) {
@@ -472,8 +494,9 @@ static void follow_memory(napi_env env, lt_call *call) {
       lt_follow(env, e, call->held[i].box, moved);
 }
 
-void lt_drop_results(lt_call *call) {
-  for (int i = 0; call->mode == LT_FUNCTION && i < call->op->result_count; i++) {
+// Frees the results from one on, which JavaScript has not got.
+static void drop_results(lt_call *call, int from) {
+  for (int i = from; call->mode == LT_FUNCTION && i < call->op->result_count; i++) {
     const lt_argument *what = &call->op->results[i];
     lt_value *r = &call->results[i];
     if (what->flags & LT_IS_LIST && what->type == LT_STR)
@@ -487,6 +510,8 @@ void lt_drop_results(lt_call *call) {
   }
 }
 
+void lt_drop_results(lt_call *call) { drop_results(call, 0); }
+
 napi_value lt_results(napi_env env, lt_call *call) {
   const lt_operator *op = call->op;
   napi_value object, v = NULL;
@@ -497,13 +522,14 @@ napi_value lt_results(napi_env env, lt_call *call) {
     return v;
   }
   if (op->result_count == 1) return one_result(env, call, 0);
-  if (!lt_ok(env, napi_create_object(env, &object))) return NULL;
-  for (int i = 0; i < op->result_count; i++) {
+  int i = 0;
+  bool made = lt_ok(env, napi_create_object(env, &object));
+  for (; made && i < op->result_count; i++) {
     v = call->mode == LT_OUT ? call->outs[i] : one_result(env, call, i);
-    if (!v || !lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v)))
-      return NULL;
+    made = v && lt_ok(env, napi_set_named_property(env, object, op->results[i].name, v));
   }
-  return object;
+  if (!made) drop_results(call, i);
+  return made ? object : NULL;
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -580,10 +606,18 @@ tensor_status lt_resume(tensor_dtype dtype) {
   return turn.waiting || !join_turn(dtype) ? wait_for_turn(dtype) : TENSOR_OK;
 }
 
+// Has the gradient of a new tensor wanted; it is freed where it can have none.
+static tensor_status make_leaf(tensor_t *made) {
+  tensor_status status = tensor_set_requires_grad(made, true);
+  if (status) tensor_free(made);
+  return status;
+}
+
 tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
   tensor_status status = lt_resume(default_dtype);
   if (status) return status;
   status = call->form(call->arguments, call->results);
+  if (!status && call->leaf) status = make_leaf(call->results[0].tensor);
   leave_turn();
   if (!status) call->callback = NULL;
   return status;
@@ -687,40 +721,53 @@ static bool prototype_of(napi_env env, napi_value exports, const char *class,
          lt_ok(env, napi_get_named_property(env, constructor, "prototype", prototype));
 }
 
-bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
+// The objects that methods are defined on.
+typedef struct prototypes {
   napi_value tensor, storage, generator;
-  if (!prototype_of(env, exports, "Tensor", &tensor) ||
-      !prototype_of(env, exports, "Storage", &storage) ||
-      !prototype_of(env, exports, "Generator", &generator))
+} prototypes;
+
+static bool define_entry(napi_env env, lt_binding **next, napi_value exports, const prototypes *p,
+                         const lt_entry *entry) {
+  napi_value object;
+  const char *name;
+  if (!find_place(env, exports, entry->path, &object, &name)) return false;
+  if (entry->forms & LT_AS_FUNCTION) {
+    **next = (lt_binding){entry, LT_FUNCTION, false, false};
+    if (!define(env, (*next)++, object, name, "")) return false;
+  }
+  if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
+    **next = (lt_binding){entry, LT_FUNCTION, false, true};
+    if (!define(env, (*next)++, object, name, "Async")) return false;
+  }
+  if (entry->forms & LT_AS_METHOD) {
+    napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
+                       : entry->forms & LT_AS_GENERATOR ? p->generator
+                                                        : p->tensor;
+    **next = (lt_binding){entry, LT_FUNCTION, true, false};
+    if (!define(env, (*next)++, class, name, "")) return false;
+  }
+  if (entry->forms & LT_AS_INPLACE) {
+    **next = (lt_binding){entry, LT_INPLACE, true, false};
+    if (!define(env, (*next)++, p->tensor, name, "_")) return false;
+  }
+  return true;
+}
+
+bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
+  prototypes p;
+  if (!prototype_of(env, exports, "Tensor", &p.tensor) ||
+      !prototype_of(env, exports, "Storage", &p.storage) ||
+      !prototype_of(env, exports, "Generator", &p.generator))
     return false;
   lt_binding *next = e->bindings = calloc(4 * lt_entry_count, sizeof *next);
   if (!next) return false;
-  for (size_t i = 0; i < lt_entry_count; i++) {
-    const lt_entry *entry = &lt_entries[i];
-    napi_value object;
-    const char *name;
+  bool defined = true;
+  for (size_t i = 0; defined && i < lt_entry_count; i++) {
     napi_handle_scope scope;
-    if (!lt_ok(env, napi_open_handle_scope(env, &scope)) ||
-        !find_place(env, exports, entry->path, &object, &name))
-      return false;
-    if (entry->forms & LT_AS_FUNCTION) {
-      *next = (lt_binding){entry, LT_FUNCTION, false, false};
-      if (!define(env, next++, object, name, "")) return false;
-      *next = (lt_binding){entry, LT_FUNCTION, false, true};
-      if (entry->forms & LT_AS_ASYNC && !define(env, next++, object, name, "Async")) return false;
-    }
-    if (entry->forms & LT_AS_METHOD) {
-      napi_value class = entry->forms & LT_AS_STORAGE     ? storage
-                         : entry->forms & LT_AS_GENERATOR ? generator
-                                                          : tensor;
-      *next = (lt_binding){entry, LT_FUNCTION, true, false};
-      if (!define(env, next++, class, name, "")) return false;
-    }
-    if (entry->forms & LT_AS_INPLACE) {
-      *next = (lt_binding){entry, LT_INPLACE, true, false};
-      if (!define(env, next++, tensor, name, "_")) return false;
-    }
+    if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
+    // A worker may be terminated in between, which every call of Node-API fails with.
+    defined = define_entry(env, &next, exports, &p, &lt_entries[i]);
     napi_close_handle_scope(env, scope);
   }
-  return true;
+  return defined;
 }

@@ -31,17 +31,21 @@ static void leave(lt_inbox *inbox) {
   free(inbox);
 }
 
-void lt_close_inbox(lt_env *e) {
+static void open_all(napi_env env, lt_letter *letter) {
+  for (lt_letter *next; letter; letter = next) {
+    next = letter->next;
+    letter->open(env, letter);
+  }
+}
+
+void lt_close_inbox(napi_env env, lt_env *e) {
   lt_inbox *inbox = e->inbox;
   pthread_mutex_lock(&inbox->lock);
   inbox->closed = true;
-  lt_letter *letter = inbox->first;
+  lt_letter *letters = inbox->first;
   inbox->first = NULL;
-  for (lt_letter *next; letter; letter = next) {
-    next = letter->next;
-    free(letter);
-  }
   leave(inbox);
+  open_all(env, letters);
 }
 
 void lt_expect(lt_inbox *inbox, lt_letter *letter) {
@@ -66,11 +70,8 @@ void lt_post(lt_letter *letter) {
 void lt_drain_inbox(napi_env env, lt_env *e) {
   if (!e->inbox->first) return;
   pthread_mutex_lock(&e->inbox->lock);
-  lt_letter *letter = e->inbox->first;
+  lt_letter *letters = e->inbox->first;
   e->inbox->first = NULL;
   pthread_mutex_unlock(&e->inbox->lock);
-  for (lt_letter *next; letter; letter = next) {
-    next = letter->next;
-    letter->open(env, letter);
-  }
+  open_all(env, letters);
 }

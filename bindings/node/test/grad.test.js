@@ -22,6 +22,35 @@ test('backward sums gradients up in leaves', () => {
   assert.deepEqual(x.grad.toArray(), [1, 1, 1]);
 });
 
+test('factories make leaves', async () => {
+  const x = lt.ones(1);
+  const option = { requiresGrad: true };
+  const made = [
+    lt.zeros([2], option), lt.zeros(2, 3, option), lt.rand([2], { ...option, dtype: 'complex64' }), lt.arange(1.5, option), lt.zerosLike(x, option),
+    x.newFull([2], 3, option), lt.fft.fftfreq(4, option), lt.normal(0, 1, [2], option), await lt.onesAsync([2], option),
+    lt.noGrad(() => lt.eye(2, option)), lt.inferenceMode(() => lt.empty([2], option)),
+  ];
+  for (const t of made) assert.deepEqual([t.requiresGrad, t.isLeaf, t.gradFn], [true, true, null]);
+  const named = lt.full([2], lt.float(3), { names: ['N'], requiresGrad: true });
+  named.mul(named).sum().backward();
+  assert.deepEqual([named.names, named.grad.toArray()], [['N'], [6, 6]]);
+  for (const no of [false, null, undefined]) assert.equal(lt.zeros([2], { requiresGrad: no }).requiresGrad, false);
+  assert.equal(lt.zeros([1], { out: x, requiresGrad: false }), x);
+});
+
+test('factories that make no leaf', async () => {
+  const out = lt.ones(2);
+  const before = lt.liveHandles();
+  const integers = { name: 'Error', message: /Only Tensors of floating point and complex dtype can require gradients, not one of int64/ };
+  assert.throws(() => lt.arange(3, { requiresGrad: true }), integers);
+  assert.throws(() => lt.randperm(3, { requiresGrad: true }), integers);
+  await assert.rejects(lt.zerosAsync([2], { dtype: 'int64', requiresGrad: true }), integers);
+  assert.throws(() => lt.zeros([2], { requiresGrad: 1 }), { name: 'TypeError', message: "zeros: option 'requiresGrad' must be a boolean, not an integer" });
+  assert.throws(() => lt.zeros([2], { out, requiresGrad: true }), { name: 'TypeError', message: /zeros: .*with out, use out\.requiresGrad_\(\)/ });
+  assert.throws(() => lt.add(out, 1, { requiresGrad: true }), { name: 'TypeError', message: /no argument 'requiresGrad'/ });
+  assert.deepEqual([out.toArray(), out.requiresGrad, lt.liveHandles()], [[1, 1], false, before]);
+});
+
 test('the options of backward', () => {
   const [x, w] = [leaf(1, 2), leaf(3, 4)];
   const y = x.mul(w);

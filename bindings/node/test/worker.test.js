@@ -42,8 +42,9 @@ test('what a worker made is freed when it ends', async () => {
   assert.equal(lt.liveHandles(), before);
 });
 
-function end(source) {
-  const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['-e', source], { encoding: 'utf8', timeout: 60_000 });
+// How a process of its own ends, in whose main thread only the source loads the package.
+function end(source, timeout = 60_000) {
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, ['-e', source], { encoding: 'utf8', timeout });
   return { status, signal, stdout, stderr };
 }
 
@@ -152,3 +153,90 @@ test('workers that end while their calls wait and run', async () => {
   }
   assert.ok(lt.liveHandles() <= before);
 });
+
+test('a package that cannot be loaded says so, and can be loaded later', () => {
+  const source = `
+    Object.defineProperty(Object.prototype, 'linalg', { configurable: true, set() { throw new RangeError('not now'); } });
+    try { require(${home}); } catch (error) { console.log(error.cause.message); }
+    delete Object.prototype.linalg;
+    const lt = require(${home});
+    console.log(lt.linalg.det(lt.eye(2)).item());`;
+  assert.deepEqual(end(source), { status: 0, signal: null, stdout: 'not now\n1\n', stderr: '' });
+});
+
+test('a worker that ends while it loads the package', () => {
+  const load = `require(${home});`;
+  const exit = `Object.defineProperty(Object.prototype, 'linalg', { set() { process.exit(7); } }); ${load}`;
+  const source = `
+    const { Worker } = require('node:worker_threads');
+    (async () => {
+      console.log(await new Promise((resolve) => new Worker(${JSON.stringify(exit)}, { eval: true }).on('exit', resolve)));
+      for (let i = 0; i < 12; i++) {
+        const worker = new Worker(${JSON.stringify(load)}, { eval: true });
+        await new Promise((resolve) => worker.once('online', resolve));
+        await new Promise((resolve) => setTimeout(resolve, 4 * i));
+        await worker.terminate();
+      }
+    })();`;
+  assert.deepEqual(end(source, 20_000), { status: 0, signal: null, stdout: '7\n', stderr: '' });
+});
+
+test('the threads of asynchronous calls stay for the workers to come', () => {
+  const source = `
+    const { Worker } = require('node:worker_threads');
+    const run = (call) => new Promise((resolve) => {
+      const source = 'const lt = require(' + ${JSON.stringify(home)} + '); ' + call;
+      new Worker(source, { eval: true }).on('exit', resolve);
+    });
+    (async () => {
+      await run('lt.setAsyncThreads(7); lt.addAsync(1, 1);');
+      await run('lt.addAsync(1, 1).then(() => console.log(lt.getAsyncThreads()));');
+    })();`;
+  assert.deepEqual(end(source, 20_000), { status: 0, signal: null, stdout: '7\n', stderr: '' });
+});
+
+// What workers do without end until they are terminated, in a process whose main thread has not loaded the package: the last of
+// them to end is the last to have it.
+const endless = {
+  calls: 'for (;;) await lt.matmulAsync(x, x);',
+  'many calls': 'for (;;) await Promise.all([lt.matmulAsync(x, x), lt.sortAsync(x), lt.splitAsync(x, 9)]);',
+  'calls that are aborted': `for (;;) {
+    const controller = new AbortController();
+    const calls = [1, 2, 3].map(() => lt.matmulAsync(x, x, { signal: controller.signal }).catch(() => 0));
+    setImmediate(() => controller.abort());
+    await Promise.all(calls);
+  }`,
+  'runs backward': 'x.requiresGrad_(true); for (;;) await x.matmul(x).sum().backwardAsync();',
+  'runs backward with hooks': 'x.requiresGrad_(true); x.registerHook((g) => g.mul(2)); for (;;) await x.matmul(x).sum().backwardAsync();',
+  'hooks on what is saved': `x.requiresGrad_(true);
+    lt.autograd.savedTensorsHooks((t) => [t], ([t]) => t, () => { for (;;) x.matmul(x).sum().backward(); });`,
+  'calls on memory that is transferred': `for (;;) {
+    const array = new Float32Array(999), call = lt.addAsync(lt.asTensor(array), 1);
+    structuredClone(array.buffer, { transfer: [array.buffer] });
+    const data = (await call).data();
+    structuredClone(data.buffer, { transfer: [data.buffer] });
+  }`,
+  'calls at once': 'for (;;) { x.sort(); x.split(9); lt.scope(() => x.add(1)); lt.asTensor(new Float32Array(9)).data(); }',
+};
+for (const [what, loop] of Object.entries(endless)) {
+  test(`terminate(), one worker after the other: ${what}`, () => {
+    const worker = `
+      const { parentPort } = require('node:worker_threads');
+      const lt = require(${home});
+      const x = lt.ones([50, 50]);
+      parentPort.postMessage('on');
+      (async () => { ${loop} })();`;
+    const source = `
+      const { Worker } = require('node:worker_threads');
+      (async () => {
+        for (let i = 0; i < 4; i++) {
+          const worker = new Worker(${JSON.stringify(worker)}, { eval: true });
+          worker.on('error', (error) => { throw error; });
+          await new Promise((resolve) => worker.once('message', resolve));
+          await new Promise((resolve) => setTimeout(resolve, 20 + 5 * i));
+          await worker.terminate();
+        }
+      })();`;
+    assert.deepEqual(end(source, 20_000), { status: 0, signal: null, stdout: '', stderr: '' });
+  });
+}

@@ -178,7 +178,7 @@ func tsFields(o *schema.Operator, args []schema.Arg, out, async bool) []string {
 		fields = append(fields, "out?: "+t+" | null")
 	}
 	if (&pyOverload{op: o}).factory() {
-		fields = append(fields, "names?: Names | null")
+		fields = append(fields, "requiresGrad?: boolean | null", "names?: Names | null")
 	}
 	if async {
 		fields = append(fields, "signal?: Signal | null")

@@ -30,6 +30,7 @@ const threads: number = lt.getAsyncThreads();
 const fallback: lt.Tensor = lt.default.zeros(2);
 const primitive: number = x[Symbol.toPrimitive]('number');
 const leaf: lt.Tensor = lt.tensor([1.5], { requiresGrad: true }).requiresGrad_();
+const leaves: lt.Tensor[] = [lt.zeros(2, { requiresGrad: true }), x.newOnes([2], { requiresGrad: true, names: ['N'] })];
 leaf.backward();
 leaf.backward(null, { retainGraph: true, inputs: [leaf] });
 leaf.grad = leaf.grad ?? null;
