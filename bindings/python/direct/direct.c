@@ -12,6 +12,14 @@ PyObject *refuse(const state *s, intptr_t status) {
   return NULL;
 }
 
+// A tensor, whose gradient is wanted where that was asked for.
+static PyObject *as_leaf(const arguments *a, PyObject *made) {
+  if (!made || !a->leaf) return made;
+  PyObject *leaf = PyObject_VectorcallDict(a->s->leaf, &made, 1, NULL);
+  Py_DecRef(made);
+  return leaf;
+}
+
 // The tensor that owns a handle, with what was asked for beside: pinned memory, names, and that its
 // gradient is wanted.
 static PyObject *made_as_asked(const function *f, const arguments *a, intptr_t handle) {
@@ -27,10 +35,7 @@ static PyObject *made_as_asked(const function *f, const arguments *a, intptr_t h
     Py_DecRef(made);
     made = named;
   }
-  if (!made || !a->leaf) return made;
-  PyObject *leaf = PyObject_VectorcallDict(a->s->leaf, &made, 1, NULL);
-  Py_DecRef(made);
-  return leaf;
+  return as_leaf(a, made);
 }
 
 // Calls a packed form. Brief calls take less time than to let go of the interpreter.
@@ -44,7 +49,7 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
       return a->leaf || a->pins || a->names ? made_as_asked(f, a, given) : wrap(f->s, given);
     if (!given) return maybe(f->s, NULL);
   } else if (!given) {
-    return result_of(f, o, a);
+    return as_leaf(a, result_of(f, o, a));
   }
   if (f->explains) {
     PyObject *said = PyObject_VectorcallDict(f->explains, &a->first, 1, NULL);

@@ -714,3 +714,49 @@ def test_as_strided_scatter_by_places_in_the_storage(make, offset, gone):
     assert s.grad.tolist() == [flat[i] for i in gone]
     (g,) = torch.autograd.grad((torch.as_strided_scatter(x, s, (2,), (2,), offset) ** 2).sum(), s)
     assert g.tolist() == [100, 120]
+
+
+@pytest.mark.parametrize(
+    "write, grad",
+    [
+        (lambda v: v.expand(2, 4).masked_fill_(torch.eye(2, 4, dtype=torch.bool), 0.7), [0, 0, 1, 1]),
+        (lambda v: v.expand(2, 4).fill_diagonal_(0.7), [0, 0, 1, 1]),
+        (lambda v: v.expand(2, 4).t().index_fill_(1, torch.tensor([0]), 0.7), [0, 0, 0, 0]),
+        (lambda v: v.unfold(0, 2, 1).index_put_((torch.tensor([1]), torch.tensor([1])), torch.tensor(0.7)), [1, 1, 0, 1]),
+        (lambda v: v.expand(2, 4).masked_fill_(torch.zeros(2, 4, dtype=torch.bool), 0.7), [1, 1, 1, 1]),
+    ],
+)
+def test_writes_to_some_of_the_elements_at_one_place(write, grad):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    v = x * x
+    write(v)
+    first = torch.autograd.grad(v.sum(), x, create_graph=True)[0]
+    assert first.tolist() == [2 * g * n for g, n in zip(grad, x.tolist(), strict=True)]
+    assert torch.autograd.grad(first.sum(), x)[0].tolist() == [2.0 * g for g in grad]
+
+
+def test_values_written_to_elements_at_one_place_have_no_gradient():
+    v, value = torch.arange(4.0), torch.tensor(0.7, requires_grad=True)
+    v.unfold(0, 2, 1).masked_fill_(torch.eye(3, 2, dtype=torch.bool), value)
+    with pytest.raises(NotImplementedError, match=r"several elements lie at one place; clone\(\) the view"):
+        v.sum().backward()
+
+
+def test_data_of_the_same_kind_leaves_what_was_recorded():
+    x = leaf(1, 1)
+    y = x * 2
+    x.data = torch.tensor([3.0, 3.0])
+    assert torch.autograd.grad(y.sum(), x)[0].tolist() == [2.0, 2.0]
+
+
+def test_out_that_is_an_operand_of_another_shape():
+    a, b = torch.rand(4, 4), torch.rand(4, 4).requires_grad_()
+    for function in (torch.kron, torch.inner):
+        with pytest.raises(RuntimeError, match=function.__name__ + r".*out=... arguments don't support automatic differentiation"):
+            function(a, b, out=a)
+    assert a.shape == (4, 4)
+
+
+def test_out_of_a_factory_that_requires_a_gradient():
+    out = torch.empty(3)
+    assert torch.zeros(3, out=out, requires_grad=True) is out and out.requires_grad

@@ -620,3 +620,23 @@ def test_damaged_files():
 def test_killed_savers(tmp_path):
     assert not kill_savers.main(10, 3, tmp_path)
     assert pathlib.Path(tmp_path).exists()
+
+
+def test_missing_memory_is_no_damaged_file(tmp_path):
+    numbers = torch.zeros(1 << 20)
+    torch.save(numbers, tmp_path / "a.pt")
+    torch.save_npy(numbers, tmp_path / "a.npy")
+    np.savez(tmp_path / "a.npz", a=numbers.numpy())
+    torch.set_memory_limit(1 << 20)
+    try:
+        for load, name in ((torch.load, "a.pt"), (torch.load_npy, "a.npy"), (torch.load_npz, "a.npz")):
+            with pytest.raises(MemoryError, match="would exceed the memory limit"):
+                load(tmp_path / name)
+    finally:
+        torch.set_memory_limit(0)
+
+
+def test_no_bytes_of_an_empty_tensor_behind_its_storage():
+    with pytest.raises(EOFError):
+        torch.load_npy(io.BytesIO())
+    assert torch.npy_length(torch.zeros(2, 0, dtype=torch.uint8)[1]) > 0
