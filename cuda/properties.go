@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ func (work) DeviceOf(op string, address uintptr) (d device.Device, err error) {
 	err = current(op, func() error {
 		index, err := driver.DeviceOf(address)
 		d = device.Device{Type: device.CUDA, Index: int16(index)}
-		return failed(op, "cuPointerGetAttribute", err)
+		return failed(op, fmt.Sprintf("cuPointerGetAttribute of address %#x", address), err)
 	})
 	return d, err
 }

@@ -11,7 +11,7 @@ _asked = _accelerators.Kind("cuda")
 def _generator(device=None):
     if device == "cuda":
         device = None
-    return _f.default_generator(_device("cuda", _asked.require(device)))
+    return _f.default_generator(_device("cuda", _asked.require("default_generator", device)))
 
 
 def _all():

@@ -49,7 +49,7 @@ def is_initialized():
 
 def init():
     """Needs a device."""
-    _asked.require()
+    _asked.require("init")
 
 
 def absence():
