@@ -37,6 +37,8 @@ def test_devices():
     assert x.device == torch.device("cuda:0") and x.is_cuda and not x.cpu().is_cuda
     assert torch.empty(2, device="cuda:1").device == torch.device("cuda", 1) and torch.ones(2).cuda(1).device.index == 1
     assert str(torch.accelerator.current_accelerator()) == "cuda"
+    assert torch.cuda.get_arch_list() == ["compute_75"] and not torch.cuda.is_current_stream_capturing()
+    assert [str(g.device) for g in torch.cuda.default_generators] == ["cuda:0", "cuda:1"]
     with pytest.raises(RuntimeError, match="device cuda:2 does not exist: invalid device ordinal; the last of 2 is cuda:1"):
         torch.zeros(2, device="cuda:2")
 
