@@ -135,7 +135,7 @@ def test_files_of_other_libraries(tmp_path):
     x = torch.arange(20.0, device="cuda:1").reshape(4, 5)
     for saved in (x, x[1:].t(), x.half(), x[:0]):
         safetensors.save_file({"x": saved}, tmp_path / "f.safetensors")
-        torch.save_npy(tmp_path / "f.npy", saved)
+        torch.save_npy(saved, tmp_path / "f.npy")
         torch.save_npz(tmp_path / "f.npz", x=saved)
         for back in (
             safetensors.load_file(tmp_path / "f.safetensors")["x"],
