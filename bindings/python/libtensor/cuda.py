@@ -7,6 +7,7 @@ from . import _accelerators
 from . import gen_functions as _f
 from ._create import LEGACY as _LEGACY
 from ._create import legacy_class as _legacy_class
+from ._cuda_random import generators as _generators
 from ._cuda_random import (  # noqa: F401
     get_rng_state,
     get_rng_state_all,
@@ -18,7 +19,6 @@ from ._cuda_random import (  # noqa: F401
     set_rng_state,
     set_rng_state_all,
 )
-from ._cuda_random import generators as _generators
 from ._errors import OutOfMemoryError  # noqa: F401
 from ._streams import (  # noqa: F401
     Event,
