@@ -83,7 +83,10 @@ func (work) DeviceOf(op string, address uintptr) (d device.Device, err error) {
 	err = current(op, func() error {
 		index, err := driver.DeviceOf(address)
 		d = device.Device{Type: device.CUDA, Index: int16(index)}
-		return failed(op, "cuPointerGetAttribute", err)
+		if err != nil {
+			err = status.Runtimef("%v; the address is %#x", failed(op, "cuPointerGetAttribute", err), address)
+		}
+		return err
 	})
 	return d, err
 }

@@ -27,6 +27,9 @@ type groups struct {
 func unique(op string, w launch.Distinct) (launch.Groups, error) {
 	in := w.In
 	d, n := in.DType(), in.Sizes()[0]
+	if _, err := w.Kernel.For(op, d); err != nil {
+		return launch.Groups{}, err
+	}
 	if n > mostSorted {
 		return launch.Groups{}, status.Runtimef("%s: %d elements are more than the %d that can be sorted", op, n, int64(mostSorted))
 	}

@@ -22,6 +22,9 @@ int main(void) {
     const tensor_device beyond = {i ? TENSOR_XPU : TENSOR_CUDA, (int16_t)count(type)};
     FAILS(tensor_zeros(size, 1, TENSOR_FLOAT32, TENSOR_STRIDED, beyond, &made),
           TENSOR_ERROR_RUNTIME, type);
+    const tensor_device before = {beyond.type, -5};
+    FAILS(tensor_zeros(size, 1, TENSOR_FLOAT32, TENSOR_STRIDED, before, &made),
+          TENSOR_ERROR_RUNTIME, "or -1 for the current device, but got -5");
     CHECK(!made);
   }
   const tensor_device cpu = {TENSOR_CPU, -1};

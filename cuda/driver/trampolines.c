@@ -30,6 +30,18 @@ static void refuse(CUresult code, const char *format, const char *first, const c
   snprintf(absence, sizeof absence, format, first, second);
 }
 
+// refuse with what the driver calls an error, and says of it.
+static void refuse_for(CUresult failed, const char *why) {
+  CUresult (*name)(CUresult, const char **) =
+      (CUresult (*)(CUresult, const char **))dlsym(driver, "cuGetErrorName");
+  CUresult (*text)(CUresult, const char **) =
+      (CUresult (*)(CUresult, const char **))dlsym(driver, "cuGetErrorString");
+  const char *called = "an error", *says = "?";
+  if (name) name(failed, &called);
+  if (text) text(failed, &says);
+  refuse(failed, why, called, says);
+}
+
 static void open_driver(void) {
   driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (!driver) {
@@ -47,20 +59,13 @@ static void open_driver(void) {
     refuse(CUDA_ERROR_NO_DEVICE, "no driver: libcuda.so.1 is not one of CUDA", "", "");
     return;
   }
-  const CUresult failed = initialise(0);
-  if (failed != CUDA_SUCCESS) {
-    CUresult (*name)(CUresult, const char **) =
-        (CUresult (*)(CUresult, const char **))dlsym(driver, "cuGetErrorName");
-    CUresult (*text)(CUresult, const char **) =
-        (CUresult (*)(CUresult, const char **))dlsym(driver, "cuGetErrorString");
-    const char *called = "an error", *says = "?";
-    if (name) name(failed, &called);
-    if (text) text(failed, &says);
-    refuse(failed, "the driver refuses to start: %s, %s", called, says);
-    return;
-  }
   int has = 0;
-  if (version(&has) != CUDA_SUCCESS || has < OLDEST_VERSION) {
+  CUresult failed = initialise(0);
+  if (failed != CUDA_SUCCESS) {
+    refuse_for(failed, "the driver refuses to start: %s, %s");
+  } else if ((failed = version(&has)) != CUDA_SUCCESS) {
+    refuse_for(failed, "the driver does not tell its version: %s, %s");
+  } else if (has < OLDEST_VERSION) {
     char old[16];
     snprintf(old, sizeof old, "%d.%d", has / 1000, has % 1000 / 10);
     refuse(CUDA_ERROR_SYSTEM_DRIVER_MISMATCH,

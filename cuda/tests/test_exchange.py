@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 import libtensor as torch
+from libtensor import safetensors
 
 
 class Foreign:
@@ -94,7 +95,10 @@ def test_the_array_interface_of_devices(simulation):
     with pytest.raises(ValueError, match="arrays with a mask are not supported"):
         torch.as_tensor(masked)
     masked.__cuda_array_interface__ = {**x.__cuda_array_interface__, "data": (8, False)}
-    with pytest.raises(RuntimeError, match="CUDA error in cuPointerGetAttribute: CUDA_ERROR_INVALID_VALUE"):
+    with pytest.raises(
+        RuntimeError,
+        match="^__cuda_array_interface__ of Foreign: CUDA error in cuPointerGetAttribute: CUDA_ERROR_INVALID_VALUE, .*; the address is 0x8$",
+    ):
         torch.as_tensor(masked)
 
 
@@ -118,10 +122,29 @@ def test_files(tmp_path):
             assert str(there["x"].device) == devices and torch.equal(there["x"].cpu(), x.cpu())
         moved = back(map_location=lambda storage, location: storage.cuda(0) if location == "cuda:1" else storage)
         assert moved["x"].device == torch.device("cuda:0") and moved["host"].device == torch.device("cpu")
+        again = back(map_location=lambda storage, location: None)  # where it was
+        assert [v.device for v in again.values()] == [v.device for v in saved.values()] and torch.equal(again["view"].cpu(), saved["view"].cpu())
+        assert again["view"].untyped_storage().data_ptr() == again["x"].untyped_storage().data_ptr()
     mapped = torch.load(tmp_path / "f.pt", mmap=True)
     assert mapped["x"].device == torch.device("cuda:1") and torch.equal(mapped["x"].cpu(), x.cpu())
     torch.save(torch.ones(2), tmp_path / "host.pt")
     assert torch.load(tmp_path / "host.pt", map_location="cuda:1").device == torch.device("cuda:1")
+
+
+def test_files_of_other_libraries(tmp_path):
+    x = torch.arange(20.0, device="cuda:1").reshape(4, 5)
+    for saved in (x, x[1:].t(), x.half(), x[:0]):
+        safetensors.save_file({"x": saved}, tmp_path / "f.safetensors")
+        torch.save_npy(saved, tmp_path / "f.npy")
+        torch.save_npz({"x": saved}, tmp_path / "f.npz")
+        for back in (
+            safetensors.load_file(tmp_path / "f.safetensors")["x"],
+            torch.load_npy(tmp_path / "f.npy"),
+            torch.load_npz(tmp_path / "f.npz")["x"],
+        ):
+            assert back.device.type == "cpu" and back.dtype == saved.dtype and torch.equal(back, saved.cpu())
+    with pytest.raises(RuntimeError, match='^save_file: tensor "x" is a strided one on device meta; only strided tensors with elements can be saved'):
+        safetensors.save_file({"x": x.to("meta")}, tmp_path / "f.safetensors")
 
 
 def test_pickles_and_copies():
@@ -144,6 +167,10 @@ def test_storages():
     assert s.nbytes() == 12 and s.tolist()[:8] == [1, 2, 3, 4, 5, 6, 7, 8]
     x = torch.ones(4, device="cuda").untyped_storage()
     assert x.device.type == "cuda" and x.data_ptr()
+    wide = torch.tensor([2**62 + 1, -7], device="cuda").storage()
+    assert wide.tolist() == list(wide) == [2**62 + 1, -7]
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        s.cuda("cpu")
 
 
 def test_legacy_names():
@@ -156,6 +183,8 @@ def test_legacy_names():
         assert torch.cuda.ByteTensor([1]).device.index == 1
     with pytest.raises(TypeError, match="expected a Tensor on cuda, but got one on cpu"):
         torch.cuda.FloatTensor(torch.ones(2))
+    with pytest.raises(TypeError, match="expected a Tensor on cpu, but got one on cuda:0"):
+        torch.FloatTensor(x)
     with pytest.raises(TypeError, match="legacy constructor expects device type: cuda but device type: cpu was passed"):
         torch.cuda.FloatTensor(2, device="cpu")
     torch.set_default_tensor_type(torch.cuda.DoubleTensor)

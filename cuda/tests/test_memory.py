@@ -96,6 +96,13 @@ def test_the_account():
     assert torch.cuda.memory_reserved() == before
 
 
+def test_nested_accounts():
+    x = torch.ones(1024, device="cuda:1")
+    stats = torch.cuda.memory_stats_as_nested_dict(1)
+    assert stats["allocated_bytes"]["all"]["current"] == torch.cuda.memory_allocated(1) >= x.nbytes
+    assert stats["num_ooms"] == torch.cuda.memory_stats(1)["num_ooms"]
+
+
 def test_synchronize(simulation):
     x = torch.ones(3, device="cuda") + 1
     torch.cuda.synchronize()

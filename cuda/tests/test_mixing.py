@@ -106,6 +106,47 @@ def test_a_refused_scatter_changes_nothing(simulation, name, include_self):
         simulation.fail_any()
 
 
+MASK = X > 2
+MASKS = {
+    "elements": lambda x, m: x[m],
+    "a number": lambda x, m: x.__setitem__(m, 7),
+    "numbers": lambda x, m: x.__setitem__(m, x[3:] * 2),
+    "one element": lambda x, m: x.__setitem__(m, x[3:4] * 2),
+    "bytes": lambda x, m: x[m.to(torch.uint8)],
+    "put": lambda x, m: x.index_put_((m,), x[3:] + 1),
+    "added": lambda x, m: x.index_put_((m,), x[3:] + 1, accumulate=True),
+    "of two dimensions": lambda x, m: x.view(2, 3)[m.view(2, 3)],
+    "written to two": lambda x, m: x.view(2, 3).__setitem__(m.view(2, 3), 5),
+    "turned": lambda x, m: x.view(2, 3).t()[m.view(3, 2)],
+    "of rows": lambda x, m: x.view(2, 3)[m[2:4]],
+    "a truth": lambda x, m: x[m[5]],
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_of_the_cpu_index_a_device(name):
+    f = MASKS[name]
+    here, there, beside = X.clone(), X.cuda(), X.cuda()
+    results = f(here, MASK), f(there, MASK), f(beside, MASK.cuda())
+    assert torch.equal(there.cpu(), here) and torch.equal(beside.cpu(), here)
+    if results[0] is not None:
+        assert all(r.device == there.device and torch.equal(r.cpu(), results[0]) for r in results[1:])
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_of_a_device_index_no_other(name):
+    for x, mask in ((X.clone(), MASK.cuda()), (X.to("cuda:1"), MASK.cuda())):
+        with pytest.raises(
+            RuntimeError,
+            match=rf"indices should be either on cpu or on the same device as the indexed tensor \({x.device}\), but an index is on cuda:0",
+        ):
+            MASKS[name](x, mask)
+        assert torch.equal(x.cpu(), X)
+    with pytest.raises(RuntimeError, match="masked_select: expected all tensors to be on the same device"):
+        X.to("cuda:1").masked_select(MASK.cuda())
+    assert torch.equal(X.cuda().exp().isfinite().cpu(), X.isfinite())  # the device works
+
+
 def test_generators_tell_their_device():
     assert torch.Generator(device="cuda").device == torch.device("cuda:0")
     assert torch.Generator(device="cuda:1").device == torch.device("cuda:1")

@@ -146,6 +146,22 @@ def test_events():
         torch.cuda.Event(interprocess=True)
 
 
+def test_what_is_no_stream_or_event():
+    stream, event, x = torch.cuda.Stream(), torch.cuda.Event(), torch.ones(2, device="cuda")
+    for name, argument, kind, call in (
+        ("record_stream", "stream", "Stream", x.record_stream),
+        ("record", "stream", "Stream", event.record),
+        ("wait", "stream", "Stream", event.wait),
+        ("elapsed_time", "end_event", "Event", event.elapsed_time),
+        ("wait_event", "event", "Event", stream.wait_event),
+        ("record_event", "event", "Event", stream.record_event),
+        ("wait_stream", "stream", "Stream", stream.wait_stream),
+        ("set_stream", "stream", "Stream", torch.cuda.set_stream),
+    ):
+        with pytest.raises(TypeError, match=rf"^{name}\(\): argument '{argument}' must be torch.cuda.{kind}, not int$"):
+            call(3)
+
+
 def test_events_that_are_not_reached_have_no_time(simulation):
     refused = 0
     for seed in range(30):
@@ -213,7 +229,7 @@ def test_record_stream(simulation):
     torch.cuda.synchronize()
     with pytest.raises(RuntimeError, match="record_stream: a stream of cuda:1 does not use a tensor on cuda:0"):
         x.record_stream(torch.cuda.Stream(1))
-    with pytest.raises(NotImplementedError, match="record_stream is not implemented on cpu"):
+    with pytest.raises(NotImplementedError, match="^record_stream: a tensor on cpu is not used by streams of cuda:0"):
         torch.ones(2).record_stream(s)
 
 

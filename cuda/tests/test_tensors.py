@@ -37,6 +37,8 @@ def test_devices():
     assert x.device == torch.device("cuda:0") and x.is_cuda and not x.cpu().is_cuda
     assert torch.empty(2, device="cuda:1").device == torch.device("cuda", 1) and torch.ones(2).cuda(1).device.index == 1
     assert str(torch.accelerator.current_accelerator()) == "cuda"
+    assert torch.cuda.get_arch_list() == ["compute_75"] and not torch.cuda.is_current_stream_capturing()
+    assert [str(g.device) for g in torch.cuda.default_generators] == ["cuda:0", "cuda:1"]
     with pytest.raises(RuntimeError, match="device cuda:2 does not exist: invalid device ordinal; the last of 2 is cuda:1"):
         torch.zeros(2, device="cuda:2")
 
@@ -97,6 +99,77 @@ def test_printing_and_values():
         x.numpy()
 
 
+@pytest.mark.parametrize(
+    "dtype, values",
+    [
+        (torch.int64, [2**62 + 1, -7]),
+        (torch.float64, [1 / 3, 1e300]),
+        (torch.complex128, [complex(1 / 3, 1e300), 2j]),
+        (torch.bool, [True, False]),
+        (torch.bfloat16, [1.5, -0.25]),
+        (torch.float16, [1.5, -0.25]),
+    ],
+)
+def test_lists(dtype, values):
+    x = torch.tensor([values, values[::-1]], dtype=dtype, device="cuda").t()
+    assert str(x.tolist()) == str(x.cpu().tolist()) == str([[values[0], values[1]], [values[1], values[0]]])
+
+
+def test_printing_sparse_tensors():
+    dense = torch.tensor([[0.0, 2.0], [3.0, 0.0]])
+    for convert in (torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr, torch.Tensor.to_sparse_csc):
+        text, here = repr(convert(dense).cuda()), repr(convert(dense))
+        assert "device='cuda:0', size=(2, 2), nnz=2" in " ".join(text.split())
+        assert "".join(text.split()).replace("device='cuda:0',", "") == "".join(here.split())
+
+
+def test_printing_quantized_tensors():
+    x = torch.tensor([-1.0, 0.0, 2.5])
+    each = torch.quantize_per_channel(torch.ones(2, 2), torch.tensor([0.5, 0.25]), torch.tensor([1, 0]), 0, torch.qint8)
+    for q in (torch.quantize_per_tensor(x, 0.5, 10, torch.quint8), each):
+        there = q.cuda()
+        assert there.tolist() == q.tolist()
+        assert "device='cuda:0'" in repr(there)
+        assert "".join(repr(there).split()).replace("device='cuda:0',", "") == "".join(repr(q).split())
+    assert torch.quantize_per_tensor(x, 0.5, 10, torch.quint8)[2].cuda().item() == 2.5
+
+
+def test_powers_by_numbers():
+    x = torch.tensor([float("-inf"), -0.0, 2.0, 9.0, -1.0])
+    for t in (x, x.double(), x.to(torch.complex64)[2:]):
+        for exponent in (0.5, -0.5, 2, 3, -1, -2, 1, 0, 1.7):
+            for power in (torch.pow, torch.float_power, lambda a, b: a.clone().pow_(b)):
+                here, there = power(t, exponent), power(t.cuda(), exponent).cpu()
+                assert torch.allclose(here, there, rtol=1e-6, equal_nan=True) and str(here.tolist()[:2]) == str(there.tolist()[:2]), (
+                    t.dtype,
+                    exponent,
+                )
+
+
+def test_what_names_no_cuda_device():
+    with pytest.raises(RuntimeError, match="Invalid device, must be cuda device, but got: cpu"):
+        torch.ones(2).cuda("cpu")
+    with pytest.raises(ValueError, match="set_device: Expected a cuda device, but got: cpu"):
+        torch.cuda.set_device("cpu")
+    for name in ("set_device", "synchronize"):
+        with pytest.raises(RuntimeError, match=f"^{name}: device cuda:9 does not exist"):
+            getattr(torch.cuda, name)(9)
+
+
+def test_two_devices_are_named():
+    x, y = torch.ones(3, device="cuda"), torch.arange(3.0)
+    for mix in (lambda: torch.cross(x, y, dim=0), lambda: torch.cross(y, x, dim=0), lambda: torch.linalg.cross(x, x.to("cuda:1"))):
+        with pytest.raises(RuntimeError, match="cross: expected all tensors to be on the same device, but found at least two devices"):
+            mix()
+
+
+def test_groups_of_nothing_have_the_same_dtypes():
+    for unique in (torch.unique, torch.unique_consecutive):
+        for device in ("cpu", "cuda"):
+            with pytest.raises(NotImplementedError, match="unique.*: not implemented for dtype complex64"):
+                unique(torch.empty(0, dtype=torch.complex64, device=device))
+
+
 def test_mixtures():
     x, y = torch.ones(3, device="cuda"), torch.arange(3.0)
     assert (x + 1).tolist() == [2, 2, 2] and (2 * x).device == x.device
@@ -123,6 +196,29 @@ def test_gradients():
     for x in (host, there):
         (x.exp() @ x.t()).softmax(1)[:, 1:].mean().backward()
     assert there.grad.device == there.device and torch.allclose(there.grad.cpu(), host.grad)
+
+
+def test_gradients_come_on_the_device_of_what_they_are_of():
+    x = torch.ones(3, device="cuda", requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"grad_output\[0\] is on cpu and output\[0\] is on cuda:0"):
+        (x * 2).backward(torch.ones(3))
+    (x * 2).sum().backward(torch.tensor(3.0))  # a number
+    assert x.grad.tolist() == [6, 6, 6] and x.grad.device == x.device
+
+    class Elsewhere(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, t, number):
+            return t * number
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad.cpu(), grad.sum().cpu()
+
+    number = torch.tensor(2.0, device="cuda", requires_grad=True)
+    with pytest.raises(RuntimeError, match="returned an invalid gradient at index 0 - expected device cuda:0 but got cpu"):
+        Elsewhere.apply(x, number).sum().backward()
+    Elsewhere.apply(x.detach(), number).sum().backward()
+    assert number.grad.item() == 3 and number.grad.device == number.device
 
 
 def test_indices_on_the_cpu_come_along():

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -371,8 +372,15 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	case t.DType().IsComplex() != grad.DType().IsComplex():
 		return nil, status.Runtimef("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[%d] has a dtype of %v and output[%d] has a dtype of %v",
 			i, grad.DType(), i, t.DType())
+	case t.Device() != grad.Device() && grad.Dim() > 0:
+		return nil, status.Runtimef("Mismatch in device: grad_output[%d] is on %v and output[%d] is on %v", i, grad.Device(), i, t.Device())
 	}
 	given, err := placed(r.c, t, grad)
+	if err == nil && given.Device() != t.Device() {
+		moved := given
+		given, err = r.c.ToOptions(moved, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.NoFormat)
+		moved.Release()
+	}
 	if err != nil {
 		return nil, err
 	}

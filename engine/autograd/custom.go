@@ -54,8 +54,8 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 				if made[k] != nil && e.Node != nil {
 					made[k] = s.placed(k, places[k], made[k])
 				}
-				if t := made[k]; t != nil && e.Node != nil && t.DType().IsComplex() && !e.Node.outputs[e.Output].dtype.IsComplex() {
-					s.check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v", name, k, t.DType(), e.Node.outputs[e.Output].dtype))
+				if t := made[k]; t != nil && e.Node != nil {
+					s.check(e.Node.outputs[e.Output].admits(name, k, t))
 				}
 			}
 			return made
@@ -75,6 +75,18 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	n.recorded()
 	n.retain()
 	return n, nil
+}
+
+// admits refuses a gradient that the program has made of operand k, where its dtype or its device is none for the operand. Numbers of other
+// devices are moved.
+func (l *like) admits(function string, k int, grad *tensor.Tensor) error {
+	switch {
+	case grad.DType().IsComplex() && !l.dtype.IsComplex():
+		return status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected a real dtype, as that of the input, %v", function, k, grad.DType(), l.dtype)
+	case grad.Device() != l.device && grad.Dim() > 0:
+		return status.Runtimef("Function %s returned an invalid gradient at index %d - expected device %v but got %v", function, k, l.device, grad.Device())
+	}
+	return nil
 }
 
 // shown are the given gradients as the program gets them: those of sparse results at their places.

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -219,6 +220,9 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 	}
 	if self.Dim() == 0 || self.Sizes()[at] != 3 || other.Sizes()[at] != 3 {
 		return nil, status.Runtimef("cross: inputs dimension %d must have length 3, got %v and %v", at, self.Sizes(), other.Sizes())
+	}
+	if self.Device() != other.Device() {
+		return nil, iter.TwoDevices("cross", self.Device(), other.Device())
 	}
 	sizes, err := shape.Broadcast("cross", self.Sizes(), other.Sizes())
 	if err != nil {

@@ -146,6 +146,9 @@ func Absence(t Type) string { return backends[t].Absence() }
 
 // Resolve replaces None by the CPU, a type alone by its current device, and refuses devices that no backend of this process serves.
 func Resolve(op string, d Device) (Device, error) {
+	if d.Type != NoType && d.Index < -1 {
+		return d, status.Runtimef("%s: a device's index must be a number from 0 on, or -1 for the current device, but got %d", op, d.Index)
+	}
 	switch d.Type {
 	case NoType:
 		return Host, nil

@@ -133,7 +133,20 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 		}
 		taken += item.consumes()
 	}
+	if s.Err = reachable(s.Op, self, selectors); s.Err != nil {
+		return nil, nil
+	}
 	return s.Keep(view.As(s.Op, self, g)), selectors
+}
+
+// reachable refuses index tensors on a device other than self's. Those of the CPU go with any: their positions are found there.
+func reachable(op string, self *tensor.Tensor, selectors []selector) error {
+	for _, x := range selectors {
+		if at := x.Device(); at != self.Device() && at.Type != device.CPU {
+			return status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", op, self.Device(), at)
+		}
+	}
+	return nil
 }
 
 // advanced is an index with tensors, resolved against the view that it indexes.
@@ -158,8 +171,6 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 	for _, x := range selectors {
 		t, d := x.Tensor, x.first
 		switch {
-		case t.Device() != base.Device() && t.Device().Type != device.CPU:
-			s.Err = status.Runtimef("%s: indices should be either on cpu or on the same device as the indexed tensor (%v), but an index is on %v", s.Op, base.Device(), t.Device())
 		case IsMask(t):
 			axes = append(axes, s.maskAxes(base, d, t)...)
 		case t.DType() != dtype.Int64 && t.DType() != dtype.Int32:
@@ -305,12 +316,12 @@ func (s *scope) readAdvanced(base *tensor.Tensor, selectors []selector) *tensor.
 	return out
 }
 
-// soleMask is the mask when a mask of all dimensions is all there is to an index.
+// soleMask is the mask when a mask of all dimensions, on base's device, is all there is to an index.
 func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	if len(selectors) == 0 || !launch.Known(base) {
 		return nil
 	}
-	if x := selectors[0]; IsMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && launch.Known(x.Tensor) {
+	if x := selectors[0]; IsMask(x.Tensor) && slices.Equal(x.Sizes(), base.Sizes()) && x.Device() == base.Device() {
 		return x.Tensor
 	}
 	return nil
@@ -463,5 +474,5 @@ func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]se
 	if d > self.Dim() {
 		return nil, status.Indexf("%s: too many indices for tensor of dimension %d (got %d)", op, self.Dim(), d)
 	}
-	return selectors, nil
+	return selectors, reachable(op, self, selectors)
 }

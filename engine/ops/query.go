@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/format"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -34,22 +35,31 @@ func ToString(self *tensor.Tensor, precision, threshold, edgeItems, lineWidth in
 	}
 	s := within("to_string")
 	defer s.Close()
-	var a format.Attributes
-	shown := self
-	if dev := self.Device(); dev.Type != device.CPU {
-		a.Meta, a.Device = !launch.Known(self), dev.String()
-		if !a.Meta {
-			shown = s.Keep(cloned(s.Op, self, self.DType(), device.Host, shape.Preserve))
-		}
-	}
+	shown := Shown(&s.Scope, self)
 	if s.Err != nil {
 		return "", s.Err
+	}
+	return format.Tensor(shown, Attributes(self), o), nil
+}
+
+// Attributes are what a tensor prints after its elements.
+func Attributes(self *tensor.Tensor) (a format.Attributes) {
+	if dev := self.Device(); dev.Type != device.CPU {
+		a.Meta, a.Device = !launch.Known(self), dev.String()
 	}
 	if h := self.History(); h != nil {
 		a.GradFn, a.RequiresGrad = h.Describe()
 	}
 	a.Names = self.Names()
-	return format.Tensor(shown, a, o), nil
+	return a
+}
+
+// Shown keeps a form of t whose elements, where they are known, are the host's to print.
+func Shown(s *owner.Scope, t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.Device().Type == device.CPU || !launch.Known(t) {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return cloned(s.Op, t, t.DType(), device.Host, shape.Preserve) })
 }
 
 // ScalarOperand makes a zero-dim tensor that counts as a number.

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -187,6 +188,9 @@ func EventHandle(event int64) (handle int64, err error) {
 func RecordStream(self *tensor.Tensor, stream int64) error {
 	const op = "record_stream"
 	return ofStream(op, stream, func(_ device.Asynchronous, s device.Stream) error {
+		if self.Device().Type != s.Device().Type {
+			return status.NotImplementedf("%s: a tensor on %v is not used by streams of %v; pinned memory needs no record", op, self.Device(), s.Device())
+		}
 		return launch.On(self).Use(op, launch.Using{Of: self, Stream: s})
 	})
 }

@@ -267,16 +267,6 @@ func quantizedFill(c aten.Ctx, out, self, value *tensor.Tensor) (r0 *tensor.Tens
 	}))
 }
 
-func quantizedItem(c aten.Ctx, self *tensor.Tensor) (r0 dtype.Scalar, err error) {
-	s := within(c, "item")
-	defer s.Close()
-	t := s.denseAll([]*tensor.Tensor{self})
-	if err = s.Err; err != nil {
-		return
-	}
-	return c.Item(t[0])
-}
-
 func quantizedIsContiguous(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, err error) {
 	return c.Past(tensor.Quantized).IsContiguous(self, f)
 }

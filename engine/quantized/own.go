@@ -180,6 +180,16 @@ func quantizedIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, v
 	}))
 }
 
+// shown keeps a form of t that the host can read, where its elements are known.
+func (s *scope) shown(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.Device().Type == device.CPU || !launch.Known(t) {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.ToOptions(t, dtype.None, tensor.NoLayout, device.Host, false, false, shape.Preserve)
+	})
+}
+
 // quantizedToString prints the numbers, and how they are quantized.
 func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, lineWidth int64, sci ops.Bool) (string, error) {
 	o, err := ops.PrintOptions(precision, threshold, edgeItems, lineWidth, sci)
@@ -188,14 +198,11 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 	}
 	s := within(c, "to_string")
 	defer s.Close()
-	x := s.dense(self)
+	x := s.dense(s.shown(self))
 	if s.Err != nil {
 		return "", s.Err
 	}
-	a := format.Attributes{Meta: !launch.Known(self), Names: self.Names()}
-	if dev := self.Device(); dev != device.Host {
-		a.Device = dev.String()
-	}
+	a := ops.Attributes(self)
 	q := self.Quantizer()
 	quantizer := []string{"quantization_scheme=torch." + q.Scheme()}
 	if !q.PerChannel() {
@@ -210,10 +217,21 @@ func quantizedToString(c aten.Ctx, self *tensor.Tensor, precision, threshold, ed
 		if s.Err != nil {
 			return "", s.Err
 		}
-		quantizer = append(quantizer, part.name+format.Tensor(t, format.Attributes{Meta: !launch.Known(t)}, o))
+		quantizer = append(quantizer, part.name+format.Tensor(ops.Shown(&s.Scope, t), format.Attributes{Meta: !launch.Known(t)}, o))
 	}
 	quantizer = append(quantizer, "axis="+format.Number(dtype.IntScalar(int64(q.Axis))))
 	return format.Quantized(x, self.DType(), quantizer, a, o), nil
+}
+
+// quantizedItem is the number of the only element.
+func quantizedItem(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
+	s := within(c, "item")
+	defer s.Close()
+	x := s.dense(s.shown(self))
+	if s.Err != nil {
+		return dtype.Scalar{}, s.Err
+	}
+	return c.Item(x)
 }
 
 // quantizedMean is the mean of the integers, rounded once, halves to even. Without elements it is NaN, as other numbers are quantized.

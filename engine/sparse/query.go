@@ -5,7 +5,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/format"
-	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -147,20 +146,23 @@ func toString(c aten.Ctx, self *tensor.Tensor, precision, threshold, edgeItems, 
 	if err != nil {
 		return "", err
 	}
+	s := within(c, "to_string")
+	defer s.Close()
 	p := self.Parts()
-	a := format.Attributes{Layout: "torch." + self.Layout().String()}
-	if !launch.Known(p.Values) {
-		a.Meta, a.Device = true, self.Device().String()
-	}
-	if h := self.History(); h != nil {
-		a.GradFn, a.RequiresGrad = h.Describe()
+	a := ops.Attributes(self)
+	a.Layout = "torch." + self.Layout().String()
+	called := []string{"indices"}
+	if self.Layout() != tensor.COO {
+		first, second := names(self.Layout())
+		called = []string{first, second}
 	}
 	var parts []format.Part
-	if self.Layout() == tensor.COO {
-		parts = []format.Part{{Name: "indices", Source: p.Indices[0]}}
-	} else {
-		first, second := names(self.Layout())
-		parts = []format.Part{{Name: first, Source: p.Indices[0]}, {Name: second, Source: p.Indices[1]}}
+	for i, name := range called {
+		parts = append(parts, format.Part{Name: name, Source: ops.Shown(&s.Scope, p.Indices[i])})
 	}
-	return format.Sparse(append(parts, format.Part{Name: "values", Source: p.Values}), self.Sizes(), entries(self), a, o), nil
+	parts = append(parts, format.Part{Name: "values", Source: ops.Shown(&s.Scope, p.Values)})
+	if s.Err != nil {
+		return "", s.Err
+	}
+	return format.Sparse(parts, self.Sizes(), entries(self), a, o), nil
 }

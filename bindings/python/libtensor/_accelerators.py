@@ -2,6 +2,7 @@
 
 from . import _device
 from . import gen_functions as _f
+from ._errors import in_name_of
 
 
 def count(kind):
@@ -23,23 +24,28 @@ class Kind:
         """The number of devices of this kind."""
         return count(self.kind)
 
-    def require(self, device=None):
-        """The index of a device, the current one unless given; the error for one that is not there."""
-        index = device if isinstance(device, int) else None if device is None else _device.device(device).index
-        return _f.empty(0, device=_device.device(self.kind, index)).device.index
+    def require(self, function, device=None):
+        """The index of a device, the current one unless given; the error for one that is not there, in a function's name."""
+        if device is not None and not isinstance(device, int):
+            device = _device.device(device)
+            if device.type != self.kind:
+                raise ValueError(f"{function}: Expected a {self.kind} device, but got: {device}")
+            device = device.index
+        with in_name_of(function):
+            return _f.empty(0, device=_device.device(self.kind, device)).device.index
 
     def current_device(self):
         """The index of the current device of the calling thread."""
-        return self.require()
+        return self.require("current_device")
 
     def synchronize(self, device=None):
         """Waits for the device."""
-        _f.device_synchronize(_device.device(self.kind, self.require(device)))
+        _f.device_synchronize(_device.device(self.kind, self.require("synchronize", device)))
 
     def set_device(self, device):
         """Makes a device the current one of the calling thread; nothing for a negative index."""
         if not isinstance(device, int) or device >= 0:
-            _f.device_set_current(_device.device(self.kind, self.require(device)))
+            _f.device_set_current(_device.device(self.kind, self.require("set_device", device)))
 
     def manual_seed(self, seed):
         """Accepted and, without a device, without effect."""

@@ -2,6 +2,7 @@
 
 from . import _direct, _dtypes
 from . import gen_functions as _f
+from ._device import device as _device
 from ._errors import no_overload
 from ._match import is_dtype
 from ._tensor import CPU, Tensor, checked
@@ -97,6 +98,8 @@ def cpu(self, memory_format=None):
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
     """The tensor on a CUDA device, the current one unless given."""
+    if device is not None and not isinstance(device, int) and _device(device).type != "cuda":
+        raise RuntimeError(f"cuda(): Invalid device, must be cuda device, but got: {device}")
     return to(self, "cuda" if device is None else device, non_blocking=non_blocking, memory_format=memory_format)
 
 

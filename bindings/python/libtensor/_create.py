@@ -194,8 +194,8 @@ class Legacy(type):
         device = device or cls.device
         if cls.device and _device.device(device).type != cls.device:
             raise TypeError(f"legacy constructor expects device type: {cls.device} but device type: {_device.device(device).type} was passed")
-        if cls.device and len(args) == 1 and (isinstance(args[0], Tensor) or is_storage(args[0])) and not args[0].is_cuda:
-            raise TypeError(f"expected a {type(args[0]).__name__} on {cls.device}, but got one on {args[0].device}")
+        if len(args) == 1 and (isinstance(args[0], Tensor) or is_storage(args[0])) and args[0].is_cuda is not (cls.device == "cuda"):
+            raise TypeError(f"expected a {type(args[0]).__name__} on {cls.device or 'cpu'}, but got one on {args[0].device}")
         return legacy(cls.dtype, args, device)
 
     def __instancecheck__(cls, value):

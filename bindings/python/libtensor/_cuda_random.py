@@ -11,11 +11,12 @@ _asked = _accelerators.Kind("cuda")
 def _generator(device=None):
     if device == "cuda":
         device = None
-    return _f.default_generator(_device("cuda", _asked.require(device)))
+    return _f.default_generator(_device("cuda", _asked.require("default_generator", device)))
 
 
-def _all():
-    return [_generator(index) for index in range(_asked.device_count())]
+def generators():
+    """The default generators of all devices."""
+    return tuple(_generator(index) for index in range(_asked.device_count()))
 
 
 def manual_seed(seed):
@@ -28,7 +29,7 @@ def manual_seed(seed):
 def manual_seed_all(seed):
     """Restarts the generators of all devices from `seed`."""
     seed = seed_number(seed)
-    for generator in _all():
+    for generator in generators():
         _f.generator_manual_seed(generator, seed)
 
 
@@ -56,7 +57,7 @@ def get_rng_state(device="cuda"):
 
 def get_rng_state_all():
     """The states of the generators of all devices."""
-    return [generator.get_state() for generator in _all()]
+    return [generator.get_state() for generator in generators()]
 
 
 def set_rng_state(new_state, device="cuda"):

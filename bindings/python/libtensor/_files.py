@@ -188,7 +188,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
 
     `f` is a path or a file object with read(): where files follow each other in one that can seek, each call gives the next.
     `map_location` tells where what was saved from a device goes: a device for all,
-    a dict of devices, or a function of a storage on the CPU and the place it was saved from that gives a storage. With
+    a dict of devices, or a function of a storage on the CPU and the place it was saved from that gives a storage, or None for that place. With
     `mmap` the file at a path is mapped: bytes are read when they are used, checksums are not compared, writes stay
     in this process, and the file must not shrink meanwhile.
     No code is ever executed, with `weights_only` or without: names other than those of tensors, storages and plain
@@ -220,11 +220,12 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
         storage = tensor.untyped_storage()
         key = storage.data_ptr()
         if key not in moved or not key:
-            moved[key] = map_location(storage, location)
+            target = map_location(storage, location)
+            moved[key] = storage.to(device=location) if target is None else target
         target = moved[key]
         if isinstance(target, TypedStorage):
             target = target.untyped()
-        if target is None or target is storage:
+        if target is storage:
             return tensor
         if not isinstance(target, UntypedStorage):
             raise TypeError(f"load(): map_location must give a storage, not {type(target).__name__}")

@@ -7,6 +7,7 @@ from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
 from . import _direct, _dtypes
 from . import gen_functions as _f
+from ._errors import in_name_of
 from ._library import SUBINTERPRETER, called_back
 from ._modes import is_grad_enabled
 
@@ -139,7 +140,8 @@ def from_cuda(data):
     if isinstance(interface, dict) and interface.get("mask") is not None:
         raise ValueError(f"{name} of {type(data).__name__}: arrays with a mask are not supported")
     address = interface_of(data, name)[3]
-    device = _f.device_of_pointer("cuda", address or None)
+    with in_name_of(f"{name} of {type(data).__name__}"):
+        device = _f.device_of_pointer("cuda", address or None)
     stream = interface.get("stream")
     if stream is not None and address:
         _f.stream_wait_stream(_f.stream_current(device), _f.stream_external(device, stream))

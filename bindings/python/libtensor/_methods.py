@@ -16,6 +16,7 @@ from . import (
     _print,
     _serialize,
     _sharing,
+    _streams,
     _typed_storage,
 )
 from . import gen_functions as _f
@@ -82,7 +83,7 @@ class Tensor:
         """Notes that a stream uses the memory, which is then not used again before the stream has done what it was given. Operators note
         it by themselves; the work of other libraries needs it.
         """
-        _f.record_stream(self, stream.stream_id)
+        _f.record_stream(self, _streams.checked(stream, _streams.Stream, "record_stream", "stream").stream_id)
 
     def where(self, condition, other):
         """The elements where `condition` holds, and those of `other`, a tensor or a number, elsewhere.
@@ -201,9 +202,11 @@ class Tensor:
         """
         if self.layout is not _dtypes.strided:
             raise NotImplementedError(f"tolist is not implemented for {self.layout.name} tensors; to_dense() converts")
+        if self.device.type != "cpu":
+            return self.cpu().tolist()
         if self.is_quantized:
             return self.dequantize().tolist()
-        return self.cpu().to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
+        return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
 
     def numpy(self, *, force=False):
         """The tensor as a NumPy array that shares its memory."""

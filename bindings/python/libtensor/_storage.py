@@ -2,7 +2,7 @@
 
 import ctypes
 
-from . import _device, _dtypes, _interop, _sharing
+from . import _device, _dtypes, _interop, _sharing, _streams
 from . import gen_functions as _f
 from ._convert import storage as checked
 from ._extend import extends
@@ -74,7 +74,7 @@ class StorageBase:
         return self.to(device="cpu")
 
     def cuda(self, device=None, non_blocking=False):
-        return self.to(device="cuda" if device is None else device)
+        return self.to(device=_streams.cuda(device))
 
     def tolist(self):
         return readable(self)._tensor().tolist()

@@ -5,6 +5,7 @@ from contextlib import suppress
 from . import gen_functions as _f
 from ._device import device as _device
 from ._entered import entered
+from ._errors import wrong_type
 
 
 class Stream:
@@ -46,15 +47,15 @@ class Stream:
 
     def wait_stream(self, stream):
         """Has the work to come wait for all that another stream was given till now."""
-        _f.stream_wait_stream(self.stream_id, stream.stream_id)
+        _f.stream_wait_stream(self.stream_id, checked(stream, Stream, "wait_stream", "stream").stream_id)
 
     def wait_event(self, event):
         """Has the work to come wait for what an event was recorded behind."""
-        event.wait(self)
+        checked(event, Event, "wait_event", "event").wait(self)
 
     def record_event(self, event=None):
         """Records an event, a new one unless given, behind all that the stream was given till now."""
-        event = Event() if event is None else event
+        event = Event() if event is None else checked(event, Event, "record_event", "event")
         event.record(self)
         return event
 
@@ -121,13 +122,13 @@ class Event:
 
     def record(self, stream=None):
         """Sets the event behind all that a stream, the current one unless given, was given till now."""
-        stream = current_stream() if stream is None else stream
+        stream = current_stream() if stream is None else checked(stream, Stream, "record", "stream")
         _f.event_record(self._id, stream.stream_id)
         self._device = stream.device
 
     def wait(self, stream=None):
         """Has the work to come of a stream, the current one unless given, wait for the event."""
-        stream = current_stream() if stream is None else stream
+        stream = current_stream() if stream is None else checked(stream, Stream, "wait", "stream")
         _f.stream_wait_event(stream.stream_id, self._id)
 
     def query(self):
@@ -140,10 +141,17 @@ class Event:
 
     def elapsed_time(self, end_event):
         """The milliseconds from this event to another. Both have timing, and their work is done."""
-        return _f.event_elapsed_time(self._id, end_event._id)
+        return _f.event_elapsed_time(self._id, checked(end_event, Event, "elapsed_time", "end_event")._id)
 
     def __repr__(self):
         return f"<torch.cuda.Event {self.cuda_event:#x}>" if self._device else "<torch.cuda.Event uninitialized>"
+
+
+def checked(value, kind, function, argument):
+    """A stream or an event that a function was given."""
+    if isinstance(value, kind):
+        return value
+    raise wrong_type(function, argument, f"torch.cuda.{kind.__name__}", value)
 
 
 def cuda(value=None):
@@ -167,7 +175,7 @@ def default_stream(device=None):
 def set_stream(stream):
     """Makes a stream, and its device, current for calls of this thread; nothing for None."""
     if stream is not None:
-        _f.stream_set_current(stream.stream_id)
+        _f.stream_set_current(checked(stream, Stream, "set_stream", "stream").stream_id)
         _f.device_set_current(stream.device)
 
 

@@ -7,6 +7,7 @@ from . import _accelerators
 from . import gen_functions as _f
 from ._create import LEGACY as _LEGACY
 from ._create import legacy_class as _legacy_class
+from ._cuda_random import generators as _generators
 from ._cuda_random import (  # noqa: F401
     get_rng_state,
     get_rng_state_all,
@@ -49,7 +50,7 @@ def is_initialized():
 
 def init():
     """Needs a device."""
-    _asked.require()
+    _asked.require("init")
 
 
 def absence():
@@ -60,6 +61,22 @@ def absence():
 def is_bf16_supported(including_emulation=True):
     """True where there is a device: kernels widen bfloat16 to float32 where it has no such arithmetic."""
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))  # noqa: F821
+
+
+def get_arch_list():
+    """What the kernels are compiled for, from which the driver makes the code of a device; empty where there is none."""
+    return ["compute_75"] if is_available() else []  # noqa: F821
+
+
+def is_current_stream_capturing():
+    """False: there are no graphs in this version."""
+    return False
+
+
+def __getattr__(name):
+    if name == "default_generators":
+        return _generators()
+    raise AttributeError(f"module 'libtensor.cuda' has no attribute '{name}'")
 
 
 # ------------------------------------------------------------------------------------------------------------ what a device is
@@ -159,6 +176,18 @@ def memory_stats(device=None):
         "num_alloc_retries": retries,
         "num_ooms": refusals,
     }
+
+
+def memory_stats_as_nested_dict(device=None):
+    """memory_stats() with a dict for each part of a name: stats["allocated_bytes"]["all"]["peak"]."""
+    nested = {}
+    for name, value in memory_stats(device).items():
+        at = nested
+        *parts, last = name.split(".")
+        for part in parts:
+            at = at.setdefault(part, {})
+        at[last] = value
+    return nested
 
 
 def memory_summary(device=None, abbreviated=False):

@@ -20,7 +20,7 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         yield
         return
     for device in () if devices is None else devices:
-        kind.require(device)
+        kind.require("fork_rng", device)
     before = get_rng_state()
     try:
         yield

@@ -29,16 +29,16 @@ type Image struct {
 
 // New lays out the file of a tensor.
 func New(op string, t *tensor.Tensor) (*Image, error) {
-	if t.Device().Type != device.CPU || t.Layout() != tensor.Strided {
-		return nil, status.Runtimef("%s: the tensor is on device %v; only strided tensors on the CPU can be saved", op, t.Device())
+	if !launch.Known(t) || t.Layout() != tensor.Strided {
+		return nil, status.Runtimef("%s: the tensor is a %v one on device %v; only strided tensors with elements can be saved", op, t.Layout(), t.Device())
 	}
 	head, err := encode(op, t.DType(), t.Sizes())
 	if err != nil {
 		return nil, err
 	}
 	i := &Image{}
-	if !t.IsContiguous() {
-		if i.copy, err = tensor.Empty(op, t.Sizes(), t.DType(), t.Device()); err != nil {
+	if !t.IsContiguous() || t.Device().Type != device.CPU {
+		if i.copy, err = tensor.Empty(op, t.Sizes(), t.DType(), device.Host); err != nil {
 			return nil, err
 		}
 		if err := launch.Copy(op, i.copy, t); err != nil {

@@ -67,8 +67,8 @@ func New(op string, names []string, tensors []*tensor.Tensor, metadata string) (
 		switch {
 		case weight(t.DType()) < 0:
 			return nil, status.Typef("%s: tensor %.100q has dtype %v, which safetensors files cannot hold; convert it first", op, names[i], t.DType())
-		case t.Device().Type != device.CPU || t.Layout() != tensor.Strided:
-			return nil, status.Runtimef("%s: tensor %.100q is on device %v; only strided tensors on the CPU can be saved", op, names[i], t.Device())
+		case !launch.Known(t) || t.Layout() != tensor.Strided:
+			return nil, status.Runtimef("%s: tensor %.100q is a %v one on device %v; only strided tensors with elements can be saved", op, names[i], t.Layout(), t.Device())
 		case !utf8.ValidString(names[i]):
 			return nil, status.Valuef("%s: the name %.100q is not UTF-8", op, names[i])
 		case names[i] == metadataKey:
@@ -128,8 +128,8 @@ func (i *Image) bytes(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Numel() == 0 {
 		return nil, nil
 	}
-	if !t.IsContiguous() {
-		c, err := tensor.Empty(op, t.Sizes(), t.DType(), t.Device())
+	if !t.IsContiguous() || t.Device().Type != device.CPU {
+		c, err := tensor.Empty(op, t.Sizes(), t.DType(), device.Host)
 		if err != nil {
 			return nil, err
 		}
