@@ -413,7 +413,6 @@ def test_data_of_a_sparse_leaf():
     assert leaf.detach().to_dense().tolist() == [[0.0, 3.0, 0.0], [0.0, 0.0, 0.0]]
 
 
-
 def test_data_is_not_counted():
     x = leaf(1, 2)
     y = x * x
@@ -745,7 +744,7 @@ def test_values_written_to_elements_at_one_place_have_no_gradient():
 def test_data_of_the_same_kind_leaves_what_was_recorded():
     x = leaf(1, 1)
     y = x * 2
-    x.data = torch.tensor([3.0, 3.0])
+    x.data = torch.tensor([3.0, 3.0], dtype=x.dtype)
     assert torch.autograd.grad(y.sum(), x)[0].tolist() == [2.0, 2.0]
 
 
