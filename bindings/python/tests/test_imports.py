@@ -20,7 +20,8 @@ arguments and results of the generated functions
 the generated functions
     gen_functions gen_fft gen_linalg gen_nn_functional gen_quantized gen_signal_windows gen_sparse gen_special
 what is made of them
-    _modes _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _quantized _sparse _streams _storage _typed_storage
+    _modes _cast _compose _random _interop _serialize _parcels _sharing _dlpack _arrow _sequence _create _keys _quantized _sparse
+    _streams _storage _typed_storage
 the other methods of Tensor
     _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _names _methods
 files, devices
