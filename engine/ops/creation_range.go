@@ -158,6 +158,9 @@ func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.
 // fillSpaced fills t with evenly spaced numbers, or with the powers of base that they are the exponents of.
 func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, base *float64) error {
 	step := (to - from) / complex(float64(max(steps-1, 1)), 0)
+	if steps == 1 { // the end does not count, whatever it is
+		to, step = from, 0
+	}
 	return launch.On(t).Sequence(op, launch.Sequence{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 

@@ -176,3 +176,8 @@ def test_logcumsumexp_of_complex_nan_and_infinities(dtype):
     for value in (complex(inf, 0), complex(inf, inf), complex(inf, -inf)):
         assert torch.logcumsumexp(torch.tensor([1 + 1j, value], dtype=dtype), 0).tolist() == [1 + 1j, value]
         assert torch.logcumsumexp(torch.tensor([value, 1 + 1j], dtype=dtype), 0).tolist() == [value, value]
+
+
+def test_one_step_of_a_range_is_its_start():
+    for end in (3.0, float("nan"), float("inf")):
+        assert torch.linspace(0.5, end, 1).tolist() == [0.5] and torch.logspace(1.0, end, 1).tolist() == [10.0]
