@@ -200,7 +200,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	if v.result {
 		from.Node = s.node
 	}
-	if !s.record || from.Node == nil {
+	if !s.record || from.Node == nil || !differentiable(kept) {
 		return kept
 	}
 	t := s.Keep(kept.Alias(), nil)

@@ -131,7 +131,9 @@ func turnMatrix(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 	case self.Dim() > 2:
 		return nil, status.Runtimef("t: expects a tensor with <= 2 sparse and 0 dense dimensions, but self is %dD", self.Dim())
 	case self.Dim() < 2:
-		return self.Alias(), nil
+		s := within(c, "t")
+		defer s.Close()
+		return s.result(out, s.Keep(self.Alias(), nil))
 	}
 	return transpose(c, out, self, 0, 1)
 }

@@ -73,3 +73,9 @@ def test_second_derivatives_of_products_with_zeros():
     (recorded,) = torch.autograd.grad((torch.cumprod(x, 1) * weights).sum(), x, create_graph=True)
     assert recorded.tolist() == torch.autograd.grad((torch.cumprod(x, 1) * weights).sum(), x)[0].tolist()
     assert torch.autograd.gradgradcheck(lambda t: torch.cumprod(t, 1), (x,)) and torch.autograd.gradgradcheck(lambda t: torch.prod(t, 1), (x,))
+
+
+def test_second_derivatives_beside_results_that_have_none():
+    x = torch.tensor([0.75, 3.0, -5.0], dtype=torch.float64, requires_grad=True)
+    (first,) = torch.autograd.grad((torch.frexp(x).mantissa ** 2).sum(), x, create_graph=True)
+    assert torch.autograd.grad(first.sum(), x)[0].tolist() == [2.0, 2 / 16, 2 / 64]

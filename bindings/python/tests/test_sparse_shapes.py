@@ -421,3 +421,11 @@ def test_equality_at_the_same_places_and_at_others(layout):
                 want = torch.allclose(x.to_dense(), y.to_dense(), atol=0.5, equal_nan=equal_nan)
                 assert torch.allclose(x, y, atol=0.5, equal_nan=equal_nan) is want
     assert torch.equal(zero, make([0.0, 1], [0, 0])) and not torch.equal(a, a.to_dense()[0])
+
+
+@pytest.mark.parametrize("sizes", [(), (1,), (4,)])
+def test_t_of_what_has_nothing_to_turn(sizes):
+    x = torch.ones(sizes).to_sparse()
+    before = torch.memory_stats().in_use
+    assert x.t_() is x and x.to_dense().equal(torch.ones(sizes)) and x.t().shape == sizes
+    assert torch.memory_stats().in_use == before
