@@ -1,0 +1,44 @@
+"""Lines that have to be copied are sorted some after the others once they are more than a megabyte: the same as those that are not."""
+
+import pytest
+
+import libtensor as torch
+
+CALLS = {
+    "sort": lambda x, d: torch.sort(x, d),
+    "stable": lambda x, d: torch.sort(x, dim=d, descending=True, stable=True),
+    "topk": lambda x, d: torch.topk(x, 3, d),
+    "kthvalue": lambda x, d: torch.kthvalue(x, 2, d, True),
+    "median": lambda x, d: torch.median(x, d, True),
+    "mode": lambda x, d: torch.mode(x, d, True),
+}
+DTYPES = (torch.bool, torch.uint8, torch.int16, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def numbers(dtype, sizes):
+    x = torch.randint(0, 50, sizes, generator=torch.Generator().manual_seed(3))
+    return x > 25 if dtype == torch.bool else x.to(dtype)
+
+
+# Of bool there is sort alone.
+@pytest.mark.parametrize("name, dtype", [(n, d) for n in CALLS for d in DTYPES if d != torch.bool or n in ("sort", "stable")])
+@pytest.mark.parametrize("sizes", [(40, 30, 9), (40, 300, 41), (7, 1, 90_001), (3, 90_001, 1)])  # the first is the smaller one
+def test_lines_in_any_place(name, dtype, sizes):
+    x = numbers(dtype, sizes)
+    for d, view in ((0, x), (1, x), (1, x.transpose(0, 2)), (2, x[:, :, ::2].transpose(1, 2))):
+        if view.shape[d] < 3:
+            continue
+        wanted = CALLS[name](view.transpose(d, -1).contiguous(), -1)
+        for ours, dense in zip(CALLS[name](view, d), wanted, strict=True):
+            assert ours.equal(dense.transpose(d, -1))
+
+
+@pytest.mark.parametrize("sizes", [(40, 30, 9), (40, 300, 41)])
+def test_out_that_lies_otherwise(sizes):
+    x = numbers(torch.float32, sizes)
+    values, indices = torch.sort(x, 1)
+    out = torch.zeros(*sizes, 2)[..., 0], torch.zeros(sizes[::-1], dtype=torch.int64).permute(2, 1, 0)
+    torch.sort(x, 1, out=out)
+    assert out[0].equal(values) and out[1].equal(indices)
+    torch.sort(x, 1, out=(x, out[1]))  # over the operand itself
+    assert x.equal(values) and out[1].equal(indices)
