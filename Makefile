@@ -54,12 +54,22 @@ tools:
 
 lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
+# The library has the kernels of all CPU tiers, those that it shall run on any machine with; TIERS=native leaves out those of tiers that
+# this machine does not use, which saves most of a first build. The demo does that where there is no whole library yet.
+TIERS ?= all
+NATIVE_TIER = $(shell .ci/cpu_tier)
+LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
+TAGS = $(addprefix without_,$(LEFT_OUT))
+WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
+demo digits: TIERS := $(or $(WHOLE),native)
+
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a
 	@echo "building $@"
-	@go build -buildmode=c-shared -o $@ \
+	@go build -buildmode=c-shared -tags "$(TAGS)" -o $@ \
 	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
 	@rm -f build/libtensor.h
+	@echo $(TIERS) > build/tiers
 	@ln -sf libtensor.so build/$(SONAME)
 	@rm -f build/libscipy_openblas64_.so
 	@$(if $(BLAS),ln -s openblas/$(notdir $(BLAS)) build/)

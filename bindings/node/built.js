@@ -20,7 +20,7 @@ if (!setsUpThisFolder) {
   }
   if (packing) {
     // What is packed is current, and for every kind of processor.
-    const made = spawnSync('make', ['--no-print-directory', '-C', top, 'addon', 'TIERS='], { stdio: ['ignore', 'inherit', 'inherit'] });
+    const made = spawnSync('make', ['--no-print-directory', '-C', top, 'addon', 'TIERS=all'], { stdio: ['ignore', 'inherit', 'inherit'] });
     if (made.status !== 0) refuse('`make addon` failed, so that there is nothing to pack');
     copyFileSync(path.join(top, 'LICENSE'), path.join(__dirname, 'LICENSE'));
   }
