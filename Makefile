@@ -169,8 +169,9 @@ test-c: setup ## C programs, plain and under AddressSanitizer, and every operato
 	capi/test/run
 	$(PYTHON) capi/test/operators.py build/operators
 
-test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, CMake
+test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
 	capi/test/install
+	$(PYTHON) -m pytest -q .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases
 	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
