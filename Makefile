@@ -46,9 +46,7 @@ lib: $(LIB) $(DIRECT) ## Build the shared libraries
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(OPENBLAS) $(CUDA)/lib/libcuda.a
 	@echo "building $@"
-	@go build -buildmode=c-shared -o $@ \
-	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
-	@rm -f build/libtensor.h
+	@SONAME=$(SONAME) capi/link $@ -tags '$(TAGS)'
 	@ln -sf libtensor.so build/$(SONAME)
 	@ln -sf openblas/$(notdir $(OPENBLAS)) build/$(notdir $(OPENBLAS))
 
