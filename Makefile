@@ -8,19 +8,30 @@ LIB := build/libtensor.so
 DIRECT := build/libtensor_direct.so
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
-OPENBLAS := build/openblas/libscipy_openblas64_.so
+# Whose OpenBLAS the library uses: bundled (fetched with pip, and put beside it), or that of the system.
+OPENBLAS ?= $(if $(shell command -v python3),bundled,system)
+ifeq ($(filter bundled system,$(OPENBLAS)),)
+$(error OPENBLAS is $(OPENBLAS); it can be bundled or system)
+endif
+BLAS := $(if $(filter bundled,$(OPENBLAS)),build/openblas/libscipy_openblas64_.so)
+LICENSES := build/licenses
 ADDON := bindings/node/build/libtensor.node
 CUDA := build/cuda
 
-export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(OPENBLAS)
+ifdef BLAS
+export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(BLAS)
+endif
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 export GOFLAGS ?= -trimpath -buildmode=pie
+# go asks for debug information that the link throws away, a quarter of the time that the kernels take.
+export CGO_CFLAGS ?= -O2 -g0
+export CGO_CXXFLAGS ?= -O2 -g0
 # Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
-export CPATH := $(CURDIR)/$(CUDA)/include$(if $(CPATH),:$(CPATH))
+export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
 
-.PHONY: help demo digits fits test test-go test-c test-python test-node test-cuda test-docs test-digits test-install laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib
+.PHONY: help demo digits fits test test-go test-c test-python test-node test-cuda test-docs test-digits test-install laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -43,55 +54,72 @@ tools:
 
 lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
+# The library has the kernels of all CPU tiers, those that it shall run on any machine with; TIERS=native leaves out those of tiers that
+# this machine does not use, which saves most of a first build. The demo does that where there is no whole library yet.
+TIERS ?= all
+NATIVE_TIER = $(shell .ci/cpu_tier)
+LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
+TAGS = $(addprefix without_,$(LEFT_OUT))
+WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
+demo digits: TIERS := $(or $(WHOLE),native)
+
 # go decides what is out of date, so that the rule always runs.
-$(LIB): FORCE $(OPENBLAS) $(CUDA)/lib/libcuda.a
+$(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a
 	@echo "building $@"
-	@SONAME=$(SONAME) capi/link $@ -tags '$(TAGS)'
+	@SONAME=$(SONAME) capi/link $@ -tags "$(TAGS)"
+	@echo $(TIERS) > build/tiers
 	@ln -sf libtensor.so build/$(SONAME)
-	@ln -sf openblas/$(notdir $(OPENBLAS)) build/$(notdir $(OPENBLAS))
+	@rm -f build/libscipy_openblas64_.so
+	@$(if $(BLAS),ln -s openblas/$(notdir $(BLAS)) build/)
 
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
 $(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h capi/lists.h include/tensor.h
 	@mkdir -p $(@D)
 	@$(CC) -std=c11 -O2 -fPIC -fno-plt -shared -fvisibility=hidden -Wall -Wextra -Werror $(CFLAGS) -o $@ $(filter %.c,$^)
 
-$(VENV)/ready: .ci/requirements.txt
-	@echo "setting up $(VENV)"
+$(PYTHON):
 	@python3 -m venv $(VENV)
+
+$(VENV)/ready: .ci/requirements.txt $(PYTHON)
+	@echo "setting up $(VENV)"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
 	@touch $@
 
 # The OpenBLAS that is bundled comes as a wheel; its licence goes along.
-$(OPENBLAS): $(VENV)/ready
-	@mkdir -p $(@D)
-	@$(PYTHON) -c "import scipy_openblas64 as b, shutil; shutil.copy(b.get_lib_dir() + '/$(notdir $@)', '$@')"
-	@cp $(VENV)/lib/python3*/site-packages/scipy_openblas64-*.dist-info/licenses/LICENSE.txt $(@D)/LICENSE.txt
+build/openblas/libscipy_openblas64_.so: .ci/requirements.txt | $(PYTHON)
+	@echo "fetching OpenBLAS"
+	@rm -rf build/openblas/wheel && mkdir -p build/openblas/wheel
+	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d build/openblas/wheel \
+	  $$(grep '^scipy-openblas64==' $<) || { echo "OpenBLAS cannot be fetched; make OPENBLAS=system uses that of the system"; exit 1; }
+	@cd build/openblas/wheel && ../../../$(PYTHON) -m zipfile -e *.whl .
+	@cp build/openblas/wheel/*/lib/$(notdir $@) build/openblas/wheel/*.dist-info/licenses/LICENSE.txt $(@D)
+	@rm -rf build/openblas/wheel
 	@touch $@
 
-# The driver's header comes as a wheel too.
-$(CUDA)/include/cuda.h: $(VENV)/ready
-	@mkdir -p $(@D)
-	@cp $(VENV)/lib/python3*/site-packages/nvidia/cuda_runtime/include/cuda.h $@
-	@touch $@
+system-openblas:
+	@PATH="$$PATH:/usr/sbin:/sbin"; ldconfig -p | grep -qE 'libopenblas(64_?)?\.so\.0' || { \
+	  echo "The system has no OpenBLAS (libopenblas.so.0). On Debian: apt-get install libopenblas0; or, with Python, make OPENBLAS=bundled."; exit 1; }
 
-$(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h $(CUDA)/include/cuda.h
+$(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h cuda/include/cuda.h
 	@mkdir -p $(@D)
 	@$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -c -o $(@D)/trampolines.o $<
 	@rm -f $@ && ar rcs $@ $(@D)/trampolines.o
 
 # A driver for tests, whose device is simulated (docs/cuda.md).
-$(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready $(CUDA)/include/cuda.h
+$(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready
 	@$(PYTHON) cuda/kernels/generate.py simulator $(@D)
 	@$(MAKE) --no-print-directory -f cuda/sim/Makefile OUT=$(@D)
 
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
-$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES)
+$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) | licenses
 	@echo "installing the Python package"
 	@rm -rf bindings/python/build  # where pip keeps files that the package no longer has
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
+	@LIBTENSOR_LIBRARY=$(CURDIR)/$(LIB) $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
 	@touch $@
 
-$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/*)
+addon: tools $(ADDON) ## Build the Node addon, after which npm install ./bindings/node works
+
+$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/*) | licenses
 	@echo "building the Node addon"
 	@$(MAKE) --no-print-directory -C bindings/node
 
@@ -110,13 +138,19 @@ cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (nee
 	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.4.127
 	@$(PYTHON) cuda/kernels/generate.py ptx
 
-install: $(LIB) ## Install header, library, CMake package and pkg-config file below PREFIX
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tensor
+# The licences of what is in the library, which every package carries.
+licenses: $(BLAS)
+	@.ci/licenses $(LICENSES) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
+
+install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tensor \
+	  $(DESTDIR)$(PREFIX)/share/licenses/libtensor
 	install -m 644 include/tensor.h $(DESTDIR)$(PREFIX)/include/
 	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/libtensor.so.$(VERSION)
 	ln -sf libtensor.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libtensor.so
-	install -m 755 $(OPENBLAS) $(DESTDIR)$(PREFIX)/lib/
+	$(if $(BLAS),install -m 755 $(BLAS) $(DESTDIR)$(PREFIX)/lib/)
+	install -m 644 $(LICENSES)/* $(DESTDIR)$(PREFIX)/share/licenses/libtensor/
 	install -m 644 cmake/tensor-config.cmake $(DESTDIR)$(PREFIX)/lib/cmake/tensor/
 	sed 's/@VERSION@/$(VERSION)/' cmake/tensor-config-version.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tensor/tensor-config-version.cmake
 	sed 's/@VERSION@/$(VERSION)/' cmake/tensor.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tensor.pc

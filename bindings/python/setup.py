@@ -1,37 +1,72 @@
-"""Builds a wheel that carries the shared libraries, which `make` builds when they are not there."""
+"""Builds a wheel that carries the shared libraries, which make builds, and an sdist that carries their sources."""
 
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
 from wheel.bdist_wheel import bdist_wheel
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+HERE = Path(__file__).resolve().parent
+CARRIED = HERE / "source"  # in an sdist
+ROOT = CARRIED if CARRIED.exists() else HERE.parent.parent
 BUILD = ROOT / "build"
+
+# What make needs of the project to build the libraries, and what it does not need of these folders.
+SOURCES = ["Makefile", "LICENSE", "go.mod", "go.sum", ".ci", "capi", "cuda", "engine", "include", "bindings/python/direct"]
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests")
+TOOLS = ["make", "go", "gcc", "g++"]
+
+
+def refuse(why):
+    sys.exit(f"libtensor: {why}; a wheel needs none of this")
+
+
+def make():
+    """Builds the libraries, for every kind of processor, and gathers the licences of what is in them."""
+    if not (ROOT / "capi" / "tensor.map").exists():
+        refuse(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
+    if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
+        refuse(f"libtensor.so is built from its sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or newer")
+    environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}  # of a make that this runs below
+    if subprocess.run(["make", "-C", str(ROOT), "lib", "licenses", "TIERS=all"], env=environment).returncode:
+        refuse("libtensor.so could not be built, for the reason that make gives above")
 
 
 class BuildWithLibrary(build_py):
-    """Copies the shared libraries, and the licence of the bundled one, to libtensor/lib."""
+    """Copies the shared libraries, and the licences of what is in them, to libtensor/lib."""
 
     def run(self):
         # What an earlier build left there may be in no package any more.
         shutil.rmtree(Path(self.build_lib) / "libtensor", ignore_errors=True)
         super().run()
-        chosen = os.environ.get("LIBTENSOR_LIBRARY")
-        library = Path(chosen) if chosen else BUILD / "libtensor.so"
-        direct = BUILD / "libtensor_direct.so"
-        missing = [f"build/{path.name}" for path in (library, direct) if not path.exists()]
-        if missing:
-            subprocess.run(["make", "-C", str(ROOT), *missing], check=True)
+        chosen = os.environ.get("LIBTENSOR_LIBRARY")  # of which the caller knows that it is current
+        if not chosen:
+            make()
         folder = Path(self.build_lib) / "libtensor" / "lib"
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(library, folder / "libtensor.so")
-        shutil.copy2(direct, folder / direct.name)
-        for extra in (BUILD / "openblas").glob("*"):
-            shutil.copy2(extra, folder / extra.name)
+        shutil.copy2(chosen or BUILD / "libtensor.so", folder / "libtensor.so")
+        for extra in [BUILD / "libtensor_direct.so", *BUILD.glob("libscipy_openblas*.so")]:
+            shutil.copy2(extra, folder)
+        shutil.copytree(BUILD / "licenses", folder / "licenses")
+
+
+class SdistWithSources(sdist):
+    """Carries what make needs."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        for name in SOURCES:
+            to = Path(base_dir) / CARRIED.name / name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, to, ignore=LEFT_OUT)
+            else:
+                shutil.copy2(ROOT / name, to)
 
 
 class PlatformWheel(bdist_wheel):
@@ -48,4 +83,8 @@ class PlatformDistribution(Distribution):
         return True
 
 
-setup(distclass=PlatformDistribution, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})
+# The packages carry the licence, which is at the top of the project.
+if (ROOT / "LICENSE").exists():
+    shutil.copy2(ROOT / "LICENSE", HERE / "LICENSE")
+
+setup(distclass=PlatformDistribution, cmdclass={"build_py": BuildWithLibrary, "sdist": SdistWithSources, "bdist_wheel": PlatformWheel})

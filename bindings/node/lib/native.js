@@ -1,6 +1,7 @@
 'use strict';
 
 // Loads the addon, which lies beside libtensor.so in build/.
+const { existsSync } = require('node:fs');
 const path = require('node:path');
 const { install } = require('./classes.js');
 
@@ -10,8 +11,10 @@ try {
   module.exports = install(require(file));
 } catch (error) {
   throw new Error(
-    `libtensor: the addon ${file} cannot be loaded on ${process.platform}-${process.arch} (${error.message}); ` +
-      'the package holds a build for the platform that it was packed on: in a clone of the repository, run make in bindings/node',
+    existsSync(file)
+      ? `libtensor: the addon ${file} cannot be loaded on ${process.platform}-${process.arch} (${error.message}); ` +
+          'a package holds a build for the platform that it was packed on'
+      : `libtensor: the addon ${file} is missing; in a checkout of libtensor, run \`make addon\` at its top`,
     { cause: error },
   );
 }
