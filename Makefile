@@ -66,9 +66,7 @@ demo digits: TIERS := $(or $(WHOLE),native)
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a
 	@echo "building $@"
-	@go build -buildmode=c-shared -tags "$(TAGS)" -o $@ \
-	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
-	@rm -f build/libtensor.h
+	@SONAME=$(SONAME) capi/link $@ -tags "$(TAGS)"
 	@echo $(TIERS) > build/tiers
 	@ln -sf libtensor.so build/$(SONAME)
 	@rm -f build/libscipy_openblas64_.so
