@@ -17,6 +17,9 @@ BLAS := $(if $(filter bundled,$(OPENBLAS)),build/openblas/libscipy_openblas64_.s
 LICENSES := build/licenses
 ADDON := bindings/node/build/libtensor.node
 CUDA := build/cuda
+JOBS ?= $(shell nproc)
+# Kernels compile while what comes from registries is fetched.
+FETCHING := $(MAKE) --no-print-directory -j4
 
 ifdef BLAS
 export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(BLAS)
@@ -31,21 +34,28 @@ export CGO_CXXFLAGS ?= -O2 -g0
 export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
 
-.PHONY: help demo digits fits test test-go test-c test-python test-node test-cuda test-docs test-digits test-install laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib addon licenses system-openblas
+# What make test runs, side by side, the longest first.
+SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
+
+.PHONY: help demo digits fits test ready $(SUITES) test-operators laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib kernels addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: setup $(ADDON) ## Do all set-up and run one real job from Python, C and Node
+demo: tools ## Do all set-up and run one real job from Python, C and Node
+	@$(FETCHING) TIERS=$(TIERS) $(LIB) $(VENV)/installed $(ADDON)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/photo/run
 	@PYTHON=$(PYTHON) examples/spectrogram/run
 
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
 
-test: tools test-go test-c test-install test-python test-node test-cuda test-docs test-digits laws ## Do all set-up and run every suite
+test: tools ## Do all set-up and run every suite, but for those that passed with all as it is (.ci/suite.py; CI=true runs them too)
+	@$(FETCHING) ready
+	@echo "running the suites, $(JOBS) at a time"
+	@SUITE_PROGRESS=9 $(MAKE) --no-print-directory -k -j$(JOBS) --output-sync=target $(SUITES) 9>&1
 
-setup: tools $(LIB) $(VENV)/installed ## Build the library and a virtual environment with the package
+setup: tools $(LIB) $(VENV)/installed $(VENV)/tests ## Build the library and a virtual environment with the package and what tests use
 
 tools:
 	@.ci/check_tools
@@ -62,11 +72,17 @@ LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline a
 TAGS = $(addprefix without_,$(LEFT_OUT))
 WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
 demo digits: TIERS := $(or $(WHOLE),native)
+# Tells how far it is, and leaves a library that comes out as it was. Without Python go builds in silence.
+GO_BUILD := $(if $(shell command -v python3),.ci/go_build.py,go build)
+
+# They need nothing that is fetched.
+kernels:
+	@$(GO_BUILD) -tags "$(TAGS)" ./engine/kernel/...
 
 # go decides what is out of date, so that the rule always runs.
-$(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a
+$(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a | kernels
 	@echo "building $@"
-	@SONAME=$(SONAME) capi/link $@ -tags "$(TAGS)"
+	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $@ -tags "$(TAGS)"
 	@echo $(TIERS) > build/tiers
 	@ln -sf libtensor.so build/$(SONAME)
 	@rm -f build/libscipy_openblas64_.so
@@ -83,6 +99,11 @@ $(PYTHON):
 $(VENV)/ready: .ci/requirements.txt $(PYTHON)
 	@echo "setting up $(VENV)"
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r .ci/requirements.txt
+	@touch $@
+
+$(VENV)/tests: .ci/requirements-test.txt $(VENV)/ready
+	@echo "installing what the tests use"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r .ci/requirements-test.txt
 	@touch $@
 
 # The OpenBLAS that is bundled comes as a wheel; its licence goes along.
@@ -157,44 +178,69 @@ install: $(LIB) licenses ## Install header, library, CMake package, pkg-config f
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
-test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has
-	go vet ./...
-	go test ./...
-	LIBTENSOR_CPU=baseline go test -count=1 ./engine/ops/... ./engine/kernel/...
-	LIBTENSOR_CPU=avx2 go test -count=1 ./engine/ops/... ./engine/kernel/...
+# .ci/suite.py runs a suite when one of these has changed since it passed.
+SUITE := @.ci/suite.py
+ENGINE := go.mod go.sum engine capi cuda include
+PACKAGE := $(LIB) $(DIRECT) $(BLAS) $(VENV)/lib/python3*/site-packages/libtensor bindings/python include
+NODE := $(ADDON) bindings/node
+LAW_FILES := capi/test engine/schema/operators
+PYTEST := $(PYTHON) -m pytest -q
+PROCESSES := -n $(JOBS) --maxprocesses 8 --dist loadgroup
+LAW := $(PYTHON) capi/test/laws
+SIMULATED := env LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim
 
-test-c: setup ## C programs, plain and under AddressSanitizer, and every operator beside Python
-	capi/test/run
-	$(PYTHON) capi/test/operators.py build/operators
+ready: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
+
+test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has
+	$(SUITE) vet $(ENGINE) -- go vet ./...
+	$(SUITE) go $(ENGINE) bindings docs -- go test ./...
+	$(SUITE) go-baseline $(ENGINE) -- env LIBTENSOR_CPU=baseline go test -count=1 ./engine/ops/... ./engine/kernel/...
+	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -count=1 ./engine/ops/... ./engine/kernel/...
+
+test-c: setup test-operators ## C programs, plain and under AddressSanitizer, and every operator beside Python
+	$(SUITE) c $(LIB) $(BLAS) include capi -- capi/test/run
+
+test-operators: setup
+	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
 test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	capi/test/install
-	$(PYTHON) -m pytest -q .ci/test_packages.py
+	$(SUITE) install $(LIB) $(BLAS) include LICENSE .ci/licenses cmake Makefile README.md examples/c capi/test/install -- capi/test/install
+	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases
-	cd bindings/python && ../../$(PYTHON) -m pytest -q tests
-	PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
+	$(SUITE) python $(PACKAGE) README.md docs examples bindings/node engine/serial/testdata -- \
+	  $(PYTEST) $(PROCESSES) -c bindings/python/pyproject.toml bindings/python/tests
+	$(SUITE) python-sanitized $(PACKAGE) capi -- env PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
-test-node: setup $(ADDON) ## The Node addon's suite, with every operator beside Python
-	$(PYTHON) capi/test/operators.py build/operators
-	cd bindings/node && npm test --silent
+test-node: setup $(ADDON) test-operators ## The Node addon's suite, with every operator beside Python
+	$(SUITE) node $(NODE) README.md docs engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
 
-test-cuda: setup $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
-	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) -m pytest -q cuda/tests
-	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) capi/test/laws --rounds 12 --only devices
-	LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim $(PYTHON) capi/test/laws --rounds 2 --device cuda $(addprefix --only ,views outputs refusals allocations storages gradients)
+test-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
+	$(SUITE) cuda $(PACKAGE) $(NODE) cuda $(CUDA)/sim capi/test -- $(SIMULATED) $(PYTEST) $(PROCESSES) cuda/tests
+	$(SUITE) cuda-devices $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 12 --only devices
+	$(SUITE) cuda-laws $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 2 --device cuda \
+	  $(addprefix --only ,views outputs refusals allocations storages gradients)
 
 test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
-	PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
+	$(SUITE) digits $(PACKAGE) $(NODE) examples/digits -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
 test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
-	.ci/adding_an_operator.py
+	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
 
-laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md); LAWS="--budget 300 --seed 2" gives other arguments
-	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 1 $(addprefix --only ,views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized dispatch))
+test-ci: $(VENV)/tests ## What .ci/suite.py runs, and what it leaves out
+	$(SUITE) ci .ci -- $(PYTEST) .ci --ignore .ci/test_packages.py
+
+SAMPLE := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized dispatch
+SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLE))
+
+test-laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md)
+	$(SUITE) laws $(PACKAGE) $(NODE) $(LAW_FILES) -- $(LAW) $(SAMPLE)
+
+laws: setup $(ADDON) ## The same sample, in any case; LAWS="--budget 300 --seed 2" gives other arguments
+	$(LAW) $(or $(LAWS),$(SAMPLE))
 
 soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
-	$(PYTHON) capi/test/laws $(or $(LAWS),--rounds 100)
+	$(LAW) $(or $(LAWS),--rounds 100)
 
 sanitize: setup ## Laws, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
 	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
@@ -205,7 +251,7 @@ bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never p
 	$(PYTHON) examples/bench/small.py
 	$(PYTHON) examples/bench/sparse.py
 
-lint: tools $(LIB) $(VENV)/ready bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
+lint: tools $(LIB) $(VENV)/tests bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint
 
 clean: ## Remove everything that was built

@@ -8,12 +8,10 @@ import libtensor as torch
 from libtensor import _library
 
 
-def pytest_collection_finish(session):
-    gc.freeze()  # so that looking for leaks does not visit what was imported and recorded
-
-
 def in_use():
+    """Handles and bytes. What is there by now is not looked at again, so that a test is as quick as its own objects are few."""
     gc.collect()
+    gc.freeze()
     torch.zeros(1)  # a call lets the library release what was freed
     return _library.live_handles(), torch.memory_stats().in_use
 

@@ -36,6 +36,9 @@ class Index:
     def __init__(self, value):
         self.value = value
 
+    def __repr__(self):
+        return f"Index({self.value})"
+
     def __index__(self):
         return self.value
 

@@ -142,7 +142,7 @@ def test_types_of_numbers(tmp_path):
     script = tmp_path / "script.py"
     script.write_text("import libtensor as torch\nx: float = torch.ones(2).sum().item()\nn: int = torch.ones(2).argmax().item()\nprint(x + n)\n")
     pytest.importorskip("mypy")
-    found = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(script)], capture_output=True, text=True)
+    found = subprocess.run([sys.executable, "-m", "mypy", "--strict", str(script)], capture_output=True, text=True, cwd=tmp_path)
     assert found.returncode == 0, found.stdout
 
 

@@ -18,6 +18,8 @@ import sys
 import threading
 import time
 import traceback
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -144,8 +146,11 @@ def work(options, law, part):
 
 
 class Report:
+    """What has been found, by laws that run side by side."""
+
     def __init__(self, options):
         self.options, self.failures, self.tried, self.cases, self.unexplained = options, [], {}, {}, []
+        self.lock = threading.Lock()
 
     def command(self, law, case):
         favoured = "".join(f" --dtype {d}" for d in self.options.dtype or ())
@@ -159,8 +164,12 @@ class Report:
         if program and (self.options.verbose or self.options.case):
             print(program, flush=True)
 
+    def count(self, law, cases):
+        with self.lock:
+            self.cases[law] = self.cases.get(law, 0) + cases
+
     def tell(self, law, applies, c):
-        self.cases[law] = self.cases.get(law, 0) + applies
+        self.count(law, applies)
         if applies:
             self.tried.setdefault(c, set()).add(law)
 
@@ -180,8 +189,17 @@ def crashing(base, law, case):
     return next((json.loads(line)["trace"] for line in reversed(lines) if line.startswith('{"trace"')), "")
 
 
-def run_operators(options, law, report):
-    """Runs a law's workers, and starts one again behind the call that ended it."""
+def shares(options, law, report):
+    """What there is to do for a law, as functions that can be called side by side."""
+    held = module(law)
+    if getattr(held, "STARTS_CHILDREN", False):
+        return [partial(held.run, options, law, report)]
+    parts = ["whole"] if hasattr(held, "run") else range(1 if options.case else options.jobs)
+    return [partial(attend, options, law, part, report) for part in parts]
+
+
+def attend(options, law, part, report):
+    """Runs a law's worker, and starts it again behind the call that ended it."""
     base = [sys.executable, str(HERE), "--seed", str(options.seed), "--rounds", str(options.rounds), "--jobs", str(options.jobs)]
     base += ["--device", options.device]
     base += ["--operator", options.operator] if options.operator else []
@@ -190,45 +208,56 @@ def run_operators(options, law, report):
     if "LAWS_PRELOAD" in os.environ:
         environment["LD_PRELOAD"] = os.environ["LAWS_PRELOAD"]
     end = time.monotonic() + options.budget
+    done, crashes = 0, 0
+    while crashes <= CRASHES:
+        command = [*base, "--worker", f"{law}:{part}", "--resume", str(done)]
+        command += ["--budget", str(max(end - time.monotonic(), 1))] if options.budget else []
+        worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        errors = []
+        reader = threading.Thread(target=lambda w=worker, e=errors: e.extend(w.stderr), daemon=True)
+        reader.start()
+        last = "start/0"
+        for line in worker.stdout:
+            event = json.loads(line) if line.startswith("{") else {}
+            if not event:
+                print(line, end="", flush=True)
+            elif "start" in event:
+                last, done = event["start"], event["done"]
+                if options.verbose:
+                    print(f"{law} {last}", flush=True)
+            elif "passed" in event:
+                report.tell(law, event["applies"], event["passed"])
+            else:
+                report.fail(law, event["case"], event["text"], event["program"])
+        code = worker.wait()
+        reader.join(5)
+        if not code:
+            return
+        crashes += 1
+        report.fail(law, last, f"the process ended with status {code}: {summary(errors)}", crashing(base, law, last))
+        if part == "whole" or last == "start/0":
+            return
 
-    def attend(part):
-        done, crashes = 0, 0
-        while crashes <= CRASHES:
-            command = [*base, "--worker", f"{law}:{part}", "--resume", str(done)]
-            command += ["--budget", str(max(end - time.monotonic(), 1))] if options.budget else []
-            worker = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-            errors = []
-            reader = threading.Thread(target=lambda w=worker, e=errors: e.extend(w.stderr), daemon=True)
-            reader.start()
-            last = "start/0"
-            for line in worker.stdout:
-                event = json.loads(line) if line.startswith("{") else {}
-                if not event:
-                    print(line, end="", flush=True)
-                elif "start" in event:
-                    last, done = event["start"], event["done"]
-                    if options.verbose:
-                        print(f"{law} {last}", flush=True)
-                elif "passed" in event:
-                    report.tell(law, event["applies"], event["passed"])
-                else:
-                    report.fail(law, event["case"], event["text"], event["program"])
-            code = worker.wait()
-            reader.join(5)
-            if not code:
-                return
-            crashes += 1
-            report.fail(law, last, f"the process ended with status {code}: {summary(errors)}", crashing(base, law, last))
-            if whole or last == "start/0":
-                return
 
-    whole = hasattr(module(law), "run")
-    parts = ["whole"] if whole else range(1 if options.case else options.jobs)
-    threads = [threading.Thread(target=attend, args=(part,)) for part in parts]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join()
+def hold(options, laws, report):
+    """Runs laws side by side, and tells of each when it is done. Those that cannot be divided come first, for they take longest."""
+    began, left = {}, {}
+
+    def run(law, share):
+        began.setdefault(law, time.monotonic())
+        share()
+        return law
+
+    todo = sorted(((law, share) for law in laws for share in shares(options, law, report)), key=lambda item: not hasattr(module(item[0]), "run"))
+    for law, _ in todo:
+        left[law] = left.get(law, 0) + 1
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for finished in as_completed([pool.submit(run, *item) for item in todo]):
+            law = finished.result()
+            left[law] -= 1
+            if not left[law]:
+                failures = sum(f[0] == law for f in report.failures)
+                print(f"{law}: {report.cases.get(law, 0)} passed, {failures} failed, {time.monotonic() - began[law]:.0f} s", flush=True)
 
 
 def coverage(report):
@@ -260,17 +289,11 @@ def main():
             raise SystemExit(f"law {law} is not for --device {options.device}: {reasons[law]}")
         laws = [law for law in laws if law not in reasons]
     total = options.budget
-    for i, law in enumerate(laws):
-        if total:
-            options.budget = max((total - (time.monotonic() - start)) / (len(laws) - i), 1)
-        began = time.monotonic()
-        held = module(law)
-        if getattr(held, "STARTS_CHILDREN", False):
-            held.run(options, law, report)
-        else:
-            run_operators(options, law, report)
-        failures = sum(f[0] == law for f in report.failures)
-        print(f"{law}: {report.cases.get(law, 0)} passed, {failures} failed, {time.monotonic() - began:.0f} s", flush=True)
+    if not total:
+        hold(options, laws, report)
+    for i, law in enumerate(laws if total else ()):  # each gets its part of what is left
+        options.budget = max((total - (time.monotonic() - start)) / (len(laws) - i), 1)
+        hold(options, [law], report)
     if not (options.only or options.operator or options.case):
         # Within a budget it is the machine that decides how far the laws get.
         report.unexplained = coverage(report) if not total else coverage(report) and []

@@ -41,7 +41,7 @@ def run(options, law, report, mode="calls"):
             answered, refused = map(int, re.search(r"DONE (\d+) answered, (\d+) refused", text).groups())
             done += Counter(answered=answered, refused=refused)
         blocks, first = blocks + ran, first + ran
-        report.cases[law] = report.cases.get(law, 0) + ran - bool(status)
+        report.count(law, ran - bool(status))
         if status:
             kind = reason(status, text)
             if seen[kind] < SHOWN:
