@@ -45,7 +45,10 @@ static char **arguments(void) {
 
 // Go passes faults outside of its own code on to the handler that it found. Where there was none,
 // they end the process as they do without Go.
-static void fault(int number) { signal(number, SIG_DFL); }
+static void fault(int number) {
+  signal(number, SIG_DFL);
+  raise(number);  // one that was sent does not come again by itself
+}
 
 static void keep_defaults(void) {
   static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE};

@@ -161,6 +161,12 @@ static void fault_with_a_handler(void) {
   fault_in_a_hook();
 }
 
+static void sent(void) {
+  check_work(8);
+  kill(getpid(), SIGSEGV);
+  pause();
+}
+
 static void broken_pipe(void) {
   int ends_of[2];
   CHECK(pipe(ends_of) == 0);
@@ -189,6 +195,7 @@ int main(void) {
   PASSES(stacks_of_the_program_stay);
   killed_by(SIGSEGV, fault_in_a_hook);
   killed_by(SIGSEGV, fault_between_calls);
+  killed_by(SIGSEGV, sent);
   killed_by(SIGPIPE, broken_pipe);
   killed_by(SIGABRT, stop);
   const int status = ends(fault_with_a_handler);
