@@ -82,9 +82,7 @@ kernels:
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a | kernels
 	@echo "building $@"
-	@$(GO_BUILD) -buildmode=c-shared -tags "$(TAGS)" -o $@ \
-	  -ldflags '-s -w -extldflags "-Wl,-soname,$(SONAME) -Wl,--version-script=$(CURDIR)/capi/tensor.map"' ./capi
-	@rm -f build/libtensor.h
+	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $@ -tags "$(TAGS)"
 	@echo $(TIERS) > build/tiers
 	@ln -sf libtensor.so build/$(SONAME)
 	@rm -f build/libscipy_openblas64_.so
@@ -205,8 +203,9 @@ test-c: setup test-operators ## C programs, plain and under AddressSanitizer, an
 test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
-test-install: tools $(LIB) ## Consumers of an installed prefix: cc, pkg-config, CMake
+test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
 	$(SUITE) install $(LIB) $(BLAS) include LICENSE .ci/licenses cmake Makefile README.md examples/c capi/test/install -- capi/test/install
+	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases
 	$(SUITE) python $(PACKAGE) README.md docs examples bindings/node engine/serial/testdata -- \
@@ -229,7 +228,7 @@ test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy
 	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
 
 test-ci: $(VENV)/tests ## What .ci/suite.py and .ci/world.py run, and what they leave out
-	$(SUITE) ci .ci -- $(PYTEST) .ci
+	$(SUITE) ci .ci -- $(PYTEST) .ci --ignore .ci/test_packages.py
 
 test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
 	.ci/world.py $(WORLD)

@@ -7,12 +7,12 @@
 
 #include "_cgo_export.h"
 #include "gen_names.h"
+#include "start.h"
 
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
 static lt_slot *_Atomic freed;     // slots whose handles were freed, for the next call to empty
 static _Atomic int32_t postponed;  // whether one of them waits for a call to end
-static _Atomic int forked;
 
 // The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
 // library that is loaded late finds room for a few hundred bytes of that.
@@ -21,18 +21,13 @@ static _Thread_local char *message;
 static _Thread_local int32_t error_number;
 static pthread_key_t message_key;
 
-static void in_child(void) { forked = 1; }
-
 // Calls that other destructors of the ending thread make find no message, and make another.
 static void forget(void *text) {
   message = NULL;
   free(text);
 }
 
-__attribute__((constructor)) static void start(void) {
-  pthread_atfork(NULL, NULL, in_child);
-  pthread_key_create(&message_key, forget);
-}
+__attribute__((constructor)) static void prepare(void) { pthread_key_create(&message_key, forget); }
 
 // Says why a call fails, which gives back what it has pinned.
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
@@ -191,12 +186,9 @@ void lt_postpone(lt_slot *slot) {
 }
 
 tensor_status lt_invoke(lt_frame *frame, const char *op) {
-  if (forked) {
-    explain(
-        "%s: libtensor cannot be used in a forked child process; start workers with spawn or exec "
-        "instead of fork",
-        op);
-    return TENSOR_ERROR_FORKED;
+  if (lt_state != LT_RUNNING) {
+    const tensor_status status = lt_start(op);
+    if (status) return status;
   }
   if (!lt_me && !lt_join()) {
     explain("%s: there is no memory to note the calling thread", op);
@@ -213,10 +205,10 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
 }
 
 static tensor_status release(void *handle, int kind, const char *op) {
-  if (!handle || forked) return TENSOR_OK;
-  if (!lt_me && !lt_join()) return TENSOR_ERROR_MEMORY;
+  if (!handle || lt_state == LT_FORKED) return TENSOR_OK;
   lt_slot *slot = look(handle, kind, op);
   if (!slot) return TENSOR_ERROR_HANDLE;
+  if (!lt_me && !lt_join()) return TENSOR_ERROR_MEMORY;
   uint32_t expected = LT_LIVE;
   if (!atomic_compare_exchange_strong(&slot->state, &expected, LT_DEAD)) {
     explain("%s: argument 'self' (%p) is being freed by another thread", op, handle);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "start.h"
 #ifdef __linux__
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -90,6 +92,7 @@ static void leave(void *record) {
   lt_thread *t = record;
   lt_me = NULL;
   t->used = t->base = 0;
+  lt_leave_go(t);
   t->owned = 0;
 }
 
@@ -129,6 +132,7 @@ _Bool lt_join(void) {
   t->modes = (lt_modes){.device_type = TENSOR_CPU, .device_index = -1, .grad = 1};
   pthread_setspecific(leaving, t);
   lt_me = t;
+  lt_meet_go(t);
   return 1;
 }
 

@@ -53,6 +53,7 @@ typedef struct lt_thread {
   lt_slot *ready, *spent;
   int64_t spent_count, taken;
   lt_modes modes;
+  void *signal_stack;  // that the library made for the threads of this record
 } lt_thread;
 
 // Makes the next slots usable; returns the first, NULL with errno when there is no memory or the

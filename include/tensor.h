@@ -16,7 +16,8 @@
 //   Any thread may call, with a stack of at least 256 KiB. A tensor may be read by many threads at once and changed by one. A
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
-//   A forked child process cannot use the library: calls return TENSOR_ERROR_FORKED there and frees do nothing.
+//   No thread starts before the first call, and none takes signals (docs/embedding.md). Children that are forked before it use the
+//   library like any process; in those that are forked later calls return TENSOR_ERROR_FORKED, and frees do nothing.
 //   The library stays loaded until the process ends; it never exits, and prints nothing but what
 //   tensor_print is asked to. It calls back deleters, and from the thread that makes a call the functions that were given to be
 //   called, which may call the library.

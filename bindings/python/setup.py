@@ -31,7 +31,7 @@ def make():
     if not (ROOT / "capi" / "tensor.map").exists():
         refuse(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        refuse(f"libtensor.so is built from its sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or newer")
+        refuse(f"libtensor.so is built from sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or newer")
     environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}  # of a make that this runs below
     if subprocess.run(["make", "-C", str(ROOT), "lib", "licenses", "TIERS=all"], env=environment).returncode:
         refuse("libtensor.so could not be built, for the reason that make gives above")

@@ -1,11 +1,25 @@
-// A forked child gets an error from every call, and frees are harmless there; the parent is not
-// disturbed.
-#include <sys/wait.h>
-#include <unistd.h>
+// Children that are forked before the first call use the library, daemons and their workers among
+// them. One that is forked later gets an error from every call, and frees are harmless there; the
+// parent is not disturbed.
+#include "children.h"
 
-#include "check.h"
+static void work_alone(void) {
+  check_work(300);
+  tensor_t *product = work(8);
+  CHECK(tensor_live_handles() == 1);
+  OK(tensor_free(product));
+  CHECK(tensor_live_handles() == 0);
+}
+
+// What daemon() and a server that forks its workers do.
+static void serve(void) {
+  CHECK(setsid() >= 0);
+  for (int i = 0; i < 3; i++) PASSES(work_alone);
+  work_alone();
+}
 
 int main(void) {
+  PASSES(serve);
   const int64_t three[] = {3};
   tensor_t *a = floats((float[]){1, 2, 3}, three, 1), *c = NULL;
   pid_t child = fork();

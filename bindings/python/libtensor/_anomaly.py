@@ -24,8 +24,6 @@ def watch(node, failed):
 
 
 watching = watcher(watch)
-if not SUBINTERPRETER:
-    _f.set_anomaly_watcher(address(watching), 0)
 
 
 class set_detect_anomaly:
@@ -34,6 +32,8 @@ class set_detect_anomaly:
 
     def __init__(self, mode, check_nan=True):
         self.before = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
+        if not SUBINTERPRETER:
+            _f.set_anomaly_watcher(address(watching), 0)  # not at import: the library's threads start at its first call
         _f.set_detect_anomaly(bool(mode), check_nan)
 
     def __enter__(self):

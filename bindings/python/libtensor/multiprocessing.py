@@ -5,7 +5,7 @@ without a copy: its storage moves to memory that both processes map, and each se
 memory has no name and is gone when the last process that uses it ends, whatever way it ends. Tensors over
 memory of another library, such as a NumPy array's, or lent to one, stay where they are and arrive as copies.
 
-The library cannot be used in forked processes, so that the start method is "spawn". Importing this module, or
+The library cannot be used in processes that are forked after its first call, so that the start method is "spawn". Importing this module, or
 `share_memory_()`, makes the standard multiprocessing share tensors too.
 """
 

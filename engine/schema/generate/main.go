@@ -38,20 +38,21 @@ func (o *output) write(path, text string) {
 	o.files[path] = data
 }
 
-// flush writes changed files and removes generated kernel units that no longer have a source.
+// flush writes changed files and removes generated files of kernels that no longer have a source.
 func (o *output) flush() (changed int, err error) {
 	if o.err != nil {
 		return 0, o.err
 	}
-	stale, err := filepath.Glob(kernelDir + "/tiers/*/*/gen_unit.*")
+	stale, err := filepath.Glob(kernelDir + "/tiers/*/*/gen_*")
 	if err != nil {
 		return 0, err
 	}
 	for _, path := range stale {
 		if _, ok := o.files[path]; !ok {
-			if err := os.RemoveAll(filepath.Dir(path)); err != nil {
+			if err := os.Remove(path); err != nil {
 				return changed, err
 			}
+			_ = os.Remove(filepath.Dir(path)) // which refuses while there is another
 		}
 	}
 	for path, data := range o.files {

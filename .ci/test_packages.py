@@ -1,0 +1,190 @@
+"""What is in each package, what it says where it cannot be built, and that the README's steps are true. Run by make test-install."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYTHON, NODE, BUILD = ROOT / "bindings" / "python", ROOT / "bindings" / "node", ROOT / "build"
+README = (ROOT / "README.md").read_text()
+BUNDLED = [path.name for path in BUILD.glob("libscipy_openblas*.so")]
+MODULES = {"github.com-google-uuid", "github.com-mattn-go-pointer", "github.com-pkg-errors", "gorgonia.org-cu"}
+LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}}
+ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "LIBTENSOR_", "npm_"))}
+
+
+def run(*command, cwd=ROOT, fails=False, **environment):
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env=ENVIRONMENT | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900
+    )
+    assert (done.returncode != 0) == fails, done.stdout
+    return done.stdout
+
+
+def wheel(project, folder, fails=False, **environment):
+    """A wheel of a project, or why there is none."""
+    options = ("--no-build-isolation", "--no-deps", "--no-cache-dir", "--disable-pip-version-check", "-w", folder)
+    said = run(sys.executable, "-m", "pip", "wheel", *options, project, fails=fails, **environment)
+    return said if fails else next(folder.glob("*.whl"))
+
+
+def prints(*command, cwd, **environment):
+    assert run(*command, cwd=cwd, **environment).strip() == "tensor([1, 2])"
+
+
+def without(folder, *tools):
+    """A PATH that has all but some programs."""
+    folder.mkdir()
+    for place in ENVIRONMENT["PATH"].split(":"):
+        for path in Path(place).glob("*") if place else ():
+            if path.name not in tools and not (folder / path.name).exists():
+                (folder / path.name).symlink_to(path)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    """The unpacked sdist."""
+    folder = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-c", f"from setuptools import build_meta; build_meta.build_sdist({str(folder)!r})", cwd=PYTHON)
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        archive.extractall(folder, filter="data")
+    return next(path for path in folder.iterdir() if path.is_dir())
+
+
+def test_wheel(tmp_path):
+    made = wheel(PYTHON, tmp_path)
+    with zipfile.ZipFile(made) as archive:
+        sizes = {info.filename: info.file_size for info in archive.infolist()}
+        metadata = archive.read(next(name for name in sizes if name.endswith("METADATA"))).decode()
+    libraries = {name.removeprefix("libtensor/lib/") for name in sizes if name.startswith("libtensor/lib/")}
+    assert libraries == {"libtensor.so", "libtensor_direct.so", *BUNDLED} | {f"licenses/{name}" for name in LICENSES}
+    assert "License-Expression: Apache-2.0" in metadata and any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
+    # Without the kernels of devices, which are compressed already.
+    kernels = sum(path.stat().st_size for path in (ROOT / "cuda" / "kernels").glob("*.ptx.gz"))
+    assert sum(sizes.values()) - kernels < 60e6 and made.stat().st_size - kernels < 25e6
+
+
+def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path):
+    assert (sdist / "LICENSE").exists() and not list(sdist.rglob("*_test.go"))
+    # Nothing is fetched: neither the checkout nor the network is there for it.
+    shutil.copytree(BUILD / "openblas", sdist / "source" / "build" / "openblas")
+    made = wheel(sdist, tmp_path)
+    run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", tmp_path / "installed", made)
+    prints(sys.executable, "-c", "import libtensor; print(libtensor.tensor([1, 2]))", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
+    assert {path.name for path in (tmp_path / "installed/libtensor/lib/licenses").iterdir()} == LICENSES
+
+
+def test_an_sdist_says_what_it_needs(sdist, tmp_path):
+    assert "there is no go, g++: install make, gcc, g++ and Go" in wheel(sdist, tmp_path, fails=True, PATH=without(tmp_path / "bin", "go", "g++"))
+    alone = shutil.copytree(sdist, tmp_path / "alone" / "within" / "folders", ignore=shutil.ignore_patterns("source"))
+    said = wheel(alone, tmp_path, fails=True)
+    assert f"the sources of libtensor.so are not in {tmp_path / 'alone'}: build from a checkout, or from an sdist" in said
+    assert "make: " not in said
+
+
+def test_npm_package(tmp_path):
+    run("npm", "pack", "--pack-destination", tmp_path, cwd=NODE)
+    package = next(tmp_path.glob("*.tgz"))
+    with tarfile.open(package) as archive:
+        names = {name.removeprefix("package/") for name in archive.getnames()}
+    assert {name for name in names if name.startswith("build/")} == {
+        *("build/libtensor.node", "build/libtensor.so.0"),
+        *(f"build/{name}" for name in BUNDLED),
+        *(f"build/licenses/{name}" for name in LICENSES),
+    }
+    assert "LICENSE" in names
+    (tmp_path / "package.json").write_text("{}")
+    run("npm", "install", "--offline", package, cwd=tmp_path)
+    prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=tmp_path)
+
+
+def test_npm_says_what_to_run(tmp_path):
+    unbuilt = tmp_path / "checkout" / "bindings" / "node"
+    shutil.copytree(NODE, unbuilt, ignore=shutil.ignore_patterns("build", "node_modules"))
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "package.json").write_text("{}")
+    missing = f"build/libtensor.node is missing; run `make addon` in {tmp_path / 'checkout'} first"
+    assert missing in run("npm", "install", "--offline", unbuilt, cwd=program, fails=True)
+    assert missing in run("npm", "pack", cwd=unbuilt, fails=True)
+    run("npm", "run", "prepare", cwd=unbuilt)  # which npm ci does here before anything is built
+    said = run("node", "-e", f"require({str(unbuilt)!r})", cwd=program, fails=True)
+    assert f"the addon {unbuilt}/build/libtensor.node is missing; in a checkout of libtensor, run `make addon` at its top" in said
+
+
+def test_prefix(tmp_path):
+    run("make", "install", f"PREFIX={tmp_path}")
+    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()}
+    assert {name for name in files if "licenses" in name} == {f"share/licenses/libtensor/{name}" for name in LICENSES}
+    assert {Path(name).name for name in files if ".so" in name} == {"libtensor.so.0.1.0", *BUNDLED}
+
+
+def test_the_c_library_needs_no_python():
+    listed = run("make", "-n", "install", "OPENBLAS=system")
+    assert "go build" in listed or "capi/link" in listed
+    assert not re.search(r"python|pip |\.py\b", listed)
+
+
+SHOWN = [("libopenblas.so.0 (libc6,x86-64) => /lib/libopenblas.so.0", False), ("libblas.so.3 => /lib", True)]
+
+
+@pytest.mark.parametrize(("shown", "missing"), SHOWN)
+def test_whether_the_system_has_openblas(tmp_path, shown, missing):
+    (tmp_path / "ldconfig").write_text(f"#!/bin/sh\necho '{shown}'\n")
+    (tmp_path / "ldconfig").chmod(0o755)
+    said = run("make", "system-openblas", "OPENBLAS=system", fails=missing, PATH=f"{tmp_path}:{ENVIRONMENT['PATH']}")
+    assert ("The system has no OpenBLAS (libopenblas.so.0). On Debian: apt-get install libopenblas0" in said) == missing
+
+
+def commands(language):
+    """What the README tells a reader of this language to type."""
+    paragraph = re.search(rf"^\*\*{language}\*\*.*?\n\n", README, re.MULTILINE | re.DOTALL).group()
+    return re.findall(r"`((?:cc|make|npm|pip) [^`]*)`", paragraph)
+
+
+def example(language):
+    return re.search(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL).group(1)
+
+
+def test_readme_c(tmp_path):
+    install, plain, packaged = commands("C")
+    (tmp_path / "hello.c").write_text(example("c"))
+    run(*shlex.split(install.replace("PREFIX=...", f"PREFIX={tmp_path / 'prefix'}")))
+    for line in (plain, packaged):
+        said = run(
+            "bash", "-c", f"{line} && ./a.out", cwd=tmp_path, PREFIX=str(tmp_path / "prefix"), PKG_CONFIG_PATH=str(tmp_path / "prefix/lib/pkgconfig")
+        )
+        assert said == "tensor([[0.5000, 1.0000, 1.5000],\n        [2.0000, 2.5000, 3.0000]])\n"
+
+
+def test_readme_python(tmp_path):
+    (step,) = commands("Python")
+    assert step == "pip install ./bindings/python"
+    run(sys.executable, "-m", *shlex.split(step), "--no-build-isolation", "--no-deps", "--target", tmp_path)
+    (tmp_path / "example.py").write_text(example("python"))
+    assert "torch.Size([2, 5, 5])" in run(sys.executable, "example.py", cwd=tmp_path)
+
+
+def test_readme_node(tmp_path):
+    first, step = commands("Node")
+    run(*shlex.split(first))
+    (tmp_path / "package.json").write_text("{}")
+    assert step == "npm install ./bindings/node"
+    run("npm", "install", "--offline", NODE, cwd=tmp_path)
+    (tmp_path / "example.js").write_text(example("js"))
+    assert "[ [ 4, 1 ], [ 10, 6 ], [ 4, 2 ] ] [ 2, 1 ]" in run("node", "example.js", cwd=tmp_path)
+
+
+def test_readme_targets():
+    """Every target that the README names is one."""
+    for target in set(re.findall(r"\bmake ([a-z][a-z-]*)\b(?!\.)", re.sub(r"^(?!```|make|.*`make).*$", "", README, flags=re.MULTILINE))):
+        run("make", "-n", target)

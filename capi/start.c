@@ -1,0 +1,119 @@
+#define _GNU_SOURCE
+#include "start.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "_cgo_export.h"
+#include "handle.h"
+
+_Atomic int lt_state;
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+static void in_child(void) {
+  starting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  if (lt_state != LT_UNSTARTED) lt_state = LT_FORKED;
+}
+
+__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
+
+// What Go reads at its start, as the system gives it to a program: a name, the environment as it is
+// now, and facts about the machine. It is kept: Go goes on reading it.
+static char **arguments(void) {
+  static const unsigned long facts[] = {AT_PAGESZ,       AT_RANDOM, AT_SECURE,
+                                        AT_SYSINFO_EHDR, AT_HWCAP,  AT_HWCAP2};
+  enum { FACTS = sizeof facts / sizeof *facts };
+  size_t variables = 0;
+  while (environ && environ[variables]) variables++;
+  char **block = calloc(2 + variables + 1 + 2 * (FACTS + 1), sizeof *block);
+  if (!block) return NULL;
+  block[0] = "libtensor";
+  memcpy(block + 2, environ, variables * sizeof *block);
+  unsigned long *vector = (unsigned long *)(block + 2 + variables + 1);
+  for (int i = 0; i < FACTS; i++)
+    if (getauxval(facts[i])) *vector++ = facts[i], *vector++ = getauxval(facts[i]);
+  return block;
+}
+
+// Go passes faults outside of its own code on to the handler that it found. Where there was none,
+// they end the process as they do without Go.
+static void fault(int number) {
+  signal(number, SIG_DFL);
+  raise(number);  // one that was sent does not come again by itself
+}
+
+static void keep_defaults(void) {
+  static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    struct sigaction now;
+    if (!sigaction(faults[i], NULL, &now) && now.sa_handler == SIG_DFL)
+      sigaction(faults[i], &(struct sigaction){.sa_handler = fault, .sa_flags = SA_ONSTACK}, NULL);
+  }
+}
+
+extern void (*const lt_entry[])(int, char **, char **) __attribute__((weak));  // start.ld
+
+__attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...) {
+  char text[512];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  lt_fail(0, text);
+}
+
+tensor_status lt_start(const char *op) {
+  if (lt_state == LT_FORKED) {
+    refuse(
+        "%s: libtensor cannot be used in a forked child process once its parent has used it; fork "
+        "before the first call, or start workers with spawn, forkserver or exec",
+        op);
+    return TENSOR_ERROR_FORKED;
+  }
+  tensor_status status = TENSOR_OK;
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_mutex_lock(&starting);
+  if (lt_state == LT_UNSTARTED) {
+    lt_state = LT_STARTING;
+    char **block = arguments();
+    if (block) {
+      keep_defaults();
+      lt_entry[0](1, block, block + 2);
+    } else {
+      refuse("%s: there is no memory to start the library", op);
+      status = TENSOR_ERROR_MEMORY;
+    }
+    lt_state = block ? LT_RUNNING : LT_UNSTARTED;
+  }
+  pthread_mutex_unlock(&starting);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  return status;
+}
+
+// Go unblocks signals that it wants on a thread that calls it first, such as the one that its
+// scheduler interrupts threads with. Here they stay as the program has them.
+void lt_meet_go(lt_thread *thread) {
+  if (lt_state != LT_RUNNING) return;
+  sigset_t before;
+  pthread_sigmask(SIG_SETMASK, NULL, &before);
+  void *stack = lt_give_signal_stack(thread->signal_stack);
+  if (stack) thread->signal_stack = stack;
+  lt_empty(thread, NULL);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void lt_leave_go(lt_thread *thread) {
+  stack_t now;
+  if (thread->signal_stack && !sigaltstack(NULL, &now) && now.ss_sp == thread->signal_stack)
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+}

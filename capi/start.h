@@ -1,0 +1,26 @@
+// Go's runtime in somebody else's process: it starts at the first call, with threads that take
+// no signals.
+#ifndef LIBTENSOR_CAPI_START_H
+#define LIBTENSOR_CAPI_START_H
+
+#include <stdatomic.h>
+
+#include "table.h"
+
+// Whether Go runs in this process. A child that is forked while it does, or starts, has none of its
+// threads.
+enum { LT_UNSTARTED = 0, LT_STARTING = 1, LT_RUNNING = 2, LT_FORKED = 3 };
+extern _Atomic int lt_state;
+
+// Makes the state LT_RUNNING, or says why op cannot be called.
+tensor_status lt_start(const char *op);
+
+// Gives the calling thread, where it has none, a signal stack with room for handlers: `stack`, or a
+// new one where that is NULL. Tells which it has of these, NULL where it has another.
+void *lt_give_signal_stack(void *stack);
+
+// Makes a thread of the program's known to Go, and keeps what Go would change of its signals.
+void lt_meet_go(lt_thread *thread);
+void lt_leave_go(lt_thread *thread);
+
+#endif
