@@ -86,10 +86,13 @@ def attend(name, process, progress):
     tell(progress, name, start, "begun")
     reader = threading.Thread(target=pass_on, daemon=True)
     reader.start()
+    reader.join(INTERVAL)
     while reader.is_alive():
+        tell(progress, name, start, last[0])
         reader.join(INTERVAL)
-        tell(progress, name, start, last[0] if reader.is_alive() else "FAILED" if process.wait() else "passed")
-    return process.returncode
+    status = process.wait()
+    tell(progress, name, start, "FAILED" if status else "passed")
+    return status
 
 
 def tell(progress, name, start, text):
