@@ -72,8 +72,8 @@ LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline a
 TAGS = $(addprefix without_,$(LEFT_OUT))
 WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
 demo digits: TIERS := $(or $(WHOLE),native)
-# Tells how far it is, and leaves a library that comes out as it was. Without Python go builds in silence.
-GO_BUILD := $(if $(shell command -v python3),.ci/go_build.py,go build)
+# Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
+GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
 # They need nothing that is fetched.
 kernels:
