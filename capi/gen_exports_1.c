@@ -1110,7 +1110,7 @@ TENSOR_API tensor_status tensor_device_can_access_peer(tensor_device device, ten
   return status;
 }
 
-TENSOR_API tensor_status tensor_device_of_pointer(const char *type, void *data, tensor_device *out) {
+TENSOR_API tensor_status tensor_device_of_pointer(const char *type, const void *data, tensor_device *out) {
   LT_RESULT(out, "device_of_pointer", "out");
   lt_value a[2];
   lt_frame frame = {.op = 178, .mode = LT_FUNCTION, .args = a};

@@ -2351,7 +2351,7 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
   return status;
 }
 
-TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
+TENSOR_API tensor_status tensor_from_data(const void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "from_data", "out");
   lt_value a[3];
   lt_frame frame = {.op = 807, .mode = LT_FUNCTION, .args = a};

@@ -17,15 +17,17 @@
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
 //   A forked child process cannot use the library: calls return TENSOR_ERROR_FORKED there and frees do nothing.
-//   The library stays loaded until the process ends; it never prints or exits. It calls back deleters, and from the
-//   thread that makes a call the functions that were given to be called, which may call the library. Of calls that work, but
-//   probably not as they were meant, it warns through a function of the program's: see tensor_set_warning_handler.
+//   The library stays loaded until the process ends; it never exits, and prints nothing but what
+//   tensor_print is asked to. It calls back deleters, and from the thread that makes a call the functions that were given to be
+//   called, which may call the library. Of calls that work, but probably not as they were meant, it warns through a function of
+//   the program's: see tensor_set_warning_handler.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define TENSOR_VERSION_MAJOR 0
 #define TENSOR_VERSION_MINOR 1
@@ -255,6 +257,9 @@ TENSOR_API void tensor_string_free(char *string);
 TENSOR_API void tensor_string_list_free(char **list, int64_t length);
 // Handles of all kinds that are live now, for leak checks.
 TENSOR_API int64_t tensor_live_handles(void);
+// Writes self to a stream, as Python's print(x) does: what tensor_to_string gives with PyTorch's options, and a line end.
+// A stream that cannot be written is TENSOR_ERROR_IO.
+TENSOR_API tensor_status tensor_print(const tensor_t *self, FILE *stream);
 
 // -------------------------------------------------------------------------------------------------------------- metadata
 // Plain C, a few nanoseconds. A bad handle gives -1, NULL or TENSOR_DTYPE_NONE and sets the last error.
@@ -3966,7 +3971,7 @@ TENSOR_API tensor_status tensor_set__storage_geometry(tensor_t *self, const tens
 // Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
 // `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
 // Absent: dtype TENSOR_DTYPE_NONE.
-TENSOR_API tensor_status tensor_from_data(void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_from_data(const void *data, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_t **out);
 
 // Makes a tensor that shares `nbytes` bytes at `data` with their owner. `stride` is row-major unless given; every element
 // must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
@@ -4274,7 +4279,7 @@ TENSOR_API tensor_status tensor_device_attribute(tensor_device device, const cha
 TENSOR_API tensor_status tensor_device_can_access_peer(tensor_device device, tensor_device peer, bool *out);
 
 // The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused.
-TENSOR_API tensor_status tensor_device_of_pointer(const char *type, void *data, tensor_device *out);
+TENSOR_API tensor_status tensor_device_of_pointer(const char *type, const void *data, tensor_device *out);
 
 // A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
 // count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,

@@ -29,7 +29,7 @@
 
 static inline tensor_t *floats(const float *values, const int64_t *sizes, int64_t dims) {
   tensor_t *t = NULL;
-  OK(tensor_from_data((void *)values, sizes, dims, TENSOR_FLOAT32, &t));
+  OK(tensor_from_data(values, sizes, dims, TENSOR_FLOAT32, &t));
   return t;
 }
 

@@ -50,8 +50,7 @@ static void channels(void) {
   tensor_t *x = floats((const float[]){1, 2, 3, 4}, (const int64_t[]){2, 2}, 2);
   tensor_t *scales = floats((const float[]){0.5f, 0.25f}, (const int64_t[]){2}, 1);
   tensor_t *zeros = NULL, *q = NULL, *input = NULL, *y = NULL, *numbers = NULL, *none = NULL;
-  OK(tensor_from_data((void *)(const int64_t[]){0, 1}, (const int64_t[]){2}, 1, TENSOR_INT64,
-                      &zeros));
+  OK(tensor_from_data((const int64_t[]){0, 1}, (const int64_t[]){2}, 1, TENSOR_INT64, &zeros));
   OK(tensor_quantize_per_channel(x, scales, zeros, 0, TENSOR_QINT8, &q));
   int64_t axis = -1;
   OK(tensor_q_per_channel_axis(q, &axis));

@@ -3,7 +3,7 @@
 
 static tensor_t *integers(const int64_t *values, const int64_t *sizes, int64_t dims) {
   tensor_t *t = NULL;
-  OK(tensor_from_data((void *)values, sizes, dims, TENSOR_INT64, &t));
+  OK(tensor_from_data(values, sizes, dims, TENSOR_INT64, &t));
   return t;
 }
 

@@ -21,7 +21,7 @@ static int64_t hostile(void) {
 
 static tensor_t *integers(const int64_t *values, const int64_t *sizes, int64_t dims, bool narrow) {
   tensor_t *t = NULL, *made = NULL;
-  OK(tensor_from_data((void *)values, sizes, dims, TENSOR_INT64, &t));
+  OK(tensor_from_data(values, sizes, dims, TENSOR_INT64, &t));
   if (!narrow) return t;
   OK(tensor_to_options(t, TENSOR_INT32, TENSOR_LAYOUT_NONE, tensor_device_default(), false, false,
                        TENSOR_PRESERVE, &made));

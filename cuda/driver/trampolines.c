@@ -129,7 +129,7 @@ __asm__(
 #endif
 
 // A function of the driver: local label 1 is its slot, 2 what the slot holds at first, 3 its name.
-#define DRIVER_FUNCTION(NAME)                                                      \
+#define DRIVER_FUNCTION(NAME, PARAMETERS)                                          \
   __asm__(".text\n.balign 16\n.hidden " #NAME "\n.globl " #NAME "\n.type " #NAME   \
           ", %function\n" #NAME ":\n" JUMP BIND                                    \
           ".section .data.rel.local, \"aw\"\n.balign 8\n1: .quad 2b\n  .quad 3f\n" \

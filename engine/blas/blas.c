@@ -2,11 +2,14 @@
 #include "blas.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112 };
 
+// Where integers have 32 bits, a routine reads the low half of a register, or of 8 bytes of stack:
+// one type of function serves both, on the processors that there are.
 typedef void (*sgemm_fn)(int, int, int, int64_t, int64_t, int64_t, float, const float *, int64_t,
                          const float *, int64_t, float, float *, int64_t);
 typedef void (*dgemm_fn)(int, int, int, int64_t, int64_t, int64_t, double, const double *, int64_t,
@@ -22,27 +25,45 @@ typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *,
 
 static struct {
   void *library, *gemm[4], *gemv[4];
+  const char *prefix, *suffix;  // of its symbols
+  int integer_bytes;
 } blas;
 
-void *lt_blas_library(void) { return blas.library; }
+void *lt_blas_find(const char *name) {
+  char symbol[64];
+  snprintf(symbol, sizeof symbol, "%s%s%s", blas.prefix, name, blas.suffix);
+  return dlsym(blas.library, symbol);
+}
+
+int lt_blas_integer_bytes(void) { return blas.integer_bytes; }
+
+// Finds how a library names its symbols: builds differ in a prefix, and in a suffix for 64 bits.
+static int find_names(void) {
+  static const char *const prefixes[] = {"scipy_", ""}, *const suffixes[] = {"64_", ""};
+  for (int i = 0; i < 4; i++) {
+    blas.prefix = prefixes[i / 2], blas.suffix = suffixes[i % 2];
+    if (lt_blas_find("cblas_sgemm")) return 1;
+  }
+  return 0;
+}
 
 int lt_blas_open(const char *path) {
-  static const char *const letters[4] = {"s", "d", "c", "z"};
-  void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!lib) return 0;
+  static const char *const gemm[4] = {"cblas_sgemm", "cblas_dgemm", "cblas_cgemm", "cblas_zgemm"};
+  static const char *const gemv[4] = {"cblas_sgemv", "cblas_dgemv", "cblas_cgemv", "cblas_zgemv"};
+  if (!(blas.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) || !find_names()) return 0;
   for (int i = 0; i < 4; i++) {
-    char name[64] = "scipy_cblas_";
-    strcat(strcat(name, letters[i]), "gemm64_");
-    blas.gemm[i] = dlsym(lib, name);
-    name[strlen("scipy_cblas_sgem")] = 'v';
-    blas.gemv[i] = dlsym(lib, name);
+    blas.gemm[i] = lt_blas_find(gemm[i]);
+    blas.gemv[i] = lt_blas_find(gemv[i]);
     if (!blas.gemm[i] || !blas.gemv[i]) return 0;
   }
   void (*set_threads)(int64_t);
-  *(void **)&set_threads = dlsym(lib, "scipy_openblas_set_num_threads64_");
-  if (!set_threads) return 0;
+  *(void **)&set_threads = lt_blas_find("openblas_set_num_threads");
+  const char *(*config)(void);
+  *(void **)&config = lt_blas_find("openblas_get_config");
+  // Some builds leave LAPACK out.
+  if (!set_threads || !config || !lt_blas_find("zgesdd_")) return 0;
   set_threads(1);
-  blas.library = lib;
+  blas.integer_bytes = strstr(config(), "USE64BITINT") ? 8 : 4;
   return 1;
 }
 

@@ -1,5 +1,5 @@
-// Package blas opens OpenBLAS (the 64-bit integer build of the scipy-openblas64 package) at its first use. It runs
-// on the caller's thread alone: callers cut large products and share the parts out.
+// Package blas opens OpenBLAS at its first use: the one that the packages bring along, which has integers of 64 bits, or the system's. It
+// runs on the caller's thread alone: callers cut large products and share the parts out.
 package blas
 
 // #cgo LDFLAGS: -ldl
@@ -12,8 +12,10 @@ package blas
 import "C"
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -25,10 +27,17 @@ const Variable = "LIBTENSOR_OPENBLAS"
 
 const fileName = "libscipy_openblas64_.so"
 
+// systems are the names of a system's OpenBLAS, with integers of 64 bits and of 32.
+var systems = []string{"libopenblas64_.so.0", "libopenblas64.so.0", "libopenblas.so.0"}
+
 // candidates lists where the library may be: as the environment says, else beside libtensor, its libs folder, or the
-// build folder of a source tree.
+// build folder of a source tree, or where the system finds libraries.
 func candidates() []string {
-	if named := os.Getenv(Variable); named != "" {
+	switch named := os.Getenv(Variable); named {
+	case "":
+	case "none":
+		return nil
+	default:
 		return []string{named}
 	}
 	var dirs []string
@@ -42,14 +51,11 @@ func candidates() []string {
 	for _, d := range dirs {
 		files = append(files, filepath.Join(d, fileName))
 	}
-	return files
+	return append(files, systems...)
 }
 
 var available = sync.OnceValue(func() bool {
 	for _, file := range candidates() {
-		if _, err := os.Stat(file); err != nil {
-			continue
-		}
 		path := C.CString(file)
 		opened := C.lt_blas_open(path) != 0
 		C.free(unsafe.Pointer(path))
@@ -67,6 +73,19 @@ var types = map[dtype.DType]int32{dtype.Float32: 0, dtype.Float64: 1, dtype.Comp
 func Serves(d dtype.DType) bool {
 	_, ok := types[d]
 	return ok && available()
+}
+
+// Integer is the dtype of the integers of an OpenBLAS that is there.
+func Integer() dtype.DType {
+	if C.lt_blas_integer_bytes() == 4 {
+		return dtype.Int32
+	}
+	return dtype.Int64
+}
+
+// Reaches tells whether OpenBLAS's integers hold numbers.
+func Reaches(numbers ...int64) bool {
+	return Integer() == dtype.Int64 || slices.Max(numbers) <= math.MaxInt32
 }
 
 // Product is c = Alpha*a*b + Beta*c for row-major matrices: a is M by K, b is K by N, both possibly stored transposed. It

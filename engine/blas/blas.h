@@ -14,9 +14,12 @@ typedef struct {
   uint8_t a_transposed, b_transposed;
 } lt_blas_product;
 
+// Opens a library with BLAS and LAPACK; 0 where it is not one of OpenBLAS's that has both.
 int lt_blas_open(const char *path);
-// The library that was opened.
-void *lt_blas_library(void);
+// A function of the library that was opened, as it is called without what a build adds to its
+// names: cblas_sgemm, dgetrf_. NULL for none.
+void *lt_blas_find(const char *name);
+int lt_blas_integer_bytes(void);
 // Writes the folder of the shared object that this function is in.
 int lt_blas_directory(char *path, int64_t size);
 void lt_blas_gemm(const lt_blas_product *p);

@@ -1,11 +1,5 @@
 #include "lapack.h"
 
-#include <dlfcn.h>
-
-#include "blas.h"
-
-uintptr_t lt_lapack_find(const char *name) { return (uintptr_t)dlsym(lt_blas_library(), name); }
-
 // Behind the addresses stand the lengths of the arguments that are texts, which are letters here.
 // Arguments that a routine does not have are not looked at.
 typedef void (*routine)(void *, void *, void *, void *, void *, void *, void *, void *, void *,

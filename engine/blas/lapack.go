@@ -1,5 +1,6 @@
 package blas
 
+// #include "blas.h"
 // #include "lapack.h"
 // #include <stdlib.h>
 // #cgo noescape lt_lapack_run
@@ -26,9 +27,9 @@ func Routine(d dtype.DType, name string) uintptr {
 	if found, ok := routines.Load(name); ok {
 		return found.(uintptr)
 	}
-	text := C.CString("scipy_" + name + "_64_")
+	text := C.CString(name + "_")
 	defer C.free(unsafe.Pointer(text))
-	found := uintptr(C.lt_lapack_find(text))
+	found := uintptr(C.lt_blas_find(text))
 	routines.Store(name, found)
 	return found
 }
@@ -90,7 +91,12 @@ func (c *Call) Set(i int, a Argument) {
 func (c *Call) Run() { C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c))) }
 
 // Result is what the routine wrote to argument i, an integer.
-func (c *Call) Result(i int) int64 { return int64(c.arguments[i]) }
+func (c *Call) Result(i int) int64 {
+	if Integer() == dtype.Int32 {
+		return int64(int32(c.arguments[i]))
+	}
+	return int64(c.arguments[i])
+}
 
 // Info is what the routine wrote to its last argument: 0, or what went wrong.
 func (c *Call) Info() int64 { return c.Result(int(c.count) - 1) }

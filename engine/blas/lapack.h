@@ -1,4 +1,4 @@
-// Routines of LAPACK, found by name in the library that blas.c opened.
+// Calls of routines of LAPACK, which lt_blas_find finds.
 #ifndef LIBTENSOR_LAPACK_H
 #define LIBTENSOR_LAPACK_H
 
@@ -15,8 +15,6 @@ typedef struct {
   uint64_t arguments[LT_LAPACK_ARGUMENTS];
 } lt_lapack_call;
 
-// The address of a routine, 0 where there is none.
-uintptr_t lt_lapack_find(const char *name);
 void lt_lapack_run(lt_lapack_call *c);
 
 #endif

@@ -11,24 +11,22 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// pivots moves LAPACK's pivots, of 64 bits, between its memory and the operand.
-func (w *matrixWork) pivots(i int64, memory unsafe.Pointer) (operand []int32, lapack []int64) {
-	n := w.Pivots.Numel() / w.batch
-	return unsafe.Slice((*int32)(w.address(w.Pivots, i)), n), unsafe.Slice((*int64)(memory), n)
-}
-
+// givePivots and takePivots move pivots between LAPACK's memory, which has integers of its own, and the operand.
 func (w *matrixWork) givePivots(i int64, memory unsafe.Pointer) {
-	to, from := w.pivots(i, memory)
-	for k, v := range from {
-		to[k] = int32(v)
+	for k := range w.rowPivots(i) {
+		w.rowPivots(i)[k] = int32(tensor.Get(pivot(memory, k), blas.Integer()).Int())
 	}
 }
 
 func (w *matrixWork) takePivots(i int64, memory unsafe.Pointer) {
-	from, to := w.pivots(i, memory)
-	for k, v := range from {
-		to[k] = int64(v)
+	for k, p := range w.rowPivots(i) {
+		tensor.Put(pivot(memory, k), blas.Integer(), dtype.IntScalar(int64(p)))
 	}
+}
+
+// pivot is where LAPACK has pivot k.
+func pivot(memory unsafe.Pointer, k int) unsafe.Pointer {
+	return unsafe.Add(memory, int64(k)*blas.Integer().Size())
 }
 
 // rowPivots are those of matrix i.

@@ -136,7 +136,7 @@ func (w *matrixWork) leastSquares() {
 			solve.Set(a+2, w.of(w.B, i))
 			switch w.Driver {
 			case launch.GELSY:
-				clear(unsafe.Slice((*int64)(memory[0]), w.n))
+				clear(unsafe.Slice((*byte)(memory[0]), 8*w.n))
 				solve.Set(7, blas.At(memory[0]))
 			case launch.GELSD, launch.GELSS:
 				solve.Set(7, w.of(w.Values, i))
@@ -170,9 +170,9 @@ func (w *matrixWork) roomsByDivision(name string, arguments []blas.Argument) (ro
 	}
 	more = []int64{8 * w.n}
 	if w.d.IsComplex() {
-		more = append(more, count(1, w.d.ToReal()), count(2, dtype.Int64))
+		more = append(more, count(1, w.d.ToReal()), count(2, blas.Integer()))
 	} else {
-		more = append(more, count(1, dtype.Int64))
+		more = append(more, count(1, blas.Integer()))
 	}
 	return []int64{count(0, w.d)}, more
 }

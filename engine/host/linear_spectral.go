@@ -28,10 +28,10 @@ func (w *matrixWork) eigenHermitian() {
 	n := blas.Int(w.n)
 	name := w.realOr("syevd", "heevd")
 	arguments := []blas.Argument{wanted(w.V != nil), uplo(w.Upper), n, blas.At(nil), n, blas.At(nil)}
-	dtypes := []dtype.DType{w.d, dtype.Int64}
+	dtypes := []dtype.DType{w.d, blas.Integer()}
 	places := []int{6, 8}
 	if w.d.IsComplex() {
-		dtypes = []dtype.DType{w.d, w.d.ToReal(), dtype.Int64}
+		dtypes = []dtype.DType{w.d, w.d.ToReal(), blas.Integer()}
 		places = []int{6, 8, 10}
 	}
 	for range places {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"github.com/libtensor/libtensor/engine/blas"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -40,6 +41,9 @@ func (m matrices) transposed() matrices {
 	m.rows, m.cols, m.row, m.column = m.cols, m.rows, m.column, m.row
 	return m
 }
+
+// served tells whether OpenBLAS's integers hold the sizes and steps.
+func (m matrices) served() bool { return blas.Reaches(m.rows, m.cols, m.row, m.column) }
 
 // leading gives the distance between stored rows, and whether these are the matrix's columns; ok is false where
 // neither rows nor columns are adjacent.

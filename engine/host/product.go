@@ -45,7 +45,7 @@ func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scal
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
-	if work <= smallProduct || !blas.Serves(d) || wideTiles && d.IsFloatingPoint() {
+	if work <= smallProduct || !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !ma.served() || !mb.served() || !mc.served() {
 		s.multiplyBlocks(c, self, a, b, alpha, beta)
 		return
 	}

@@ -21,6 +21,8 @@ const (
 	// Reductions to at most fewOutputs outputs are cut along the reduced dimensions, others along the kept ones, but not across
 	// so few columns, whose rows may be reduced several at a time.
 	fewOutputs = 64
+	// A dimension that has enough outputs for each thread is cut rather than longer ones whose pieces cost more.
+	enough = 2
 	// Rows of up to shortRow elements are reduced side by side rather than each for itself.
 	shortRow = 8
 )
@@ -200,12 +202,14 @@ func reducePieces(op string, l *kernel.Reduction, outputs, count int64) error {
 	return nil
 }
 
-// splitKept cuts the longest kept dimension over threads.
+// splitKept cuts the longest kept dimension over threads. Columns that are reduced side by side are cut where no other dimension has
+// enough for every thread: pieces of rows are slow to read.
 func splitKept(l *kernel.Reduction, work int64) {
 	longest, size := 0, int64(1)
-	for i, s := range l.KeptSizes[:l.Kept] {
-		fewColumns := i == 0 && l.Columns != 0 && s <= fewOutputs
-		if s > size && !fewColumns {
+	for i := int(l.Kept) - 1; i >= 0; i-- {
+		s := l.KeptSizes[i]
+		columns := i == 0 && l.Columns != 0
+		if s > size && !(columns && (s <= fewOutputs || size >= enough*int64(parallel.Threads()))) {
 			longest, size = i, s
 		}
 	}

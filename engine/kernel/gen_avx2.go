@@ -5,113 +5,77 @@
 package kernel
 
 // #include "abi.h"
+// extern const lt_kernel lt_driver_avx2[];
 // extern const lt_kernel lt_arithmetic_avx2[];
-// extern const lt_kernel lt_bessel_avx2[];
 // extern const lt_kernel lt_bitwise_avx2[];
 // extern const lt_kernel lt_classify_avx2[];
 // extern const lt_kernel lt_comparison_avx2[];
 // extern const lt_kernel lt_complex_avx2[];
-// extern const lt_kernel lt_distance_avx2[];
 // extern const lt_kernel lt_division_avx2[];
-// extern const lt_kernel lt_dots_avx2[];
-// extern const lt_kernel lt_driver_avx2[];
+// extern const lt_kernel lt_extremum_avx2[];
+// extern const lt_kernel lt_logical_avx2[];
+// extern const lt_kernel lt_masks_avx2[];
+// extern const lt_kernel lt_ranges_avx2[];
+// extern const lt_kernel lt_rounding_avx2[];
+// extern const lt_kernel lt_sign_avx2[];
+// extern const lt_kernel lt_ternary_avx2[];
+// extern const lt_kernel lt_reduce_minmax_avx2[];
+// extern const lt_kernel lt_fft_avx2[];
 // extern const lt_kernel lt_entropy_avx2[];
 // extern const lt_kernel lt_exponential_avx2[];
-// extern const lt_kernel lt_extremum_avx2[];
-// extern const lt_kernel lt_fft_avx2[];
-// extern const lt_kernel lt_format_avx2[];
+// extern const lt_kernel lt_hyperbolic_avx2[];
+// extern const lt_kernel lt_inverse_trigonometric_avx2[];
+// extern const lt_kernel lt_logarithm_avx2[];
+// extern const lt_kernel lt_normal_avx2[];
+// extern const lt_kernel lt_power_avx2[];
+// extern const lt_kernel lt_trigonometric_avx2[];
+// extern const lt_kernel lt_index_avx2[];
+// extern const lt_kernel lt_scatter_avx2[];
+// extern const lt_kernel lt_lu_avx2[];
+// extern const lt_kernel lt_small_avx2[];
+// extern const lt_kernel lt_dots_avx2[];
 // extern const lt_kernel lt_gemm_avx2[];
 // extern const lt_kernel lt_gemm_bfloat16_avx2[];
 // extern const lt_kernel lt_gemm_bytes_avx2[];
 // extern const lt_kernel lt_gemm_quantized_avx2[];
-// extern const lt_kernel lt_histogram_avx2[];
-// extern const lt_kernel lt_hyperbolic_avx2[];
-// extern const lt_kernel lt_index_avx2[];
-// extern const lt_kernel lt_inverse_trigonometric_avx2[];
-// extern const lt_kernel lt_logarithm_avx2[];
-// extern const lt_kernel lt_logical_avx2[];
-// extern const lt_kernel lt_lu_avx2[];
-// extern const lt_kernel lt_masks_avx2[];
-// extern const lt_kernel lt_normal_avx2[];
-// extern const lt_kernel lt_polynomials_avx2[];
-// extern const lt_kernel lt_power_avx2[];
 // extern const lt_kernel lt_quantize_avx2[];
-// extern const lt_kernel lt_ranges_avx2[];
 // extern const lt_kernel lt_reduce_driver_avx2[];
-// extern const lt_kernel lt_reduce_minmax_avx2[];
 // extern const lt_kernel lt_reduce_norm_avx2[];
 // extern const lt_kernel lt_reduce_sum_avx2[];
 // extern const lt_kernel lt_reduce_var_avx2[];
-// extern const lt_kernel lt_rounding_avx2[];
+// extern const lt_kernel lt_distance_avx2[];
 // extern const lt_kernel lt_scan_avx2[];
-// extern const lt_kernel lt_scatter_avx2[];
-// extern const lt_kernel lt_sign_avx2[];
-// extern const lt_kernel lt_small_avx2[];
 // extern const lt_kernel lt_softmax_avx2[];
+// extern const lt_kernel lt_histogram_avx2[];
 // extern const lt_kernel lt_sort_avx2[];
+// extern const lt_kernel lt_unique_avx2[];
 // extern const lt_kernel lt_sparse_avx2[];
 // extern const lt_kernel lt_sparse_product_avx2[];
+// extern const lt_kernel lt_bessel_avx2[];
+// extern const lt_kernel lt_polynomials_avx2[];
 // extern const lt_kernel lt_special_avx2[];
-// extern const lt_kernel lt_ternary_avx2[];
-// extern const lt_kernel lt_trigonometric_avx2[];
-// extern const lt_kernel lt_unique_avx2[];
-// static const lt_kernel *const lt_units_avx2[] = {lt_arithmetic_avx2, lt_bessel_avx2, lt_bitwise_avx2, lt_classify_avx2, lt_comparison_avx2, lt_complex_avx2, lt_distance_avx2, lt_division_avx2, lt_dots_avx2, lt_driver_avx2, lt_entropy_avx2, lt_exponential_avx2, lt_extremum_avx2, lt_fft_avx2, lt_format_avx2, lt_gemm_avx2, lt_gemm_bfloat16_avx2, lt_gemm_bytes_avx2, lt_gemm_quantized_avx2, lt_histogram_avx2, lt_hyperbolic_avx2, lt_index_avx2, lt_inverse_trigonometric_avx2, lt_logarithm_avx2, lt_logical_avx2, lt_lu_avx2, lt_masks_avx2, lt_normal_avx2, lt_polynomials_avx2, lt_power_avx2, lt_quantize_avx2, lt_ranges_avx2, lt_reduce_driver_avx2, lt_reduce_minmax_avx2, lt_reduce_norm_avx2, lt_reduce_sum_avx2, lt_reduce_var_avx2, lt_rounding_avx2, lt_scan_avx2, lt_scatter_avx2, lt_sign_avx2, lt_small_avx2, lt_softmax_avx2, lt_sort_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_special_avx2, lt_ternary_avx2, lt_trigonometric_avx2, lt_unique_avx2, NULL};
+// extern const lt_kernel lt_format_avx2[];
+// static const lt_kernel *const lt_units_avx2[] = {lt_driver_avx2, lt_arithmetic_avx2, lt_bitwise_avx2, lt_classify_avx2, lt_comparison_avx2, lt_complex_avx2, lt_division_avx2, lt_extremum_avx2, lt_logical_avx2, lt_masks_avx2, lt_ranges_avx2, lt_rounding_avx2, lt_sign_avx2, lt_ternary_avx2, lt_reduce_minmax_avx2, lt_fft_avx2, lt_entropy_avx2, lt_exponential_avx2, lt_hyperbolic_avx2, lt_inverse_trigonometric_avx2, lt_logarithm_avx2, lt_normal_avx2, lt_power_avx2, lt_trigonometric_avx2, lt_index_avx2, lt_scatter_avx2, lt_lu_avx2, lt_small_avx2, lt_dots_avx2, lt_gemm_avx2, lt_gemm_bfloat16_avx2, lt_gemm_bytes_avx2, lt_gemm_quantized_avx2, lt_quantize_avx2, lt_reduce_driver_avx2, lt_reduce_norm_avx2, lt_reduce_sum_avx2, lt_reduce_var_avx2, lt_distance_avx2, lt_scan_avx2, lt_softmax_avx2, lt_histogram_avx2, lt_sort_avx2, lt_unique_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_bessel_avx2, lt_polynomials_avx2, lt_special_avx2, lt_format_avx2, NULL};
 // static const lt_kernel *const *lt_get_avx2(void) { return lt_units_avx2; }
 import "C"
 
 import (
 	"unsafe"
 
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/arithmetic"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/bessel"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/bitwise"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/classify"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/comparison"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/complex"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/distance"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/division"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/dots"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/driver"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/entropy"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/exponential"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/extremum"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/fft"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/format"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/gemm"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/gemm_bfloat16"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/gemm_bytes"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/gemm_quantized"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/histogram"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/hyperbolic"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/index"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/inverse_trigonometric"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/logarithm"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/logical"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/lu"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/masks"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/normal"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/polynomials"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/power"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/quantize"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/ranges"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_driver"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_minmax"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_norm"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_sum"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reduce_var"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/rounding"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/scan"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/scatter"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sign"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/small"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/softmax"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sort"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/copies"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/elementwise"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/extremes"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/fourier"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/functions"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/indexing"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/linalg"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/products"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/reductions"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/scans"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sorting"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sparse"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sparse_product"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/special"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/ternary"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/trigonometric"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/unique"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/text"
 )
 
 func init() { register("avx2", unsafe.Pointer(C.lt_get_avx2())) }

@@ -5,113 +5,77 @@
 package kernel
 
 // #include "abi.h"
+// extern const lt_kernel lt_driver_avx512[];
 // extern const lt_kernel lt_arithmetic_avx512[];
-// extern const lt_kernel lt_bessel_avx512[];
 // extern const lt_kernel lt_bitwise_avx512[];
 // extern const lt_kernel lt_classify_avx512[];
 // extern const lt_kernel lt_comparison_avx512[];
 // extern const lt_kernel lt_complex_avx512[];
-// extern const lt_kernel lt_distance_avx512[];
 // extern const lt_kernel lt_division_avx512[];
-// extern const lt_kernel lt_dots_avx512[];
-// extern const lt_kernel lt_driver_avx512[];
+// extern const lt_kernel lt_extremum_avx512[];
+// extern const lt_kernel lt_logical_avx512[];
+// extern const lt_kernel lt_masks_avx512[];
+// extern const lt_kernel lt_ranges_avx512[];
+// extern const lt_kernel lt_rounding_avx512[];
+// extern const lt_kernel lt_sign_avx512[];
+// extern const lt_kernel lt_ternary_avx512[];
+// extern const lt_kernel lt_reduce_minmax_avx2[];
+// extern const lt_kernel lt_fft_avx512[];
 // extern const lt_kernel lt_entropy_avx512[];
 // extern const lt_kernel lt_exponential_avx512[];
-// extern const lt_kernel lt_extremum_avx512[];
-// extern const lt_kernel lt_fft_avx512[];
-// extern const lt_kernel lt_format_avx512[];
+// extern const lt_kernel lt_hyperbolic_avx512[];
+// extern const lt_kernel lt_inverse_trigonometric_avx512[];
+// extern const lt_kernel lt_logarithm_avx512[];
+// extern const lt_kernel lt_normal_avx512[];
+// extern const lt_kernel lt_power_avx512[];
+// extern const lt_kernel lt_trigonometric_avx512[];
+// extern const lt_kernel lt_index_avx2[];
+// extern const lt_kernel lt_scatter_avx2[];
+// extern const lt_kernel lt_lu_avx512[];
+// extern const lt_kernel lt_small_avx512[];
+// extern const lt_kernel lt_dots_avx512[];
 // extern const lt_kernel lt_gemm_avx512[];
 // extern const lt_kernel lt_gemm_bfloat16_avx512[];
 // extern const lt_kernel lt_gemm_bytes_avx512[];
 // extern const lt_kernel lt_gemm_quantized_avx512[];
-// extern const lt_kernel lt_histogram_avx512[];
-// extern const lt_kernel lt_hyperbolic_avx512[];
-// extern const lt_kernel lt_index_avx512[];
-// extern const lt_kernel lt_inverse_trigonometric_avx512[];
-// extern const lt_kernel lt_logarithm_avx512[];
-// extern const lt_kernel lt_logical_avx512[];
-// extern const lt_kernel lt_lu_avx512[];
-// extern const lt_kernel lt_masks_avx512[];
-// extern const lt_kernel lt_normal_avx512[];
-// extern const lt_kernel lt_polynomials_avx512[];
-// extern const lt_kernel lt_power_avx512[];
 // extern const lt_kernel lt_quantize_avx512[];
-// extern const lt_kernel lt_ranges_avx512[];
 // extern const lt_kernel lt_reduce_driver_avx512[];
-// extern const lt_kernel lt_reduce_minmax_avx512[];
 // extern const lt_kernel lt_reduce_norm_avx512[];
 // extern const lt_kernel lt_reduce_sum_avx512[];
 // extern const lt_kernel lt_reduce_var_avx512[];
-// extern const lt_kernel lt_rounding_avx512[];
+// extern const lt_kernel lt_distance_avx512[];
 // extern const lt_kernel lt_scan_avx512[];
-// extern const lt_kernel lt_scatter_avx512[];
-// extern const lt_kernel lt_sign_avx512[];
-// extern const lt_kernel lt_small_avx512[];
 // extern const lt_kernel lt_softmax_avx512[];
-// extern const lt_kernel lt_sort_avx512[];
-// extern const lt_kernel lt_sparse_avx512[];
-// extern const lt_kernel lt_sparse_product_avx512[];
+// extern const lt_kernel lt_histogram_avx2[];
+// extern const lt_kernel lt_sort_avx2[];
+// extern const lt_kernel lt_unique_avx2[];
+// extern const lt_kernel lt_sparse_avx2[];
+// extern const lt_kernel lt_sparse_product_avx2[];
+// extern const lt_kernel lt_bessel_avx512[];
+// extern const lt_kernel lt_polynomials_avx512[];
 // extern const lt_kernel lt_special_avx512[];
-// extern const lt_kernel lt_ternary_avx512[];
-// extern const lt_kernel lt_trigonometric_avx512[];
-// extern const lt_kernel lt_unique_avx512[];
-// static const lt_kernel *const lt_units_avx512[] = {lt_arithmetic_avx512, lt_bessel_avx512, lt_bitwise_avx512, lt_classify_avx512, lt_comparison_avx512, lt_complex_avx512, lt_distance_avx512, lt_division_avx512, lt_dots_avx512, lt_driver_avx512, lt_entropy_avx512, lt_exponential_avx512, lt_extremum_avx512, lt_fft_avx512, lt_format_avx512, lt_gemm_avx512, lt_gemm_bfloat16_avx512, lt_gemm_bytes_avx512, lt_gemm_quantized_avx512, lt_histogram_avx512, lt_hyperbolic_avx512, lt_index_avx512, lt_inverse_trigonometric_avx512, lt_logarithm_avx512, lt_logical_avx512, lt_lu_avx512, lt_masks_avx512, lt_normal_avx512, lt_polynomials_avx512, lt_power_avx512, lt_quantize_avx512, lt_ranges_avx512, lt_reduce_driver_avx512, lt_reduce_minmax_avx512, lt_reduce_norm_avx512, lt_reduce_sum_avx512, lt_reduce_var_avx512, lt_rounding_avx512, lt_scan_avx512, lt_scatter_avx512, lt_sign_avx512, lt_small_avx512, lt_softmax_avx512, lt_sort_avx512, lt_sparse_avx512, lt_sparse_product_avx512, lt_special_avx512, lt_ternary_avx512, lt_trigonometric_avx512, lt_unique_avx512, NULL};
+// extern const lt_kernel lt_format_avx2[];
+// static const lt_kernel *const lt_units_avx512[] = {lt_driver_avx512, lt_arithmetic_avx512, lt_bitwise_avx512, lt_classify_avx512, lt_comparison_avx512, lt_complex_avx512, lt_division_avx512, lt_extremum_avx512, lt_logical_avx512, lt_masks_avx512, lt_ranges_avx512, lt_rounding_avx512, lt_sign_avx512, lt_ternary_avx512, lt_reduce_minmax_avx2, lt_fft_avx512, lt_entropy_avx512, lt_exponential_avx512, lt_hyperbolic_avx512, lt_inverse_trigonometric_avx512, lt_logarithm_avx512, lt_normal_avx512, lt_power_avx512, lt_trigonometric_avx512, lt_index_avx2, lt_scatter_avx2, lt_lu_avx512, lt_small_avx512, lt_dots_avx512, lt_gemm_avx512, lt_gemm_bfloat16_avx512, lt_gemm_bytes_avx512, lt_gemm_quantized_avx512, lt_quantize_avx512, lt_reduce_driver_avx512, lt_reduce_norm_avx512, lt_reduce_sum_avx512, lt_reduce_var_avx512, lt_distance_avx512, lt_scan_avx512, lt_softmax_avx512, lt_histogram_avx2, lt_sort_avx2, lt_unique_avx2, lt_sparse_avx2, lt_sparse_product_avx2, lt_bessel_avx512, lt_polynomials_avx512, lt_special_avx512, lt_format_avx2, NULL};
 // static const lt_kernel *const *lt_get_avx512(void) { return lt_units_avx512; }
 import "C"
 
 import (
 	"unsafe"
 
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/arithmetic"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/bessel"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/bitwise"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/classify"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/comparison"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/complex"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/distance"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/division"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/dots"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/driver"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/entropy"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/exponential"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/extremum"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/fft"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/format"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/gemm"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/gemm_bfloat16"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/gemm_bytes"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/gemm_quantized"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/histogram"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/hyperbolic"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/index"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/inverse_trigonometric"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/logarithm"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/logical"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/lu"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/masks"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/normal"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/polynomials"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/power"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/quantize"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/ranges"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/reduce_driver"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/reduce_minmax"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/reduce_norm"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/reduce_sum"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/reduce_var"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/rounding"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/scan"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/scatter"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sign"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/small"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/softmax"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sort"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sparse"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/sparse_product"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/extremes"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/indexing"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sorting"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/sparse"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx2/text"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/copies"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/elementwise"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/fourier"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/functions"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/linalg"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/products"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/reductions"
+	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/scans"
 	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/special"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/ternary"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/trigonometric"
-	_ "github.com/libtensor/libtensor/engine/kernel/tiers/avx512/unique"
 )
 
 func init() { register("avx512", unsafe.Pointer(C.lt_get_avx512())) }

@@ -147,13 +147,33 @@ type table struct {
 	copy        uintptr
 }
 
-// usableTiers names the tiers that the machine can run, the plainest first. A build tag may have left out the last ones.
-func usableTiers() []string { return tierNames[:min(int(C.lt_cpu_tier())+1, len(registered))] }
+// compiledTiers names the tiers that are in this build, the plainest first: build tags leave some out.
+func compiledTiers() []string {
+	return slices.DeleteFunc(slices.Clone(tierNames), func(tier string) bool { return registered[tier] == nil })
+}
+
+// usableTiers names those of the compiled tiers that the machine can run.
+func usableTiers() []string {
+	runs := tierNames[:int(C.lt_cpu_tier())+1]
+	return slices.DeleteFunc(compiledTiers(), func(tier string) bool { return !slices.Contains(runs, tier) })
+}
+
+// Unusable tells why no kernel of this build can run on this machine, nil where some can. Nothing may be computed before it was asked.
+func Unusable() error {
+	if len(usableTiers()) > 0 {
+		return nil
+	}
+	return status.NotImplementedf("this library was built for CPUs with %s, and this machine has only %s: build it here, or take one with all tiers (make lib)",
+		strings.Join(compiledTiers(), " or "), tierNames[C.lt_cpu_tier()])
+}
 
 var load = sync.OnceValue(func() *table {
 	usable := usableTiers()
 	if forced := os.Getenv(TierVariable); slices.Contains(usable, forced) {
 		return read(forced)
+	}
+	if len(usable) == 0 { // tables can be read all the same
+		usable = compiledTiers()
 	}
 	return read(usable[len(usable)-1])
 })

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -50,6 +51,49 @@ func TestSortIsStable(t *testing.T) {
 				assert.Equal(t, want, flat(t, i), "%v %d %v", d, n, descending)
 				if first := values[int(want[0])]; first == first {
 					assert.Equal(t, first, flat(t, v)[0], "%v", d)
+				}
+				v.Release()
+				i.Release()
+			}
+		}
+	}
+}
+
+// Integers within 2^32 of each other are sorted by shorter keys, on both sides of which the order is the same.
+func TestSortOfIntegersFarApart(t *testing.T) {
+	const short = math.MaxUint32
+	for _, span := range []struct{ least, most int64 }{
+		{0, 0}, {-short / 2, short - short/2}, {math.MinInt64, math.MinInt64 + short}, {math.MaxInt64 - short, math.MaxInt64},
+		{0, short + 1}, {-1, short}, {math.MinInt64, math.MinInt64 + short + 1}, {math.MinInt64, math.MaxInt64},
+	} {
+		for _, n := range []int64{2, 300, 3000} {
+			for _, descending := range []bool{false, true} {
+				x := given(t, dtype.Int64, []int64{n}, make([]float64, n)...)
+				values := elements[int64](x)
+				for i := range values {
+					between := uint64(i) * 0x9e3779b97f4a7c15
+					if width := uint64(span.most-span.least) + 1; width != 0 {
+						between %= width
+					}
+					values[i] = span.least + int64(between)
+				}
+				values[0], values[n-1] = span.most, span.least
+				copy(values[n/2:], values[:n/4]) // equals
+				want := make([]int64, n)
+				for k := range want {
+					want[k] = int64(k)
+				}
+				slices.SortStableFunc(want, func(a, b int64) int {
+					if descending {
+						return cmp.Compare(values[b], values[a])
+					}
+					return cmp.Compare(values[a], values[b])
+				})
+				v, i, err := Sort(nil, nil, x, 0, descending)
+				require.NoError(t, err)
+				assert.Equal(t, want, elements[int64](i), "%v %d %v", span, n, descending)
+				for k, at := range want {
+					require.Equal(t, values[at], elements[int64](v)[k], "%v %d %v", span, n, descending)
 				}
 				v.Release()
 				i.Release()

@@ -109,3 +109,25 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 		}
 	}
 }
+
+// Reductions over the middle of three dimensions are shared out along the first one, or, where that is short, along the last.
+func TestMiddleReductionsDoNotDependOnThreads(t *testing.T) {
+	defer parallel.SetThreads(parallel.Threads())
+	for _, d := range []dtype.DType{dtype.Float16, dtype.Float32, dtype.Float64, dtype.Complex64} {
+		for _, sizes := range [][]int64{{2, 300, 200}, {5, 200, 100}, {8, 100, 700}, {40, 50, 100}, {700, 20, 9}, {9, 20, 700}} {
+			x := ramp(t, d, sizes...)
+			var want []float64
+			for threads := 1; threads <= 4; threads++ {
+				parallel.SetThreads(threads)
+				y, err := ctx.Mean(nil, x, []int64{1}, false, dtype.None)
+				require.NoError(t, err)
+				if got := flat(t, y); threads == 1 {
+					want = got
+				} else {
+					assert.True(t, sameBits(want, got), "mean of %v %v with %d threads", d, sizes, threads)
+				}
+				y.Release()
+			}
+		}
+	}
+}

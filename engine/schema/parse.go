@@ -123,6 +123,9 @@ func parseType(text string) (t Type, alias string, mutated bool, err error) {
 	if t.Function = functionTypes[text]; t.Function != "" {
 		t.Base = "pointer"
 	}
+	if text == "const_pointer" {
+		t.Base, t.Const = "pointer", true
+	}
 	if !slices.Contains(Bases, t.Base) {
 		return t, "", false, fmt.Errorf("type %q is not one of %v", text, Bases)
 	}

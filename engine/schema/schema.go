@@ -80,6 +80,7 @@ type Type struct {
 	List     bool
 	Optional bool
 	Function string // of a pointer to a C function: its type in C
+	Const    bool   // of a pointer: what it points to is read only
 }
 
 func (t Type) String() string {

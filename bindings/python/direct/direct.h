@@ -98,8 +98,8 @@ enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 
 // How a callable is called: as a function, as the method of one operand with another, or of the
 // operand on the right, as __getitem__ and __setitem__; as tensor(data, dtype=), and as what makes
-// a tensor of any sequence; as the functions that make a tensor of a DLPack capsule and a capsule
-// of a tensor.
+// a tensor of any sequence; as the function that makes a tensor of a DLPack capsule, and as the
+// method __dlpack__.
 enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
 
 // The arguments of one call.

@@ -30,16 +30,48 @@ PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObjec
   return or_fallback(NULL, f, args, flagged, names);
 }
 
+// The keywords of __dlpack__.
+typedef struct {
+  bool waits;  // a stream may have to, unless the consumer gives -1
+  bool versioned, copy;
+} request;
+
+// False where a keyword or a value is not plain.
+static bool read_request(PyObject *const *values, PyObject *names, request *r) {
+  *r = (request){.waits = true};
+  for (Py_ssize_t k = 0, n = names ? PyTuple_Size(names) : 0; k < n; k++) {
+    const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, k), NULL);
+    PyObject *value = values[k];
+    int64_t number;
+    if (!name) return PyErr_Clear(), false;
+    if (!strcmp(name, "max_version")) {
+      if (value == &_Py_NoneStruct) continue;
+      if (value->type != &PyTuple_Type || PyTuple_Size(value) != 2 ||
+          !read_int(PyTuple_GetItem(value, 0), &number))
+        return false;
+      r->versioned = number >= 1;
+    } else if (!strcmp(name, "copy")) {
+      r->copy = value == &_Py_TrueStruct;
+      if (!r->copy && value != &_Py_FalseStruct && value != &_Py_NoneStruct) return false;
+    } else if (!strcmp(name, "stream") && value != &_Py_NoneStruct) {
+      if (!read_int(value, &number) || number != -1) return false;
+      r->waits = false;
+    } else if (value != &_Py_NoneStruct || (strcmp(name, "stream") && strcmp(name, "dl_device"))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
-  size_t n = count_of(flagged);
   void *handle, *managed;
-  if ((n != 1 && n != 3) || names || !read_tensor(f->s, args[0], &handle))
+  request r;
+  if (count_of(flagged) != 1 || !read_tensor(f->s, args[0], &handle) ||
+      !read_request(args + 1, names, &r) || (r.waits && library.device(handle).type != TENSOR_CPU))
     return or_fallback(NULL, f, args, flagged, names);
-  bool versioned = n == 1 || args[1] == &_Py_TrueStruct;
-  if (library.to_dlpack(handle, versioned, n == 3 && args[2] == &_Py_TrueStruct, &managed))
-    return refused();
-  PyObject *capsule = PyCapsule_New(managed, fresh[versioned], discard);
-  if (!capsule) library.free_dlpack(managed, versioned);
+  if (library.to_dlpack(handle, r.versioned, r.copy, &managed)) return refused();
+  PyObject *capsule = PyCapsule_New(managed, fresh[r.versioned], discard);
+  if (!capsule) library.free_dlpack(managed, r.versioned);
   return capsule;
 }

@@ -5,7 +5,6 @@ import sys
 from . import _direct, _dtypes
 from . import gen_functions as _f
 from ._device import device as Device
-from ._errors import wrong_type
 from ._interop import TYPES, View, from_cuda, from_interface, lendable, reachable
 from ._tensor import Tensor, checked
 
@@ -20,13 +19,8 @@ def device(tensor):
     return (CPU, 0) if found.type == "cpu" else (CUDA, found.index)
 
 
-@_direct.special(_direct.LENDS)
-def lend(tensor, versioned=True, copy=False):
-    """A tensor's memory as a capsule of DLPack 1, or of what was before."""
-    raise wrong_type("to_dlpack", "tensor", "Tensor", tensor)
-
-
 def export(tensor, stream, max_version, dl_device, copy):
+    """__dlpack__ where streams and devices have a say, or an argument is not plain: the call that is left, or a refusal."""
     here = device(tensor)
     if here[0] == CUDA and stream != -1:
         ready(tensor, stream)
@@ -37,7 +31,7 @@ def export(tensor, stream, max_version, dl_device, copy):
             raise BufferError(f"a tensor on device {here} cannot be exported to device {tuple(dl_device)}")
         tensor, copy = tensor.cpu(), None
     versioned = max_version is not None and max_version[0] >= 1
-    return lend(tensor, versioned, bool(copy))
+    return Tensor.__dlpack__(tensor, stream=-1, max_version=VERSION if versioned else None, copy=bool(copy))
 
 
 LEGACY_STREAM = 1  # the driver's handle of the default stream that other libraries have
@@ -144,41 +138,27 @@ def from_numpy_slowly(array):
         return from_interface(array)
 
 
-class Lent:
-    """A tensor's capsule, for numpy.from_dlpack."""
-
-    __slots__ = ("capsule",)
-
-    def __dlpack__(self, **_):
-        return self.capsule
-
-    def __dlpack_device__(self):
-        return CPU, 0
-
-
-def find_from_lent():
-    """What makes a NumPy array of a Lent tensor. Before 2.1 NumPy takes DLPack only as memory that must not be written."""
-    global from_lent
+def find_from_tensor():
+    """What makes a NumPy array of a tensor. Before 2.1 NumPy takes DLPack only as memory that must not be written."""
+    global from_tensor
     import numpy
 
-    def refuse(lent):
+    def refuse(tensor):
         raise BufferError("this NumPy does not take DLPack with a version")
 
-    from_lent = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
+    from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
 
 
-from_lent = None  # until NumPy is needed
+from_tensor = None  # until NumPy is needed
 
 
 def to_numpy(tensor, force=False):
     if force:
         tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
-    if from_lent is None:
-        find_from_lent()
-    lent = Lent()
+    if from_tensor is None:
+        find_from_tensor()
     try:
-        lent.capsule = lend(tensor)
-        return from_lent(lent)
+        return from_tensor(tensor)
     except (BufferError, RuntimeError, TypeError):
         return to_numpy_slowly(tensor)
 

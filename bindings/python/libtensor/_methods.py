@@ -231,6 +231,7 @@ class Tensor:
     def __buffer__(self, flags):
         return _interop.buffer(self, flags)
 
+    @_direct.special(_direct.LENDS)
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         return _dlpack.export(self, stream, max_version, dl_device, copy)
 

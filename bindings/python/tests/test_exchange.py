@@ -196,6 +196,29 @@ def test_dlpack_copies_and_devices():
         torch.empty(1, device="meta").__dlpack__()
 
 
+def test_dlpack_arguments_that_are_not_plain():
+    t = torch.tensor([1, 2])
+    for version in ([1, 0], (1,), (np.int64(1), 1), (True, 0)):
+        assert "dltensor_versioned" in repr(t.__dlpack__(max_version=version))
+    for version in (None, (0, 8), [0, 8]):
+        assert "dltensor_versioned" not in repr(t.__dlpack__(max_version=version))
+    assert torch.from_dlpack(t.__dlpack__(copy=np.bool_(True))).data_ptr() != t.data_ptr()
+    assert torch.from_dlpack(t.__dlpack__(stream=-1, copy=False, dl_device=None)).data_ptr() == t.data_ptr()
+    for wrong in (lambda: t.__dlpack__(None), lambda: t.__dlpack__(version=None), lambda: t.__dlpack__(max_version=1)):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_numpy_of_a_subclass():
+    class Marked(torch.Tensor):
+        pass
+
+    t = torch.tensor([1.0, 2.0]).as_subclass(Marked)
+    array = t.numpy()
+    array[0] = 5
+    assert type(array) is np.ndarray and t.tolist() == [5, 2]
+
+
 class Producer:
     """An array of another library that knows neither max_version nor NumPy, and may go before its memory."""
 

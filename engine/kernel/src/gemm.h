@@ -170,7 +170,7 @@ void panel_tiles(const lt_gemm *g, const typename P::Left *a, const T *b, int64_
   using Unit = typename P::Unit;
   constexpr int W = kPanel<Unit>, R = kTileRows<Unit>;
   const int64_t row = g->a_row, col = g->a_col;
-  if constexpr (Out::kFromZero && kind_of<Unit> != kComplex) {
+  if constexpr (Out::kFromZero && kind_of<Unit> == kFloating) {
     if (g->b_col == 1 && to.w == W) {
       if (rows <= R)
         return tiles<P, R, 2>(a, row, col, InPlace<P, T>(b, g->b_row), depth, to, rows);

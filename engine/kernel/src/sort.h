@@ -53,6 +53,12 @@ LT_INLINE auto sort_key(T x) {
   }
 }
 
+// The integer that a key is of.
+template <class T, class K>
+LT_INLINE T value_of_key(K key) {
+  return T(-1) < T(0) ? T(key ^ K(K(1) << (8 * sizeof(T) - 1))) : T(key);
+}
+
 // The order of values themselves, in which NaN, unlike its key, is neither less nor greater than
 // any. 16-bit floats compare by their keys.
 template <class T, class F>

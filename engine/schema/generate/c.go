@@ -135,6 +135,9 @@ func (f form) cParams(i int) []string {
 		if a.Type.Function != "" {
 			return []string{a.Type.Function + " " + name}
 		}
+		if a.Type.Const {
+			return []string{"const void *" + name}
+		}
 		return []string{"void *" + name}
 	}
 	return []string{map[string]string{"dtype": "tensor_dtype ", "device": "tensor_device ", "layout": "tensor_layout ", "memory_format": "tensor_memory_format "}[f.base(i)] + name}

@@ -11,15 +11,45 @@ import (
 	"strings"
 )
 
-// tier is a set of CPU instructions that every kernel is compiled for.
+// tier is a set of CPU instructions that kernels are compiled for.
 type tier struct {
 	name, arch, flags string
 }
 
+// The tiers, each of which can run the kernels of those before it.
 var tiers = []tier{
 	{"baseline", "", ""},
 	{"avx2", "amd64", " -march=x86-64-v3"},
 	{"avx512", "amd64", " -march=x86-64-v4"},
+}
+
+// family is what one package of each tier compiles, so that a change compiles little anew, and cgo runs seldom.
+type family struct {
+	name  string
+	tiers int // the first of the tiers; the others use the kernels of the last of these
+	units []string
+}
+
+const (
+	every  = 3
+	narrow = 2 // what memory, branches or tables bound gains nothing from wider registers
+)
+
+var families = []family{
+	{"copies", every, []string{"driver"}},
+	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},
+	{"extremes", narrow, []string{"reduce_minmax"}},
+	{"fourier", every, []string{"fft"}},
+	{"functions", every, []string{"entropy", "exponential", "hyperbolic", "inverse_trigonometric", "logarithm", "normal", "power", "trigonometric"}},
+	{"indexing", narrow, []string{"index", "scatter"}},
+	{"linalg", every, []string{"lu", "small"}},
+	{"products", every, []string{"dots", "gemm", "gemm_bfloat16", "gemm_bytes", "gemm_quantized", "quantize"}},
+	{"reductions", every, []string{"reduce_driver", "reduce_norm", "reduce_sum", "reduce_var"}},
+	{"scans", every, []string{"distance", "scan", "softmax"}},
+	{"sorting", narrow, []string{"histogram", "sort", "unique"}},
+	{"sparse", narrow, []string{"sparse", "sparse_product"}},
+	{"special", every, []string{"bessel", "polynomials", "special"}},
+	{"text", narrow, []string{"format"}},
 }
 
 const kernelDir = "engine/kernel"
@@ -58,50 +88,50 @@ func templateHash(path string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:12]), nil
 }
 
-// kernelUnits lists src/units.
-func kernelUnits() ([]string, error) {
+// checkFamilies refuses units of src/units that are in no family, or in several, and names of none.
+func checkFamilies() error {
 	files, err := filepath.Glob(kernelDir + "/src/units/*.h")
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(f), ".h"))
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// generateKernels writes one tiny package per unit and tier, and the tables that join them.
-func generateKernels(out *output) error {
-	units, err := kernelUnits()
 	if err != nil {
 		return err
 	}
-	for _, t := range tiers {
-		for _, u := range units {
-			hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
-			if err != nil {
-				return err
-			}
-			dir := fmt.Sprintf("%s/tiers/%s/%s/", kernelDir, t.name, u)
-			out.write(dir+"gen_unit.cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, hash, t.name, u))
-			out.write(dir+"gen_unit.go", fmt.Sprintf(`%s%s
-// Package %s holds the %s kernels for the %s tier.
-package %s
+	var there, named []string
+	for _, f := range files {
+		there = append(there, strings.TrimSuffix(filepath.Base(f), ".h"))
+	}
+	for _, f := range families {
+		named = append(named, f.units...)
+	}
+	slices.Sort(there)
+	slices.Sort(named)
+	if !slices.Equal(there, named) {
+		return fmt.Errorf("the families of kernels name %v; %s/src/units has %v", named, kernelDir, there)
+	}
+	return nil
+}
 
-// #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
-import "C"
-
-%s`, goBanner, constraint(t), u, u, t.name, u, t.flags, cached(t.name+"_"+u)))
-		}
+// generateKernels writes one small package per family and tier, and the tables that join them.
+func generateKernels(out *output) error {
+	if err := checkFamilies(); err != nil {
+		return err
+	}
+	for i, t := range tiers {
 		var imports, decls, tables strings.Builder
-		for _, u := range units {
-			fmt.Fprintf(&imports, "\t_ \"github.com/libtensor/libtensor/%s/tiers/%s/%s\"\n", kernelDir, t.name, u)
-			fmt.Fprintf(&decls, "// extern const lt_kernel lt_%s_%s[];\n", u, t.name)
-			fmt.Fprintf(&tables, "lt_%s_%s, ", u, t.name)
+		for _, f := range families {
+			from := tiers[min(i, f.tiers-1)]
+			fmt.Fprintf(&imports, "\t_ \"github.com/libtensor/libtensor/%s/tiers/%s/%s\"\n", kernelDir, from.name, f.name)
+			for _, u := range f.units {
+				fmt.Fprintf(&decls, "// extern const lt_kernel lt_%s_%s[];\n", u, from.name)
+				fmt.Fprintf(&tables, "lt_%s_%s, ", u, from.name)
+			}
+			if i < f.tiers {
+				if err := generateFamily(out, t, f); err != nil {
+					return err
+				}
+			}
 		}
-		out.write(fmt.Sprintf("%s/gen_%s.go", kernelDir, t.name), fmt.Sprintf(`%s%s
+		out.write(fmt.Sprintf("%s/gen_%s.go", kernelDir, t.name), fmt.Sprintf(`%s
+//go:build %s
+
 package kernel
 
 // #include "abi.h"
@@ -115,8 +145,29 @@ import (
 %s)
 
 func init() { register("%s", unsafe.Pointer(C.lt_get_%s())) }
-`, goBanner, tableConstraint(t), decls.String(), t.name, tables.String(), t.name, t.name, imports.String(), t.name, t.name))
+`, strings.TrimSuffix(goBanner, "\n"), tableConstraint(t), decls.String(), t.name, tables.String(), t.name, t.name, imports.String(), t.name, t.name))
 	}
+	return nil
+}
+
+// generateFamily writes the package of a family for one tier.
+func generateFamily(out *output, t tier, f family) error {
+	dir := fmt.Sprintf("%s/tiers/%s/%s/", kernelDir, t.name, f.name)
+	for _, u := range f.units {
+		hash, err := templateHash(kernelDir + "/src/units/" + u + ".h")
+		if err != nil {
+			return err
+		}
+		out.write(dir+"gen_"+u+".cpp", fmt.Sprintf("%s// Templates: %s\n#define LT_TIER %s\n#include \"../../../src/units/%s.h\"\n", cBanner, hash, t.name, u))
+	}
+	out.write(dir+"gen_family.go", fmt.Sprintf(`%s%s
+// Package %s holds the kernels of %s for the %s tier.
+package %s
+
+// #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+import "C"
+
+%s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, cached(t.name+"_"+f.name)))
 	return nil
 }
 
@@ -146,12 +197,12 @@ func generateCached(out *output) error {
 	})
 }
 
-// tableConstraint lets a build tag leave a tier out, which nothing but its table imports (capi/test/laws/sanitize).
+// tableConstraint lets a build tag leave a tier out, which nothing but its table imports.
 func tableConstraint(t tier) string {
 	if t.arch == "" {
-		return ""
+		return "!without_" + t.name
 	}
-	return "//go:build " + t.arch + " && !without_" + t.name + "\n"
+	return t.arch + " && !without_" + t.name
 }
 
 func constraint(t tier) string {

@@ -44,12 +44,44 @@ struct Sort {
   static void sort(const T *in, int64_t n, bool descending, T *values, int64_t *indices,
                    EntryOf<T> *scratch) {
     using E = EntryOf<T>;
+    [[maybe_unused]] const auto flip = flip_of<T>(descending);
+    if constexpr (kind_of<T> == kInteger && sizeof(T) == 8) {
+      auto least = flip_of<T>(true), most = flip_of<T>(false);
+      for (int64_t i = 0; i < n; i++) {
+        const auto key = sort_key(in[i]) ^ flip;
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+      }
+      if (most - least <= UINT32_MAX) {
+        narrow(in, n, flip, least, values, indices, (Entry<uint32_t> *)scratch);
+        return;
+      }
+    }
     E *other = sizeof(E) <= sizeof(*indices) ? (E *)indices : scratch + n;
     const E *e = sorted_entries(in, n, descending, scratch, other);
+    write(e, n, values, indices, [=](const E &x) {
+      if constexpr (kind_of<T> == kInteger)
+        return value_of_key<T>(decltype(x.key)(x.key ^ flip));
+      else
+        return in[x.index];
+    });
+  }
+  // Sorts integers of 8 bytes that lie within 2^32 of each other by what they are more than the
+  // least: shorter keys.
+  template <class T, class K>
+  static void narrow(const T *in, int64_t n, K flip, K least, T *values, int64_t *indices,
+                     Entry<uint32_t> *scratch) {
+    for (int64_t i = 0; i < n; i++)
+      scratch[i] = {uint32_t((sort_key(in[i]) ^ flip) - least), (uint32_t)i};
+    write(sorted_keys(scratch, (Entry<uint32_t> *)indices, n), n, values, indices,
+          [=](const Entry<uint32_t> &x) { return value_of_key<T>((x.key + least) ^ flip); });
+  }
+  template <class T, class E, class F>
+  static void write(const E *e, int64_t n, T *values, int64_t *indices, F value) {
     for (int64_t i = n; i-- > 0;) {  // from the end, where indices are not in the way of entries
-      const uint32_t at = e[i].index;
-      values[i] = in[at];
-      indices[i] = at;
+      const E x = e[i];
+      values[i] = value(x);
+      indices[i] = x.index;
     }
   }
 };

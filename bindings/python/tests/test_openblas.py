@@ -1,0 +1,75 @@
+"""Which OpenBLAS is used: the one beside the library, one that is named, the system's, or none."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from libtensor import _library
+
+HERE = Path(__file__).parent
+
+
+def with_32_bit_integers():
+    scipy = pytest.importorskip("scipy")
+    return next((Path(scipy.__file__).parent.parent / "scipy.libs").glob("libscipy_openblas*.so"))
+
+
+def run(script, **environment):
+    environment = {key: value for key, value in os.environ.items() if key != "LIBTENSOR_OPENBLAS"} | environment
+    script = "import libtensor as torch\n" + script
+    return subprocess.run([sys.executable, "-c", script], env=environment, cwd=HERE.parent, capture_output=True, text=True, timeout=300)
+
+
+def test_linear_algebra_with_32_bit_integers():
+    environment = os.environ | {"LIBTENSOR_OPENBLAS": str(with_32_bit_integers())}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "test_linalg.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
+    # Negative numbers of LAPACK's, and those that it writes over what was there.
+    script = """
+a = torch.eye(40, dtype=torch.float64); a[3, 3] = -1
+print(torch.linalg.cholesky_ex(a).info.item(), torch.linalg.lstsq(a[:, :7].contiguous(), a, driver="gelsd").rank.item())
+pivots = torch.linalg.ldl_factor(torch.tensor([[0.0, 1.0], [1.0, 0.0]]).repeat(40, 1, 1))[1]
+print(pivots.unique().tolist())
+"""
+    done = run(script, LIBTENSOR_OPENBLAS=environment["LIBTENSOR_OPENBLAS"])
+    assert done.stdout == "4 7\n[-2]\n", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("bits", "refused"), [(32, True), (64, False)])
+def test_matrices_beyond_the_integers(bits, refused):
+    script = """
+try:
+    torch.linalg.qr(torch.zeros(2**25, 1), mode="r")  # blocks of 64 of its rows are 2**31
+except NotImplementedError as error:
+    print(error)
+"""
+    done = run(script, **({"LIBTENSOR_OPENBLAS": str(with_32_bit_integers())} if bits == 32 else {}))
+    assert not done.stderr
+    assert ("a matrix of 33554432 by 1 takes more than the integers of this OpenBLAS hold, which have 32 bits" in done.stdout) == refused
+
+
+def test_the_system_has_one(tmp_path):
+    # The library alone, and a folder that the system looks into.
+    shutil.copy(_library.path, tmp_path / "libtensor.so")
+    (tmp_path / "system").mkdir()
+    script = "print(torch.linalg.svdvals(torch.eye(20) * 2).tolist() == [2.0] * 20)"
+    folders = f"{tmp_path / 'system'}:{with_32_bit_integers().parent}"
+    settings = {"LIBTENSOR_LIBRARY": str(tmp_path / "libtensor.so"), "LD_LIBRARY_PATH": folders}
+    (tmp_path / "system" / "libopenblas64_.so.0").write_text("not a library")  # the next name is tried
+    (tmp_path / "system" / "libopenblas.so.0").symlink_to(with_32_bit_integers())
+    assert run(script, **settings).stdout == "True\n"
+
+
+@pytest.mark.parametrize("named", ["none", "/nowhere/libopenblas.so"])
+def test_without_one(named):
+    script = """
+a = torch.ones(100, 100)
+assert torch.equal(a @ a, torch.full((100, 100), 100.0))
+torch.linalg.svdvals(a)
+"""
+    assert "OpenBLAS, whose LAPACK does this, is not there: LIBTENSOR_OPENBLAS says where it is" in run(script, LIBTENSOR_OPENBLAS=named).stderr
