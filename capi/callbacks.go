@@ -47,11 +47,13 @@ import (
 	"github.com/libtensor/libtensor/engine/autograd"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 func init() {
 	autograd.Serve(program{})
 	autograd.Sharing = sharing
+	warning.Serve(program{})
 }
 
 // sharing are the tensors whose gradients are not wanted of handles over the storage of t, which are pinned. They may get a history.
@@ -111,7 +113,7 @@ func (h handles) free() {
 // call runs a function of the program's, in whose calls gradients are on where c says so, and gives what it makes.
 func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int32_t) ([]*tensor.Tensor, error) {
 	if !C.lt_has_room() {
-		return nil, status.Runtimef("the library and functions that it calls are within each other too often for the stack of the thread")
+		return nil, tooDeep()
 	}
 	thread := C.lt_caller()
 	h, err := newHandles(thread, given, made)
@@ -147,6 +149,10 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 		results[i] = of(s).tensor.Alias()
 	}
 	return results, nil
+}
+
+func tooDeep() error {
+	return status.Runtimef("the library and functions that it calls are within each other too often for the stack of the thread")
 }
 
 // reason is the error of a function of the program's that has failed.
@@ -194,6 +200,28 @@ func (program) Watch(function, context uintptr, n tensor.Node, failed bool) {
 	handle := handleOf(s)
 	C.lt_watch(C.uintptr_t(function), C.uintptr_t(context), handle, C._Bool(failed))
 	C.tensor_node_free((*C.tensor_node_t)(handle))
+}
+
+func (program) Listens() bool { return bool(C.lt_listens()) }
+
+// Warn hands the program a warning, in whose calls the modes of the thread count, and those that it sets end with it.
+func (program) Warn(kind, text string) error {
+	if !C.lt_has_room() {
+		return tooDeep()
+	}
+	thread := C.lt_caller()
+	before := thread.modes
+	none := [1]C.char{}
+	C.lt_fail(0, &none[0])
+	c, message := C.CString(kind), C.CString(text)
+	code := C.lt_warn(c, message)
+	C.free(unsafe.Pointer(c))
+	C.free(unsafe.Pointer(message))
+	thread.modes = before
+	if code != C.TENSOR_OK {
+		return reason(code)
+	}
+	return nil
 }
 
 func (program) Delete(deleter, context uintptr) {

@@ -16,6 +16,7 @@ import (
 	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 func main() {}
@@ -62,6 +63,16 @@ var (
 	_ [unsafe.Offsetof(aten.Modes{}.Saving)]struct{}   = [unsafe.Offsetof(C.lt_modes{}.saving)]struct{}{}
 	_ [unsafe.Offsetof(device.Device{}.Index)]struct{} = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
 )
+
+// deprecated is the call of an operator that warns before it begins.
+func deprecated(op, instead string, call func(aten.Ctx, frame) error) func(aten.Ctx, frame) error {
+	return func(c aten.Ctx, f frame) error {
+		if err := warning.Deprecated.Of(op, "deprecated, as in PyTorch; %s", instead); err != nil {
+			return err
+		}
+		return call(c, f)
+	}
+}
 
 // runOut runs a call that writes to given tensors. When it fails, they have the shapes that they had.
 func (f frame) runOut() (err error) {

@@ -412,10 +412,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
 	}, // arange
-	func(c aten.Ctx, f frame) error {
+	deprecated("range", "use arange, whose end is not included", func(c aten.Ctx, f frame) error {
 		r0, err := c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
-	}, // range
+	}), // range
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
@@ -928,10 +928,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
 		return f.setTensors(err, r0)
 	}, // scatter.value
-	func(c aten.Ctx, f frame) error {
+	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c aten.Ctx, f frame) error {
 		r0, err := c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
 		return f.setTensors(err, r0)
-	}, // scatter.src_reduce
+	}), // scatter.src_reduce
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
 		return f.setTensors(err, r0)
@@ -1119,10 +1119,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.LinalgMultiDot(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	}, // linalg.multi_dot
-	func(c aten.Ctx, f frame) error {
+	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c aten.Ctx, f frame) error {
 		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
-	}, // chain_matmul
+	}), // chain_matmul
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
@@ -1159,10 +1159,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
 	}, // linalg.cholesky
-	func(c aten.Ctx, f frame) error {
+	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c aten.Ctx, f frame) error {
 		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
-	}, // cholesky
+	}), // cholesky
 	func(c aten.Ctx, f frame) error {
 		r0, r1, r2, err := c.LinalgLuFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
 		return f.setTensors(err, r0, r1, r2)
@@ -1171,10 +1171,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, r1, err := c.LinalgLuFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
 	}, // linalg.lu_factor
-	func(c aten.Ctx, f frame) error {
+	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c aten.Ctx, f frame) error {
 		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
-	}, // lu
+	}), // lu
 	func(c aten.Ctx, f frame) error {
 		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1, r2)
@@ -1203,10 +1203,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, r1, err := c.LinalgQr(f.out(0), f.out(1), f.tensor(0), f.str(1))
 		return f.setTensors(err, r0, r1)
 	}, // linalg.qr
-	func(c aten.Ctx, f frame) error {
+	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.Qr(f.out(0), f.out(1), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0, r1)
-	}, // qr
+	}), // qr
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -1344,18 +1344,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
 	}, // linalg.solve_triangular
-	func(c aten.Ctx, f frame) error {
+	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c aten.Ctx, f frame) error {
 		r0, r1, err := c.TriangularSolve(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
-	}, // triangular_solve
+	}), // triangular_solve
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
 	}, // linalg.lu_solve
-	func(c aten.Ctx, f frame) error {
+	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c aten.Ctx, f frame) error {
 		r0, err := c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
-	}, // lu_solve
+	}), // lu_solve
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
 		return f.setTensors(err, r0)
@@ -1733,6 +1733,8 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                               // set_inference_mode
 	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) },   // is_inference_mode_enabled
 	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },    // parse_device
+	func(c aten.Ctx, f frame) error { return c.SetWarnAlways(f.bool(0)) },                                  // set_warn_always
+	func(c aten.Ctx, f frame) error { r0, err := c.IsWarnAlwaysEnabled(); return f.setBool(err, r0) },      // is_warn_always_enabled
 	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                   // set_num_threads
 	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },             // get_num_threads
 	func(c aten.Ctx, f frame) error { return c.SetFloat32MatmulPrecision(f.str(0)) },                       // set_float32_matmul_precision

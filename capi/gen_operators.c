@@ -2357,6 +2357,13 @@ static intptr_t packed_is_shared(lt_value *a) {
   return status;
 }
 
+static intptr_t packed_is_warn_always_enabled(lt_value *a) {
+  bool r0 = 0;
+  tensor_status status = tensor_is_warn_always_enabled(&r0);
+  a[0].i = r0;
+  return status;
+}
+
 static intptr_t packed_isclose(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_isclose(a[0].pointer, a[1].pointer, a[2].f, a[3].f, a[4].i, &made);
@@ -4532,6 +4539,8 @@ static intptr_t packed_set_memory_limit(lt_value *a) { return tensor_set_memory_
 static intptr_t packed_set_num_threads(lt_value *a) { return tensor_set_num_threads(a[0].i); }
 
 static intptr_t packed_set_requires_grad(lt_value *a) { return tensor_set_requires_grad(a[0].pointer, a[1].i); }
+
+static intptr_t packed_set_warn_always(lt_value *a) { return tensor_set_warn_always(a[0].i); }
 
 static intptr_t packed_sgn(lt_value *a) {
   tensor_t *made;
@@ -9825,6 +9834,10 @@ static const lt_parameter of_set_requires_grad[] = {
     {"requires_grad", 'B', LT_DEFAULT, -1, {.i = true}},
 };
 
+static const lt_parameter of_set_warn_always[] = {
+    {"b", 'B', 0, -1, {0}},
+};
+
 static const lt_parameter of_sgn[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -11425,6 +11438,7 @@ lt_operator lt_operators[] = {
     {"is_same_size", {{packed_is_same_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_same_size, 2, "B", "(Tensor input, Tensor other)", -1, 0},
     {"is_set_to", {{packed_is_set_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_set_to, 2, "B", "(Tensor input, Tensor tensor)", -1, 0},
     {"is_shared", {{packed_is_shared, NULL}, {NULL, NULL}, {NULL, NULL}}, of_is_shared, 1, "B", "(Tensor input)", -1, 0},
+    {"is_warn_always_enabled", {{packed_is_warn_always_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "B", "()", -1, 0},
     {"isclose", {{packed_isclose, NULL}, {NULL, NULL}, {NULL, NULL}}, of_isclose, 5, "T", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, 0},
     {"isfinite", {{packed_isfinite, NULL}, {NULL, NULL}, {NULL, NULL}}, of_isfinite, 1, "T", "(Tensor input)", -1, 0},
     {"isin", {{packed_isin, packed_isin_scalar}, {NULL, NULL}, {packed_isin_out, packed_isin_scalar_out}}, of_isin, 4, "T", "(Tensor|Number elements, Tensor|Number test_elements, *, bool assume_unique=False, bool invert=False)", -1, 0},
@@ -11762,6 +11776,7 @@ lt_operator lt_operators[] = {
     {"set_memory_limit", {{packed_set_memory_limit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_memory_limit, 1, "", "(int nbytes)", -1, 0},
     {"set_num_threads", {{packed_set_num_threads, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_num_threads, 1, "", "(int n)", -1, 0},
     {"set_requires_grad", {{packed_set_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_requires_grad, 2, "", "(Tensor input, bool requires_grad=True)", -1, 0},
+    {"set_warn_always", {{packed_set_warn_always, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_warn_always, 1, "", "(bool b)", -1, 0},
     {"sgn", {{packed_sgn, NULL}, {packed_sgn_, NULL}, {packed_sgn_out, NULL}}, of_sgn, 1, "T", "(Tensor input)", -1, 0},
     {"share_memory_", {{packed_share_memory_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_share_memory_, 1, "", "(Tensor input)", 0, 0},
     {"sigmoid", {{packed_sigmoid, NULL}, {packed_sigmoid_, NULL}, {packed_sigmoid_out, NULL}}, of_sigmoid, 1, "T", "(Tensor input)", -1, 0},
@@ -11994,4 +12009,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 906;
+const int lt_operator_count = 908;

@@ -48,5 +48,8 @@ tensor_status lt_invoke(lt_frame *frame, const char *op);
 void lt_postpone(lt_slot *slot);
 // number is an errno, or 0.
 void lt_fail(int32_t number, const char *message);
+// Whether the program listens to warnings, and hands it one; the tensor_status of its handler.
+_Bool lt_listens(void);
+int32_t lt_warn(const char *kind, const char *text);
 
 #endif

@@ -70,6 +70,8 @@ __attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...
   lt_fail(0, text);
 }
 
+static char unusable[512];  // why no kernel can run here
+
 tensor_status lt_start(const char *op) {
   if (lt_state == LT_FORKED) {
     refuse(
@@ -93,7 +95,12 @@ tensor_status lt_start(const char *op) {
       refuse("%s: there is no memory to start the library", op);
       status = TENSOR_ERROR_MEMORY;
     }
-    lt_state = block ? LT_RUNNING : LT_UNSTARTED;
+    if (block) lt_unusable(unusable, sizeof unusable);
+    lt_state = !block ? LT_UNSTARTED : *unusable ? LT_UNUSABLE : LT_RUNNING;
+  }
+  if (lt_state == LT_UNUSABLE) {
+    refuse("%s: %s", op, unusable);
+    status = TENSOR_ERROR_NOT_IMPLEMENTED;
   }
   pthread_mutex_unlock(&starting);
   pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -8,8 +8,8 @@
 #include "table.h"
 
 // Whether Go runs in this process. A child that is forked while it does, or starts, has none of its
-// threads.
-enum { LT_UNSTARTED = 0, LT_STARTING = 1, LT_RUNNING = 2, LT_FORKED = 3 };
+// threads. It is unusable where it has no kernels for the machine.
+enum { LT_UNSTARTED = 0, LT_STARTING = 1, LT_RUNNING = 2, LT_FORKED = 3, LT_UNUSABLE = 4 };
 extern _Atomic int lt_state;
 
 // Makes the state LT_RUNNING, or says why op cannot be called.

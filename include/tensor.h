@@ -20,7 +20,8 @@
 //   library like any process; in those that are forked later calls return TENSOR_ERROR_FORKED, and frees do nothing.
 //   The library stays loaded until the process ends; it never exits, and prints nothing but what
 //   tensor_print is asked to. It calls back deleters, and from the thread that makes a call the functions that were given to be
-//   called, which may call the library.
+//   called, which may call the library. Of calls that work, but probably not as they were meant, it warns through a function of
+//   the program's: see tensor_set_warning_handler.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 
@@ -224,6 +225,10 @@ typedef tensor_status (*tensor_pack)(void *context, tensor_t **saved, void **pac
 typedef tensor_status (*tensor_unpack)(void *context, void *packed, tensor_t **made);
 // Is told of a call that is being recorded, or in whose gradient a run has failed. The node is borrowed.
 typedef void (*tensor_watcher)(void *context, tensor_node_t *node, bool failed);
+// Hears of a call that works, but probably not as it was meant: `kind` is a name of docs/warnings.md, which never changes, and
+// `message` tells the operator, what is wrong and what to do instead. Both are borrowed. It is called on the thread that makes
+// the call, which has checked its arguments and changed nothing yet, and which fails where it does not return TENSOR_OK.
+typedef tensor_status (*tensor_warning_handler)(void *context, const char *kind, const char *message);
 
 // ------------------------------------------------------------------------------------------------- errors and handles
 
@@ -236,6 +241,10 @@ TENSOR_API void tensor_set_last_error(const char *message);
 // The system's error number, such as ENOENT, behind the calling thread's last failed call; 0 where none
 // is. Calls that fail with TENSOR_ERROR_IO since the system refuses have one.
 TENSOR_API int32_t tensor_last_errno(void);
+// Sets the function of the process that hears warnings; NULL, which it is at first, for none: the library never prints. Calls of
+// other threads may still use the one before, whose `deleter`, which may be NULL, is called once with its `context` when they have
+// ended, and not after an error (TENSOR_ERROR_MEMORY). See set_warn_always.
+TENSOR_API tensor_status tensor_set_warning_handler(tensor_warning_handler handler, void *context, tensor_deleter deleter);
 // Frees a tensor. NULL is fine. Freeing a freed or foreign handle returns TENSOR_ERROR_HANDLE and does nothing.
 TENSOR_API tensor_status tensor_free(tensor_t *self);
 TENSOR_API tensor_status tensor_storage_free(tensor_storage_t *self);
@@ -353,6 +362,7 @@ TENSOR_API tensor_status tensor_arange(tensor_scalar end, tensor_dtype dtype, te
 TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
+// Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
 // Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
@@ -2236,6 +2246,7 @@ TENSOR_API tensor_status tensor_scatter_value_(tensor_t *self, int64_t dim, cons
 TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t *out);
 
 // Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+// Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out);
 TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce);
 TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out);
@@ -2583,6 +2594,7 @@ TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors,
 TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out);
 
 // As `linalg.multi_dot`, of one or more matrices.
+// Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
 TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out);
 TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out);
 
@@ -2625,6 +2637,7 @@ TENSOR_API tensor_status tensor_linalg_cholesky(const tensor_t *self, bool upper
 TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
 
 // Another name of `linalg.cholesky`, and a method.
+// Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
 TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out);
 TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
 
@@ -2639,6 +2652,7 @@ TENSOR_API tensor_status tensor_linalg_lu_factor(const tensor_t *A, bool pivot, 
 TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool pivot, tensor_t *LU, tensor_t *pivots);
 
 // As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+// Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
 TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
@@ -2674,6 +2688,7 @@ TENSOR_API tensor_status tensor_linalg_qr(const tensor_t *A, const char *mode, t
 TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mode, tensor_t *Q, tensor_t *R);
 
 // As `linalg.qr`, reduced, or complete where `some` is false.
+// Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
 TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R);
 TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R);
 
@@ -2836,6 +2851,7 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular(const tensor_t *self, co
 TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t *out);
 
 // The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+// Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
 TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient);
 TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient);
 
@@ -2844,6 +2860,7 @@ TENSOR_API tensor_status tensor_linalg_lu_solve(const tensor_t *LU, const tensor
 TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const tensor_t *pivots, const tensor_t *B, bool left, bool adjoint, tensor_t *out);
 
 // As `linalg.lu_solve`, with the right-hand sides first.
+// Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
 TENSOR_API tensor_status tensor_lu_solve(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t **out);
 TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t *out);
 
@@ -4382,6 +4399,12 @@ TENSOR_API tensor_status tensor_is_inference_mode_enabled(bool *out);
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 TENSOR_API tensor_status tensor_parse_device(const char *text, tensor_device *out);
+
+// Sets for the process whether warnings that are given the first time alone (docs/warnings.md) are given each time.
+TENSOR_API tensor_status tensor_set_warn_always(bool b);
+
+// Whether set_warn_always is on.
+TENSOR_API tensor_status tensor_is_warn_always_enabled(bool *out);
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);

@@ -1322,6 +1322,7 @@ export class Tensor extends Handle {
   scatter(dim: Int | string, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
   /**
    * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+   * Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
    */
   scatter(dim: Int | string, options: { index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
   scatter(dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
@@ -1343,6 +1344,7 @@ export class Tensor extends Handle {
   scatter_(dim: Int | string, index: Tensor, value: Scalar): this;
   /**
    * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+   * Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
    */
   scatter_(dim: Int | string, options: { index: Tensor; src: Tensor; reduce: string }): this;
   scatter_(dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string }): this;
@@ -1535,11 +1537,13 @@ export class Tensor extends Handle {
   matrixExp(): Tensor;
   /**
    * Another name of `linalg.cholesky`, and a method.
+   * Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
    */
   cholesky(options?: { upper?: boolean; out?: Tensor | null }): Tensor;
   cholesky(upper: boolean, options?: { out?: Tensor | null }): Tensor;
   /**
    * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+   * Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
    */
   lu(options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
   lu(pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
@@ -1550,6 +1554,7 @@ export class Tensor extends Handle {
   geqrf(options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null }): { a: Tensor; tau: Tensor };
   /**
    * As `linalg.qr`, reduced, or complete where `some` is false.
+   * Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
    */
   qr(options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
   qr(some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
@@ -1588,6 +1593,7 @@ export class Tensor extends Handle {
   inverse(options?: { out?: Tensor | null }): Tensor;
   /**
    * The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+   * Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
    */
   triangularSolve(A: Tensor, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
   triangularSolve(A: Tensor, upper: boolean, options?: { transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
@@ -1595,6 +1601,7 @@ export class Tensor extends Handle {
   triangularSolve(A: Tensor, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
   /**
    * As `linalg.lu_solve`, with the right-hand sides first.
+   * Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
    */
   luSolve(LUData: Tensor, options: { LUPivots: Tensor; out?: Tensor | null }): Tensor;
   luSolve(LUData: Tensor, LUPivots: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -3765,6 +3772,7 @@ export function arangeAsync(start: Scalar, end: Scalar, step: Scalar, options?: 
 export function arangeAsync(end: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
+ * Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
  */
 export function range(start: Scalar, options: { end: Scalar; step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
 export function range(start: Scalar, end: Scalar, options?: { step?: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
@@ -4659,6 +4667,7 @@ export function scatter(input: Tensor, options: { dim: Int | string; index: Tens
 export function scatter(input: Tensor, dim: Int | string, index: Tensor, value: Scalar, options?: { out?: Tensor | null }): Tensor;
 /**
  * Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
+ * Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
  */
 export function scatter(input: Tensor, options: { dim: Int | string; index: Tensor; src: Tensor; reduce: string; out?: Tensor | null }): Tensor;
 export function scatter(input: Tensor, dim: Int | string, index: Tensor, src: Tensor, options: { reduce: string; out?: Tensor | null }): Tensor;
@@ -5075,6 +5084,7 @@ export function constantPadNdAsync(input: Tensor, pad: Ints, options?: { value?:
 export function constantPadNdAsync(input: Tensor, pad: Ints, value: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `linalg.multi_dot`, of one or more matrices.
+ * Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
  */
 export function chainMatmul(matrices: readonly Tensor[], options?: { out?: Tensor | null }): Tensor;
 /** chainMatmul, off the event loop. */
@@ -5095,6 +5105,7 @@ export function matrixExp(input: Tensor): Tensor;
 export function matrixExpAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `linalg.cholesky`, and a method.
+ * Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
  */
 export function cholesky(input: Tensor, options?: { upper?: boolean; out?: Tensor | null }): Tensor;
 export function cholesky(input: Tensor, upper: boolean, options?: { out?: Tensor | null }): Tensor;
@@ -5103,6 +5114,7 @@ export function choleskyAsync(input: Tensor, options?: { upper?: boolean; out?: 
 export function choleskyAsync(input: Tensor, upper: boolean, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
+ * Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
  */
 export function lu(input: Tensor, options?: { pivot?: boolean }): { LU: Tensor; pivots: Tensor; info: Tensor };
 export function lu(input: Tensor, pivot: boolean): { LU: Tensor; pivots: Tensor; info: Tensor };
@@ -5138,6 +5150,7 @@ export function geqrf(input: Tensor, options?: { out?: readonly Tensor[] | { a: 
 export function geqrfAsync(input: Tensor, options?: { out?: readonly Tensor[] | { a: Tensor; tau: Tensor } | null; signal?: Signal | null }): Promise<{ a: Tensor; tau: Tensor }>;
 /**
  * As `linalg.qr`, reduced, or complete where `some` is false.
+ * Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
  */
 export function qr(input: Tensor, options?: { some?: boolean; out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
 export function qr(input: Tensor, some: boolean, options?: { out?: readonly Tensor[] | { Q: Tensor; R: Tensor } | null }): { Q: Tensor; R: Tensor };
@@ -5228,6 +5241,7 @@ export function inverse(input: Tensor, options?: { out?: Tensor | null }): Tenso
 export function inverseAsync(input: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+ * Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
  */
 export function triangularSolve(input: Tensor, options: { A: Tensor; upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
 export function triangularSolve(input: Tensor, A: Tensor, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
@@ -5242,6 +5256,7 @@ export function triangularSolveAsync(input: Tensor, A: Tensor, upper: boolean, t
 export function triangularSolveAsync(input: Tensor, A: Tensor, upper: boolean, transpose: boolean, unitriangular: boolean, options?: { out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null; signal?: Signal | null }): Promise<{ solution: Tensor; clonedCoefficient: Tensor }>;
 /**
  * As `linalg.lu_solve`, with the right-hand sides first.
+ * Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
  */
 export function luSolve(input: Tensor, options: { LUData: Tensor; LUPivots: Tensor; out?: Tensor | null }): Tensor;
 export function luSolve(input: Tensor, LUData: Tensor, LUPivots: Tensor, options?: { out?: Tensor | null }): Tensor;
@@ -5867,6 +5882,14 @@ export function isInferenceModeEnabled(): boolean;
  * Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
  */
 export function parseDevice(text: string): Device;
+/**
+ * Sets for the process whether warnings that are given the first time alone (docs/warnings.md) are given each time.
+ */
+export function setWarnAlways(b: boolean): void;
+/**
+ * Whether set_warn_always is on.
+ */
+export function isWarnAlwaysEnabled(): boolean;
 /**
  * Sets how many threads one operator may use; at least 1. Results do not depend on it.
  */

@@ -451,6 +451,7 @@ const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
 const lt_isSameSize = lt.isSameSize;
 const lt_isTensor = lt.isTensor;
+const lt_isWarnAlwaysEnabled = lt.isWarnAlwaysEnabled;
 const lt_isclose = lt.isclose;
 const lt_iscloseAsync = lt.iscloseAsync;
 const lt_isfinite = lt.isfinite;
@@ -804,6 +805,7 @@ const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
+const lt_setWarnAlways = lt.setWarnAlways;
 const lt_sgn = lt.sgn;
 const lt_sgnAsync = lt.sgnAsync;
 const lt_sigmoid = lt.sigmoid;
@@ -1430,6 +1432,7 @@ export {
   lt_isReadOnly as isReadOnly,
   lt_isSameSize as isSameSize,
   lt_isTensor as isTensor,
+  lt_isWarnAlwaysEnabled as isWarnAlwaysEnabled,
   lt_isclose as isclose,
   lt_iscloseAsync as iscloseAsync,
   lt_isfinite as isfinite,
@@ -1783,6 +1786,7 @@ export {
   lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
+  lt_setWarnAlways as setWarnAlways,
   lt_sgn as sgn,
   lt_sgnAsync as sgnAsync,
   lt_sigmoid as sigmoid,

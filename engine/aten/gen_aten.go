@@ -6063,6 +6063,16 @@ func (c Ctx) ParseDevice(text string) (device.Device, error) {
 	return ops.ParseDevice(text)
 }
 
+// SetWarnAlways is the operator set_warn_always.
+func (c Ctx) SetWarnAlways(b bool) error {
+	return ops.SetWarnAlways(b)
+}
+
+// IsWarnAlwaysEnabled is the operator is_warn_always_enabled.
+func (c Ctx) IsWarnAlwaysEnabled() (bool, error) {
+	return ops.IsWarnAlwaysEnabled()
+}
+
 // SetNumThreads is the operator set_num_threads.
 func (c Ctx) SetNumThreads(n int64) error {
 	return ops.SetNumThreads(n)

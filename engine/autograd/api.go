@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // SetRequiresGrad says whether the gradient of a leaf is wanted.
@@ -87,17 +88,29 @@ func nameOf(t *tensor.Tensor) string {
 }
 
 // Grad is the gradient of self, nil where there is none.
-func Grad(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	v := variableOf(self)
 	if v == nil {
 		return nil, nil
 	}
+	grad, err := v.gradient(self)
+	if grad != nil || err != nil || v.retains {
+		return grad, err
+	}
+	if leaf, err := IsLeaf(c, self); leaf || err != nil {
+		return nil, err
+	}
+	return nil, warning.GradOfNonLeaf.Of("grad", "the tensor is no leaf: backward() leaves it without a gradient; call retain_grad() before, or take the gradient of the leaf that it was computed of")
+}
+
+// gradient is the gradient that a tensor has, nil where there is none.
+func (v *Variable) gradient(of *tensor.Tensor) (*tensor.Tensor, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.grad == nil {
 		return nil, nil
 	}
-	return gradientOf(self, v.grad)
+	return gradientOf(of, v.grad)
 }
 
 // IsGrad tells whether other is the gradient of self under another handle.
@@ -235,6 +248,12 @@ func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, crea
 	defer release(goals)
 	if err != nil {
 		return err
+	}
+	if create {
+		err := warning.CreateGraph.Of("backward", "with create_graph a leaf's gradient holds the graph, which holds the leaf: both stay until the gradient is taken off; use autograd.grad, or set grad to None afterwards")
+		if err != nil {
+			return err
+		}
 	}
 	for _, t := range inputs {
 		if err := RetainGrad(c, t); err != nil {

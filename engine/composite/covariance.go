@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Cov is the covariance matrix of variables in rows and observations in columns. fweights counts how often each
@@ -54,6 +55,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 		}
 	}
 	if v, known := s.value(norm); known && v.Float() <= 0 {
+		s.Fail(warning.DegreesOfFreedom.Of("cov", "a correction of %d leaves no degrees of freedom where there are %d observations, as they are weighted; it should be less than their number", correction, n))
 		norm = s.float(0)
 	}
 	centred := s.sub(x, mean)

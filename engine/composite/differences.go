@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Diff is the n-th difference of neighbours along dim, prepend and append joined to self before.
@@ -223,6 +224,11 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 	}
 	if self.Device() != other.Device() {
 		return nil, iter.TwoDevices("cross", self.Device(), other.Device())
+	}
+	if dim.IsNone() {
+		if err := warning.CrossDim.Of("cross", "without dim the first dimension of size 3 is taken, which is %d here; give dim, or use linalg.cross, which takes the last", at); err != nil {
+			return nil, err
+		}
 	}
 	sizes, err := shape.Broadcast("cross", self.Sizes(), other.Sizes())
 	if err != nil {

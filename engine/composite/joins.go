@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Atleast1d gives a zero-dim tensor one dimension.
@@ -152,6 +153,11 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 			return nil, status.Runtimef("%s: expects all tensors to have the same dtype and device, but got %v on %v and %v on %v", op, d, dev, t.DType(), t.Device())
 		}
 		sizes[i] = t.Numel()
+	}
+	if indexing == "" {
+		if err := warning.MeshgridIndexing.Of(op, "without indexing it is \"ij\", where NumPy's is \"xy\"; give one of them"); err != nil {
+			return nil, err
+		}
 	}
 	swap := indexing == "xy" && len(tensors) > 1
 	if swap {

@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Stft is the short-time Fourier transform of one signal or of several: the transforms of windows that are hopLength apart, a
@@ -57,6 +58,11 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 	}
 	if n := signal.Sizes()[signal.Dim()-1]; n < nFft {
 		return nil, status.Runtimef("%s: expected 0 < n_fft <= %d, the length of the signal, but got n_fft=%d", op, n, nFft)
+	}
+	if window == nil {
+		if err := warning.NoWindow.Of(op, "without a window frequencies leak into others; give one, such as hann_window(%d), or ones(%[1]d) for none", width); err != nil {
+			return nil, err
+		}
 	}
 	frames := s.Step(func() (*tensor.Tensor, error) { return c.Unfold(signal, -1, nFft, hop) })
 	if weights := s.centred(window, self, width, nFft); weights != nil {
@@ -157,6 +163,11 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	if length != ops.NoInt && length < 0 {
 		return nil, status.Runtimef("%s: expected length >= 0, but got length=%d", op, length)
 	}
+	if window == nil {
+		if err := warning.NoWindow.Of(op, "without a window it is inverted as if stft had been given none; give the window of stft, or ones(%d) for none", width); err != nil {
+			return nil, err
+		}
+	}
 	s := within(c, op)
 	defer s.Close()
 	spectra := s.turned(self)
@@ -205,6 +216,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	signal = s.div(signal, envelope)
 	if s.Err == nil && end > whole {
+		s.Fail(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the length that was asked for, %d; the rest is zeros", kept, end-start))
 		signal = s.filledUp(signal, 0, end-whole)
 	}
 	return s.result(nil, signal)

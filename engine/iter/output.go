@@ -10,6 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Sharing says which memory an output may have in common with the inputs.
@@ -35,6 +36,7 @@ type Output struct {
 	Device   device.Device
 	Exact    bool // Out has that dtype; otherwise one that results can be cast to
 	Sharing  Sharing
+	Fresh    bool        // Out is given any shape without a warning: nothing is computed of elements
 	RowMajor bool        // To is written from its first to its last byte, by a kernel that converts nothing:
 	Writes   dtype.DType // then, the dtype that it writes
 	To       *tensor.Tensor
@@ -47,6 +49,9 @@ func (o *Output) Open(inputs ...*tensor.Tensor) error {
 	if err := o.Check(inputs...); err != nil {
 		return err
 	}
+	if err := o.warn(); err != nil {
+		return err
+	}
 	return o.open(inputs)
 }
 
@@ -57,6 +62,9 @@ func (o *Output) Broadcast(inputs ...*tensor.Tensor) (err error) {
 		return err
 	}
 	if o.Out != nil {
+		if err = o.warn(); err != nil {
+			return err
+		}
 		return o.open(inputs)
 	}
 	// What open would come to after its choices, which small calls notice.
@@ -111,6 +119,11 @@ func openAll(outputs []*Output, inputs []*tensor.Tensor) error {
 			if err := o.apart(other); err != nil {
 				return err
 			}
+		}
+	}
+	for _, o := range outputs {
+		if err := o.warn(); err != nil {
+			return err
 		}
 	}
 	for i, o := range outputs {
@@ -220,6 +233,15 @@ func (o *Output) checkShape() error {
 		return err
 	}
 	return o.Out.CheckResize(o.Op, o.Sizes)
+}
+
+// warn warns of an Out whose elements are about to be lost.
+func (o *Output) warn() error {
+	if !o.resizes || o.Fresh || o.Out.Numel() == 0 {
+		return nil
+	}
+	return warning.OutResized.Of(o.Op, "%s with shape %v, which has elements, is resized to the result's shape %v; give one of that shape, or resize_(0) it first",
+		o.name(), o.Out.Sizes(), o.Sizes)
 }
 
 // clashes tells whether writing to Out changes elements of an input that are still to be read.

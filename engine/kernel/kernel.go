@@ -159,12 +159,14 @@ func usableTiers() []string {
 }
 
 // Unusable tells why no kernel of this build can run on this machine, nil where some can. Nothing may be computed before it was asked.
-func Unusable() error {
-	if len(usableTiers()) > 0 {
+func Unusable() error { return unusable(compiledTiers(), tierNames[:int(C.lt_cpu_tier())+1]) }
+
+func unusable(compiled, runs []string) error {
+	if slices.ContainsFunc(compiled, func(tier string) bool { return slices.Contains(runs, tier) }) {
 		return nil
 	}
-	return status.NotImplementedf("this library was built for CPUs with %s, and this machine has only %s: build it here, or take one with all tiers (make lib)",
-		strings.Join(compiledTiers(), " or "), tierNames[C.lt_cpu_tier()])
+	return status.NotImplementedf("this library has kernels for CPUs with %s only, and this one has %s: build it on this machine, or take one with all tiers (make lib)",
+		strings.Join(compiled, " or "), runs[len(runs)-1])
 }
 
 var load = sync.OnceValue(func() *table {

@@ -49,6 +49,9 @@ func ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout, dev dev
 	if d == self.DType() && dev == self.Device() && keeps && !forced {
 		return self.Alias(), nil
 	}
+	if err := discards("to", self.DType(), d); err != nil {
+		return nil, err
+	}
 	if async && dev != self.Device() {
 		return moved("to", self, d, dev, f)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // assign writes src, broadcast and converted, to dst, whatever memory they share.
@@ -34,7 +35,23 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 }
 
 // Copy writes src to self; with async, the caller does not wait for what a device does by itself with pinned memory.
-func Copy(self, src *tensor.Tensor, async bool) error { return assignTo("copy_", self, src, async) }
+func Copy(self, src *tensor.Tensor, async bool) error {
+	if err := iter.Writable("copy_", self); err != nil {
+		return err
+	}
+	if err := discards("copy_", src.DType(), self.DType()); err != nil {
+		return err
+	}
+	return assignTo("copy_", self, src, async)
+}
+
+// discards warns where elements are converted that lose their imaginary parts. Converted to bool, they count.
+func discards(op string, from, to dtype.DType) error {
+	if !from.IsComplex() || to.IsComplex() || to == dtype.Bool {
+		return nil
+	}
+	return warning.ComplexToReal.Of(op, "converting %v to %v discards the imaginary part; take .real where that is meant", from, to)
+}
 
 // Fill gives every element one value; out is self in place, or nil for a new tensor of self's geometry.
 func Fill(out, self, value *tensor.Tensor) (*tensor.Tensor, error) {

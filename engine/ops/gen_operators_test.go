@@ -524,6 +524,8 @@ var operators = map[string]any{
 	"set_inference_mode":                     ctx.SetInferenceMode,
 	"is_inference_mode_enabled":              ctx.IsInferenceModeEnabled,
 	"parse_device":                           ctx.ParseDevice,
+	"set_warn_always":                        ctx.SetWarnAlways,
+	"is_warn_always_enabled":                 ctx.IsWarnAlwaysEnabled,
 	"set_num_threads":                        ctx.SetNumThreads,
 	"get_num_threads":                        ctx.GetNumThreads,
 	"set_float32_matmul_precision":           ctx.SetFloat32MatmulPrecision,

@@ -14,10 +14,19 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // IsMask tells whether an index tensor selects by truth: bool, and uint8 as PyTorch has it.
 func IsMask(t *tensor.Tensor) bool { return t.DType() == dtype.Bool || t.DType() == dtype.Uint8 }
+
+// byteMask warns of a uint8 tensor that is taken as a mask.
+func byteMask(op, argument string, t *tensor.Tensor) error {
+	if t.DType() != dtype.Uint8 {
+		return nil
+	}
+	return warning.Uint8Mask.Of(op, "a %s of uint8 is taken as a mask, which is deprecated; give one of bool, or of int64 for positions", argument)
+}
 
 // selector is an index tensor with the first of the dimensions that it indexes and their number: a mask has those that it covers.
 type selector struct {
@@ -123,6 +132,9 @@ func (s *scope) basic(self *tensor.Tensor, items []IndexItem) (seen *tensor.Tens
 				if t = s.single(dtype.BoolScalar(item.Start != 0), dtype.Bool, device.Host); s.Err != nil {
 					return nil, nil
 				}
+			}
+			if s.Err = byteMask(s.Op, "tensor as an index", t); s.Err != nil {
+				return nil, nil
 			}
 			x := newSelector(t, d)
 			if x.Dim() == 0 && IsMask(x.Tensor) {
@@ -377,7 +389,9 @@ func (s *scope) put(base *tensor.Tensor, selectors []selector, value *tensor.Ten
 	switch {
 	case s.Err != nil:
 	case len(selectors) == 0:
-		s.Err = assign(s.Op, base, value)
+		if s.Err = discards(s.Op, value.DType(), base.DType()); s.Err == nil {
+			s.Err = assign(s.Op, base, value)
+		}
 	default:
 		s.putAdvanced(base, selectors, value, accumulate)
 	}
@@ -466,6 +480,9 @@ func byDimension(op string, self *tensor.Tensor, indices []*tensor.Tensor) ([]se
 		if t == nil {
 			d++
 			continue
+		}
+		if err := byteMask(op, "tensor as an index", t); err != nil {
+			return nil, err
 		}
 		x := newSelector(t, d)
 		selectors = append(selectors, x)

@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 func formatShape(sizes []int64) string { return fmt.Sprint(sizes) }
@@ -163,6 +164,14 @@ func (s *scope) fillByMask(self, mask, value *tensor.Tensor) {
 	s.Do(func() error { return elementwise(s.Op, maskedFillKernel, to.DType(), &p, to, mask) })
 }
 
+// expanded warns of a tensor whose elements share memory, where some of them are about to be filled.
+func expanded(op string, out *tensor.Tensor) error {
+	if !iter.SelfOverlaps(out) {
+		return nil
+	}
+	return warning.Expanded.Of(op+"_", "elements of the written-to tensor share memory, so that others than those that are named change too; clone() it first")
+}
+
 // MaskedFill writes value where mask is set, to self in place or to a copy of it.
 func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 	const op = "masked_fill"
@@ -187,7 +196,10 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 		s.fillByMask(to, mask, value)
 		return s.Give(to)
 	}
-	if s.Err = cmp.Or(iter.Fits(op, self, sizes), iter.Fillable(op, out)); s.Err == nil && !iter.SameView(mask, out) {
+	if s.Err = cmp.Or(iter.Fits(op, self, sizes), iter.Fillable(op, out)); s.Err == nil {
+		s.Err = expanded(op, out)
+	}
+	if s.Err == nil && !iter.SameView(mask, out) {
 		mask = s.apartFrom(out, mask)
 	}
 	s.fillByMask(out, mask, value)

@@ -367,6 +367,11 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	s := within(op)
 	defer s.Close()
 	at := s.positions(index, size, true, indexError(op, d, size))
+	if s.Err == nil && out != nil && index.Numel() > 0 {
+		if s.Err = iter.Fillable(op, out); s.Err == nil {
+			s.Err = expanded(op, out)
+		}
+	}
 	return s.modified(out, self, iter.Fillable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 || to.Numel() == 0 {
 			return

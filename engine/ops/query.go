@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // PrintOptions are how tensors are printed.
@@ -111,6 +112,15 @@ func SetNumThreads(n int64) error {
 
 // GetNumThreads is the bound on the threads of one operator.
 func GetNumThreads() (int64, error) { return int64(parallel.Threads()), nil }
+
+// SetWarnAlways sets whether programs hear all warnings each time.
+func SetWarnAlways(b bool) error {
+	warning.SetAlways(b)
+	return nil
+}
+
+// IsWarnAlwaysEnabled tells whether they do.
+func IsWarnAlwaysEnabled() (bool, error) { return warning.Always(), nil }
 
 // CpuTier names the instructions that kernels use.
 func CpuTier() (string, error) { return kernel.Tier(), nil }

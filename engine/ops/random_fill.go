@@ -1,10 +1,15 @@
 package ops
 
 import (
+	"cmp"
+
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // FillUniform fills self from the uniform distribution on [from, to).
@@ -27,12 +32,26 @@ func FillRandomFrom(self *tensor.Tensor, from int64, to Int, g *random.Generator
 	if to.IsNone() {
 		return drawInto("random_", self, nil, g, random.IntegersFrom{From: from})
 	}
-	return drawInto("random_", self, nil, g, random.Integers{From: from, To: int64(to)})
+	return fillIntegers(self, from, int64(to), g)
 }
 
 // FillRandomTo fills self with integers from [0, to).
 func FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) error {
-	return drawInto("random_", self, nil, g, random.Integers{From: 0, To: to})
+	return fillIntegers(self, 0, to, g)
+}
+
+// fillIntegers fills self with integers from [from, to), and warns where its dtype does not have all of them.
+func fillIntegers(self *tensor.Tensor, from, to int64, g *random.Generator) error {
+	const op = "random_"
+	drawn := random.Integers{From: from, To: to}
+	err := cmp.Or(iter.Writable(op, self), drawn.Check(self.DType(), dtype.None))
+	if whole := random.Whole(self.DType()); err == nil && (from < -whole || to-1 > whole) {
+		err = warning.RandomRange.Of(op, "%v has all integers from %d to %d only, so that of those from %d to %d some are never drawn and others are too often; give narrower bounds, or a wider dtype", self.DType(), -whole, whole, from, to-1)
+	}
+	if err != nil {
+		return err
+	}
+	return drawInto(op, self, nil, g, drawn)
 }
 
 // FillBernoulli fills self with 1 with probability p, otherwise 0.

@@ -27,6 +27,14 @@ func (r reducer) reduce(op string, out, in *tensor.Tensor, mask []bool, keepdim 
 		return nil, err
 	}
 	to := iter.Output{Op: op, Out: out, Sizes: reducedSizes(in.Sizes(), mask, keepdim), DType: result, Device: in.Device(), Sharing: iter.Beside}
+	if in.DType() != compute {
+		if err := to.Check(in); err != nil {
+			return nil, err
+		}
+		if err := discards(op, in.DType(), compute); err != nil {
+			return nil, err
+		}
+	}
 	err := to.Open(in)
 	if err == nil {
 		err = r.run(op, compute.Compute(), [2]*tensor.Tensor{to.To}, in, mask, params...)

@@ -193,5 +193,8 @@ func Where(out, condition, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 			}
 		}
 	}
+	if err := byteMask("where", "condition", condition); err != nil {
+		return nil, err
+	}
 	return where.runIn(d, out, nil, condition, self, other)
 }

@@ -46,6 +46,9 @@ func scan(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 	if err = cmp.Or(err, iter.SameDType(op, out, d)); err != nil {
 		return nil, err
 	}
+	if err := discards(op, self.DType(), d); err != nil {
+		return nil, err
+	}
 	s := within(op)
 	defer s.Close()
 	if self.Numel() == 0 || d == dtype.Bool && self.Dim() == 0 {

@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 var varOf = newReducer("var")
@@ -26,10 +27,27 @@ func moment(op string, out, self *tensor.Tensor, dim []int64, correction dtype.S
 	if !correction.IsNone() {
 		by = correction.Float()
 	}
+	if err := freedom(op, self, mask, by); err != nil {
+		return nil, err
+	}
 	if self.Numel() == 0 {
 		by = 0 // no elements have no variance, whatever the correction
 	}
 	return varOf.reduce(op, out, self, mask, keepdim, d, d.ToReal(), by, float64(flag(root)))
+}
+
+// freedom warns of a correction that leaves nothing to divide by.
+func freedom(op string, self *tensor.Tensor, mask []bool, by float64) error {
+	n := int64(1)
+	for d, size := range self.Sizes() {
+		if mask[d] {
+			n *= size
+		}
+	}
+	if float64(n) > by {
+		return nil
+	}
+	return warning.DegreesOfFreedom.Of(op, "a correction of %v leaves no degrees of freedom where there are %d elements for each result; it should be less than their number", by, n)
 }
 
 // withMean is moment beside the mean. The running mean of the deviations turns an infinity into NaN, or not, by the order of the

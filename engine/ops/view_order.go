@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/view"
+	"github.com/libtensor/libtensor/engine/warning"
 )
 
 // Permute reorders all dimensions.
@@ -38,11 +39,29 @@ func TransposeMatrix(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // TransposeAll reverses the order of dimensions.
 func TransposeAll(self *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := isMatrix("T", self); err != nil {
+		return nil, err
+	}
 	order := make([]int, self.Dim())
 	for i := range order {
 		order[i] = len(order) - 1 - i
 	}
 	return view.Permute("T", self, order...)
+}
+
+// isMatrix warns of a tensor that has not two dimensions, which there is no transpose of.
+func isMatrix(op string, self *tensor.Tensor) error {
+	switch self.Dim() {
+	case 0:
+		instead := "use the tensor itself"
+		if op != "T" && op != "mT" {
+			instead = "use conj()"
+		}
+		return warning.TransposeZeroDims.Of(op, "deprecated on zero-dim tensors, which have nothing to transpose; %s", instead)
+	case 2:
+		return nil
+	}
+	return warning.TransposeNotTwo.Of(op, "deprecated on %dD tensors, whose dimensions it reverses; use mT to transpose matrices, or permute", self.Dim())
 }
 
 // TransposeLast swaps the last two dimensions.
@@ -52,6 +71,9 @@ func TransposeLast(self *tensor.Tensor) (*tensor.Tensor, error) { return matrixT
 func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 	switch self.Dim() {
 	case 0:
+		if err := isMatrix(op, self); err != nil {
+			return nil, err
+		}
 		return self.Alias(), nil
 	case 1:
 		return nil, status.Runtimef("%s: only supported on matrices or batches of matrices, got 1-D tensor", op)

@@ -36,6 +36,14 @@ func (r Integers) Check(d, _ dtype.DType) error {
 	return checkEnds(d, from, to-1)
 }
 
+// Whole is the largest n such that a dtype has all integers from -n to n that it has room for: those beyond have gaps between them.
+func Whole(d dtype.DType) int64 {
+	if d.IsFloatingPoint() {
+		return 1 << digits(d)
+	}
+	return math.MaxInt64
+}
+
 func (r Integers) ends(d dtype.DType) (from, to int64) {
 	if d.IsFloatingPoint() {
 		return inwardFrom(d, r.From), inwardTo(d, r.To)

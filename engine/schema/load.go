@@ -42,6 +42,9 @@ func Load(engine string) ([]*Operator, error) {
 		}
 	}
 	for _, o := range all {
+		if o.Deprecated != "" {
+			o.Doc += "Deprecated, as in PyTorch, of which calls warn: " + o.Deprecated + ".\n"
+		}
 		for i := range o.Args {
 			o.Args[i].Dim = o.DimOf(i) >= 0
 		}

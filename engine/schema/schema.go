@@ -24,7 +24,8 @@ type Operator struct {
 	Quantized   string      `yaml:"quantized"` // of QuantizedRules, where it does not follow from the category and the tags
 	Called      string      `yaml:"called"`    // what errors call the operator, where users know it by another name
 	Since       string      `yaml:"since"`
-	Go          string      `yaml:"go"` // name of the function in engine/ops, when it is not the operator's in camel case
+	Deprecated  string      `yaml:"deprecated"` // what to do instead, of an operator that warns of itself
+	Go          string      `yaml:"go"`         // name of the function in engine/ops, when it is not the operator's in camel case
 	Words       Words       `yaml:"words"`
 	Python      Python      `yaml:"python"`
 	Node        Node        `yaml:"node"`

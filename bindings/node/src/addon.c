@@ -19,6 +19,7 @@ static void delete_references(napi_env env, lt_env *e) {
 static void close_env(napi_env env, void *data, void *hint) {
   (void)hint;
   lt_env *e = data;
+  lt_close_warnings();
   delete_references(env, e);
   while (e->scope) {
     lt_scope *outer = e->scope->outer;
@@ -84,5 +85,6 @@ NAPI_MODULE_INIT() {
       !lt_ok(env,
              napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;
+  lt_open_warnings(e);
   return exports;
 }

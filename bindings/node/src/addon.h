@@ -157,6 +157,7 @@ typedef struct lt_scope {
 
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
+typedef struct lt_told lt_told;
 
 typedef struct lt_env {
   napi_env env;
@@ -180,6 +181,7 @@ typedef struct lt_env {
   int64_t pending;    // asynchronous calls
   lt_saving *saving;  // the innermost hooks that operations save by
   napi_ref raised;    // what a function that the library called has thrown, in an array
+  lt_told *told;      // what was warned of
 } lt_env;
 
 lt_env *lt_get_env(napi_env env);
@@ -485,6 +487,12 @@ bool lt_check_graph(napi_env env, const lt_call *call);
 napi_value lt_invoke_async(napi_env env, napi_callback_info info);
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports);
 void lt_free_async(lt_env *e);
+// The environment that the calling thread runs a job for; NULL for environments' own threads.
+lt_env *lt_env_of_job(void);
+
+// Has the environment of the calling thread tell what the library warns of, until it ends.
+void lt_open_warnings(lt_env *e);
+void lt_close_warnings(void);
 // Has a question answered by the environment's thread, where this one runs an asynchronous call:
 // *asked tells whether it does.
 bool lt_ask(lt_question *question, bool *asked);

@@ -137,6 +137,8 @@ static void run(job *j) {
 // The job that the thread runs, NULL for the environments' threads.
 static _Thread_local job *current;
 
+lt_env *lt_env_of_job(void) { return current ? current->e : NULL; }
+
 // Runs a job on a thread that is not its environment's.
 static void run_here(job *j) {
   current = j;

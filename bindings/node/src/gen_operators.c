@@ -6734,6 +6734,22 @@ static const lt_operator overloads_parse_device[] = {
     {"parseDevice", arguments_parse_device, results_parse_device, 1, 1, 1, -1, 0, {{call_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_set_warn_always(const lt_value *a, lt_value *r) { (void)r; return tensor_set_warn_always(a[0].i); }
+static const lt_argument arguments_set_warn_always[] = {
+    {"b", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_set_warn_always[] = {
+    {"setWarnAlways", arguments_set_warn_always, NULL, 1, 1, 0, -1, 0, {{call_set_warn_always, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_is_warn_always_enabled(const lt_value *a, lt_value *r) { (void)a; return tensor_is_warn_always_enabled(&r[0].b); }
+static const lt_argument results_is_warn_always_enabled[] = {
+    {"out", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_is_warn_always_enabled[] = {
+    {"isWarnAlwaysEnabled", NULL, results_is_warn_always_enabled, 0, 0, 1, -1, 0, {{call_is_warn_always_enabled, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_set_num_threads(const lt_value *a, lt_value *r) { (void)r; return tensor_set_num_threads(a[0].i); }
 static const lt_argument arguments_set_num_threads[] = {
     {"n", LT_INT, 0, -1, {0}},
@@ -11984,6 +12000,8 @@ const lt_entry lt_entries[] = {
     {"setInferenceMode", overloads_set_inference_mode, 1, LT_AS_FUNCTION},
     {"isInferenceModeEnabled", overloads_is_inference_mode_enabled, 1, LT_AS_FUNCTION},
     {"parseDevice", overloads_parse_device, 1, LT_AS_FUNCTION},
+    {"setWarnAlways", overloads_set_warn_always, 1, LT_AS_FUNCTION},
+    {"isWarnAlwaysEnabled", overloads_is_warn_always_enabled, 1, LT_AS_FUNCTION},
     {"setNumThreads", overloads_set_num_threads, 1, LT_AS_FUNCTION},
     {"getNumThreads", overloads_get_num_threads, 1, LT_AS_FUNCTION},
     {"setFloat32MatmulPrecision", overloads_set_float32_matmul_precision, 1, LT_AS_FUNCTION},

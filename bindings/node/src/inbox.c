@@ -31,10 +31,17 @@ static void leave(lt_inbox *inbox) {
   free(inbox);
 }
 
-static void open_all(napi_env env, lt_letter *letter) {
-  for (lt_letter *next; letter; letter = next) {
-    next = letter->next;
-    letter->open(env, letter);
+// Opens letters in the order in which they came.
+static void open_all(napi_env env, lt_letter *last) {
+  lt_letter *first = NULL, *next;
+  for (; last; last = next) {
+    next = last->next;
+    last->next = first;
+    first = last;
+  }
+  for (; first; first = next) {
+    next = first->next;
+    first->open(env, first);
   }
 }
 

@@ -49,13 +49,11 @@ from ._modes import (
     is_deterministic_algorithms_warn_only_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
-    is_warn_always_enabled,
     no_grad,
     set_deterministic_debug_mode,
     set_flush_denormal,
     set_grad_enabled,
     set_num_interop_threads,
-    set_warn_always,
     use_deterministic_algorithms,
 )
 from ._print import get_printoptions, set_printoptions

@@ -49,13 +49,11 @@ from ._modes import is_autocast_enabled as is_autocast_enabled
 from ._modes import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from ._modes import is_grad_enabled as is_grad_enabled
 from ._modes import is_inference_mode_enabled as is_inference_mode_enabled
-from ._modes import is_warn_always_enabled as is_warn_always_enabled
 from ._modes import no_grad as no_grad
 from ._modes import set_deterministic_debug_mode as set_deterministic_debug_mode
 from ._modes import set_flush_denormal as set_flush_denormal
 from ._modes import set_grad_enabled as set_grad_enabled
 from ._modes import set_num_interop_threads as set_num_interop_threads
-from ._modes import set_warn_always as set_warn_always
 from ._modes import use_deterministic_algorithms as use_deterministic_algorithms
 from ._random import Generator as Generator
 from ._random import get_rng_state as get_rng_state

@@ -4,7 +4,7 @@ from ctypes import POINTER, c_bool, c_int32, c_int64, c_void_p, cast
 from itertools import count
 
 from . import gen_functions as _f
-from ._errors import CALLBACK, raised
+from ._errors import guarded
 from ._library import SUBINTERPRETER, called_back
 from ._results import wrap
 from ._tensor import Tensor
@@ -37,20 +37,6 @@ def kept_by(take, thing):
 
 def address(function):
     return cast(function, c_void_p).value
-
-
-def guarded(function):
-    """The body of a C function that gives a status: an exception is kept for the call that the library was called by."""
-
-    def guard(*args):
-        try:
-            function(*args)
-        except BaseException as error:
-            raised.error = error
-            return CALLBACK
-        return 0
-
-    return guard
 
 
 def taken(handle_array, i):

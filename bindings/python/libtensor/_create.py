@@ -8,6 +8,7 @@ from ._results import named
 from ._sequence import from_sequence, is_sequence, item
 from ._size import Size
 from ._tensor import Tensor, checked
+from ._warnings import warn, warn_once
 
 
 def is_array(data):
@@ -33,12 +34,26 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     tensor([[1, 2],
             [3, 4]])
     """
-    if requires_grad:
-        return tensor(data, dtype=dtype, device=device, pin_memory=pin_memory, names=names).requires_grad_()
-    if pin_memory:
-        return tensor(data, dtype=dtype, device=device, names=names).pin_memory()
+    warn_of_copy("tensor", data)
     if names is not None:
-        return named(tensor(data, dtype=dtype, device=device), names, "tensor")
+        return named(copied(data, dtype, device, requires_grad, pin_memory), names, "tensor")
+    return copied(data, dtype, device, requires_grad, pin_memory)
+
+
+def warn_of_copy(function, data):
+    """Warns where a tensor is copied as if it were data."""
+    if isinstance(data, Tensor):
+        warn(
+            f"{function}: data is a tensor, of whose history the copy knows nothing; use data.detach().clone(), with requires_grad_() where that is wanted"
+        )
+
+
+def copied(data, dtype, device, requires_grad, pin_memory):
+    """A tensor of a copy of data; see tensor()."""
+    if requires_grad:
+        return copied(data, dtype, device, False, pin_memory).requires_grad_()
+    if pin_memory:
+        return copied(data, dtype, device, False, False).pin_memory()
     dtype = as_dtype(dtype)
     if isinstance(data, Tensor):
         return data.detach().as_subclass(Tensor).to(dtype=dtype, device=device, copy=True)
@@ -239,6 +254,7 @@ def set_default_dtype(d):
 
 def set_default_tensor_type(t):
     """Sets the default dtype and device from a legacy class or its name, such as torch.DoubleTensor or torch.cuda.FloatTensor."""
+    warn_once("set_default_tensor_type: deprecated, as in PyTorch; use set_default_dtype() and set_default_device()")
     dtype, device = type_named(t) if isinstance(t, str) else (t.dtype, t.device or "cpu")
     _f.set_default_dtype(dtype)
     if "cuda" in (device, _device.default().type):

@@ -55,6 +55,20 @@ class Raised(local):
 raised = Raised()
 
 
+def guarded(function):
+    """The body of a C function that gives a status: an exception is kept for the call that the library was called by."""
+
+    def guard(*args):
+        try:
+            function(*args)
+        except BaseException as error:
+            raised.error = error
+            return CALLBACK
+        return 0
+
+    return guard
+
+
 def failure(status):
     """The exception for a failed call of this thread."""
     if status == CALLBACK and raised.error:

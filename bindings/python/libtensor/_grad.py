@@ -5,6 +5,7 @@ from ._direct import function
 from ._extend import extends
 from ._nodes import GradientEdge, leaf, node_of
 from ._tensor import Tensor
+from ._warnings import warn
 
 # Of objects of subclasses too, which do not take these calls over.
 _grad, _is_grad = function("_grad", "grad"), function("_is_grad", "is_grad")
@@ -129,6 +130,8 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     only = ends(inputs, "backward(): argument 'inputs'")
     if inputs is not None and not only:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if grad_variables is not None:
+        warn("backward: argument 'grad_variables' is deprecated, as in PyTorch; give grad_tensors", FutureWarning)
     gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
     create_graph = switch(create_graph, "backward(): argument 'create_graph'")
     keep = create_graph if retain_graph is None else switch(retain_graph, "backward(): argument 'retain_graph'")

@@ -3,13 +3,19 @@
 from . import _create, _dtypes
 from ._sequence import is_sequence
 from ._tensor import Tensor
+from ._warnings import warn
 
 KNOWN = {bool, type(None), type(Ellipsis)}
 
 
 def plain(key):
     """A key of ints, slices, bools, tensors, None and Ellipsis: a tuple of them, or one."""
-    if isinstance(key, tuple) or key.__class__ is list and stands_for_tuple(key):
+    if isinstance(key, tuple):
+        return tuple(map(item, key))
+    if key.__class__ is list and stands_for_tuple(key):
+        warn(
+            "index: a list that has more than numbers stands for a tuple, which is deprecated; use x[tuple(key)], or x[torch.tensor(key)] for positions"
+        )
         return tuple(map(item, key))
     return item(key)
 

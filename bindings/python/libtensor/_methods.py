@@ -107,7 +107,8 @@ class Tensor:
         >>> torch.ones(1, dtype=torch.int32).new_tensor([1, 2])
         tensor([1, 2], dtype=torch.int32)
         """
-        made = _create.tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad, pin_memory=pin_memory)
+        _create.warn_of_copy("new_tensor", data)
+        made = _create.copied(data, dtype or self.dtype, device or self.device, requires_grad, pin_memory)
         return _overrides.converted(made, type(self))
 
     def apply_(self, callable):

@@ -157,7 +157,7 @@ def is_autocast_enabled(device_type=None):
 
 
 LEVELS = ("default", "warn", "error")
-settings = {"deterministic": 0, "warn_always": False, "interop_threads": 1}
+settings = {"deterministic": 0, "interop_threads": 1}
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
@@ -188,14 +188,6 @@ def get_deterministic_debug_mode():
 def set_flush_denormal(mode):
     """False: subnormal numbers are always kept."""
     return False
-
-
-def set_warn_always(b):
-    settings["warn_always"] = bool(b)
-
-
-def is_warn_always_enabled():
-    return settings["warn_always"]
 
 
 def set_num_interop_threads(n):

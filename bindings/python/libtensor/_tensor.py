@@ -6,6 +6,7 @@ from ctypes import c_int32, c_void_p
 from . import _device, _direct, _dtypes, _errors, _forked, _overrides
 from ._library import Device, getter
 from ._size import Size
+from ._warnings import warn_once
 
 c_layout = getter("tensor_get_layout", c_int32, c_void_p)
 
@@ -43,6 +44,12 @@ def element(tensor):
     if tensor.numel() != 1:
         raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {tensor.numel()} elements")
     return tensor.item()
+
+
+def warn_of_history(tensor):
+    """Warns where a number is made of a tensor whose gradient is wanted, which does not go through it."""
+    if tensor.requires_grad:
+        warn_once("float: no gradient goes through the number that is made of a tensor with requires_grad; detach() it first, or call item()")
 
 
 def real_element(tensor):
@@ -240,9 +247,11 @@ class Tensor(_direct.TensorBase):
         return int(real_element(self))
 
     def __float__(self):
+        warn_of_history(self)
         return float(real_element(self))
 
     def __complex__(self):
+        warn_of_history(self)
         return complex(element(self))
 
     def __hash__(self):

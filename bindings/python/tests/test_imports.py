@@ -12,7 +12,7 @@ PACKAGE = Path(libtensor.__file__).parent
 # What a file needs stands above it.
 ORDER = """
 the library, and what needs no tensor
-    gen_names _library _size _print _extend _entered _errors _dtypes _device _forked _overrides _direct
+    gen_names _library _size _print _extend _entered _errors _dtypes _device _forked _overrides _direct _warnings
 the classes, each with its handle alone
     _owner _tensor
 arguments and results of the generated functions

@@ -45,7 +45,11 @@ func goCall(o *schema.Operator) string {
 	if o.Tagged("tracks") {
 		body = "defer f.hasten(); " + body
 	}
-	return fmt.Sprintf("func(c aten.Ctx, f frame) error { %s }", body)
+	call := fmt.Sprintf("func(c aten.Ctx, f frame) error { %s }", body)
+	if o.Deprecated == "" {
+		return call
+	}
+	return fmt.Sprintf("deprecated(%q, %q, %s)", o.Name, o.Deprecated, call)
 }
 
 // goBody is what that function does.

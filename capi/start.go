@@ -1,0 +1,19 @@
+package main
+
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/kernel"
+)
+
+// lt_unusable writes why no kernel of this build can run on this machine, nothing where some can.
+//
+//export lt_unusable
+func lt_unusable(text *C.char, size C.int) {
+	if err := kernel.Unusable(); err != nil {
+		to := unsafe.Slice((*byte)(unsafe.Pointer(text)), size)
+		to[copy(to[:size-1], err.Error())] = 0
+	}
+}

@@ -1,0 +1,97 @@
+// Package warning tells the program that uses the library of calls that work, but probably not as they were meant. An operator
+// warns once it has checked its arguments and before it changes anything: the program can refuse, which is then an error like
+// any other. Only the goroutine that a call runs on warns, with no lock held, since the program may call the library meanwhile.
+package warning
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+)
+
+// Program hears warnings, on the thread that made the call.
+type Program interface {
+	// Listens tells whether anybody does.
+	Listens() bool
+	// Warn hands a warning over; it gives the error of a program that refuses.
+	Warn(kind, text string) error
+}
+
+var program Program
+
+// Serve sets the program, before any call.
+func Serve(p Program) { program = p }
+
+// How often a program hears a warning.
+type how uint8
+
+const (
+	each        how = iota // every time
+	once                   // the first time
+	perOperator            // the first time of each operator
+)
+
+// Kind is one thing that programs are warned of. docs/warnings.md has a row for each.
+type Kind struct {
+	Name  string // by which programs tell kinds apart; it never changes
+	often how
+	given sync.Map // the operators that it was given for, "" for all
+}
+
+// Kinds are all of them.
+var Kinds []*Kind
+
+func kind(name string, often how) *Kind {
+	k := &Kind{Name: name, often: often}
+	Kinds = append(Kinds, k)
+	return k
+}
+
+// The kinds.
+var (
+	ComplexToReal     = kind("complex_to_real", once)
+	CreateGraph       = kind("create_graph", once)
+	CrossDim          = kind("cross_dim", once)
+	DegreesOfFreedom  = kind("degrees_of_freedom", each)
+	Deprecated        = kind("deprecated", perOperator)
+	Expanded          = kind("expanded", each)
+	GradOfNonLeaf     = kind("grad_of_non_leaf", each)
+	LengthBeyond      = kind("length_beyond", once)
+	MeshgridIndexing  = kind("meshgrid_indexing", once)
+	NoWindow          = kind("no_window", perOperator)
+	OutResized        = kind("out_resized", each)
+	RandomRange       = kind("random_range", each)
+	TransposeNotTwo   = kind("transpose_not_two", once)
+	TransposeZeroDims = kind("transpose_zero_dims", perOperator)
+	Uint8Mask         = kind("uint8_mask", once)
+)
+
+var always atomic.Bool
+
+// SetAlways sets whether programs hear every time what they else hear once.
+func SetAlways(on bool) { always.Store(on) }
+
+// Always tells whether they do.
+func Always() bool { return always.Load() }
+
+// Of warns of a call of op, in the words that follow its name. The error is the program's, which refuses the call; what it refuses has not
+// been given, so that it hears it again.
+func (k *Kind) Of(op, format string, args ...any) error {
+	if program == nil || !program.Listens() {
+		return nil
+	}
+	place := ""
+	if k.often == perOperator {
+		place = op
+	}
+	if k.often != each {
+		if _, was := k.given.LoadOrStore(place, true); was && !Always() {
+			return nil
+		}
+	}
+	err := program.Warn(k.Name, op+": "+fmt.Sprintf(format, args...))
+	if err != nil {
+		k.given.Delete(place)
+	}
+	return err
+}

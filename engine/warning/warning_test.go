@@ -1,0 +1,88 @@
+package warning
+
+import (
+	"errors"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// listener hears warnings in the place of a program.
+type listener struct {
+	deaf   bool
+	heard  []string
+	refuse error
+}
+
+func (l *listener) Listens() bool { return !l.deaf }
+
+func (l *listener) Warn(kind, text string) error {
+	l.heard = append(l.heard, kind+" "+text)
+	return l.refuse
+}
+
+func hear(t *testing.T, l *listener) {
+	before := program
+	Serve(l)
+	t.Cleanup(func() { Serve(before) })
+}
+
+func TestHowOftenAKindIsGiven(t *testing.T) {
+	for _, c := range []struct {
+		often how
+		heard int // of two calls of each of two operators
+	}{{each, 4}, {once, 1}, {perOperator, 2}} {
+		l := new(listener)
+		hear(t, l)
+		k := &Kind{Name: "kind", often: c.often}
+		for _, op := range []string{"add", "mul", "add", "mul"} {
+			require.NoError(t, k.Of(op, "of %d", 3))
+		}
+		assert.Len(t, l.heard, c.heard)
+		assert.Equal(t, "kind add: of 3", l.heard[0])
+	}
+}
+
+func TestAlwaysGivesWhatIsGivenOnce(t *testing.T) {
+	l := new(listener)
+	hear(t, l)
+	k := &Kind{Name: "kind", often: once}
+	SetAlways(true)
+	defer SetAlways(false)
+	require.NoError(t, errors.Join(k.Of("add", ""), k.Of("add", "")))
+	assert.Len(t, l.heard, 2)
+	SetAlways(false)
+	require.NoError(t, k.Of("add", ""))
+	assert.Len(t, l.heard, 2)
+}
+
+func TestWhatIsRefusedOrNotHeardHasNotBeenGiven(t *testing.T) {
+	refusal := errors.New("no")
+	l := &listener{refuse: refusal}
+	hear(t, l)
+	k := &Kind{Name: "kind", often: once}
+	assert.Equal(t, refusal, k.Of("add", ""))
+	assert.Equal(t, refusal, k.Of("add", ""))
+	l.refuse, l.deaf = nil, true
+	require.NoError(t, k.Of("add", ""))
+	assert.Len(t, l.heard, 2)
+	l.deaf = false
+	require.NoError(t, k.Of("add", ""))
+	assert.Len(t, l.heard, 3)
+}
+
+func TestKindsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/warnings.md")
+	require.NoError(t, err)
+	var rows, kinds []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9_]+)` \\| .* \\| (each time|once|once for each operator) \\|$").FindAllStringSubmatch(string(text), -1) {
+		rows = append(rows, row[1]+" "+row[2])
+	}
+	for _, k := range Kinds {
+		kinds = append(kinds, k.Name+" "+[]string{"each time", "once", "once for each operator"}[k.often])
+	}
+	assert.Equal(t, kinds, rows, "the table of kinds, in alphabetical order")
+}
