@@ -37,7 +37,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib kernels addon licenses system-openblas
+.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib kernels addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -72,8 +72,8 @@ LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline a
 TAGS = $(addprefix without_,$(LEFT_OUT))
 WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
 demo digits: TIERS := $(or $(WHOLE),native)
-# Tells how far it is, and leaves a library that comes out as it was. Without Python go builds in silence.
-GO_BUILD := $(if $(shell command -v python3),.ci/go_build.py,go build)
+# Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
+GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
 # They need nothing that is fetched.
 kernels:
@@ -227,8 +227,11 @@ test-digits: setup $(ADDON) ## A small network learns digits from Python, C and 
 test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
 	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
 
-test-ci: $(VENV)/tests ## What .ci/suite.py runs, and what it leaves out
+test-ci: $(VENV)/tests ## What .ci/suite.py and .ci/world.py run, and what they leave out
 	$(SUITE) ci .ci -- $(PYTEST) .ci --ignore .ci/test_packages.py
+
+test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
+	.ci/world.py $(WORLD)
 
 SAMPLE := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized dispatch
 SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLE))

@@ -22,7 +22,7 @@ STAMPS = Path("build/suites")
 MADE = ("__pycache__", "node_modules", "build", ".pytest_cache", ".mypy_cache", ".ruff_cache")  # of sources, by tools
 TOOLS = ("python3", "go", "cc", "c++", "gcc", "g++", "clang", "node", "npm", "cmake", "pkg-config", "make", "ld", "build/venv/bin/python")
 NAMES = ("CC", "CXX", "CPATH", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBRARY_PATH", "LANG", "TZ", "LAWS")
-FAMILIES = ("LIBTENSOR_", "CGO_", "GO", "LD_", "LC_", "PYTHON", "PYTEST_", "NODE_", "NPM_", "OPENBLAS_", "OMP_", "MALLOC_", "CUDA_", "HOSTILE_")
+FAMILIES = ("LIBTENSOR_", "CGO_", "GO", "LD_", "LC_", "PYTHON", "PYTEST_", "NODE_", "NPM_", "OPENBLAS", "OMP_", "MALLOC_", "CUDA_", "HOSTILE_")
 INTERVAL = 20  # seconds between two lines of progress
 
 
@@ -68,7 +68,9 @@ def state(inputs, command):
 def run(name, command, progress):
     """The command's exit status. What it writes goes on, and the last line of it to whom it may interest."""
     kept = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"} if progress else {}
-    process = subprocess.Popen(command, **kept)
+    # A make that the suite calls has no part in the jobs of the one that called this.
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    process = subprocess.Popen(command, env=environment, **kept)
     try:
         return attend(name, process, progress) if progress else process.wait()
     finally:
@@ -86,10 +88,13 @@ def attend(name, process, progress):
     tell(progress, name, start, "begun")
     reader = threading.Thread(target=pass_on, daemon=True)
     reader.start()
+    reader.join(INTERVAL)
     while reader.is_alive():
+        tell(progress, name, start, last[0])
         reader.join(INTERVAL)
-        tell(progress, name, start, last[0] if reader.is_alive() else "FAILED" if process.wait() else "passed")
-    return process.returncode
+    status = process.wait()
+    tell(progress, name, start, "FAILED" if status else "passed")
+    return status
 
 
 def tell(progress, name, start, text):

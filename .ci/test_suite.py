@@ -5,12 +5,14 @@ import shlex
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 SUITE = Path(__file__).with_name("suite.py")
 COUNTING = "echo ran >> runs"
+PLAIN = {k: v for k, v in os.environ.items() if k not in ("CI", "SUITE_PROGRESS")}
 
 
 @pytest.fixture
@@ -22,9 +24,8 @@ def tree(tmp_path):
 
 
 def suite(tree, command=COUNTING, inputs=("tests", "library"), name="some", **environment):
-    plain = {k: v for k, v in os.environ.items() if k not in ("CI", "SUITE_PROGRESS")}
     return subprocess.run(
-        [sys.executable, SUITE, name, *inputs, "--", "bash", "-c", command], cwd=tree, env=plain | environment, capture_output=True, text=True
+        [sys.executable, SUITE, name, *inputs, "--", "bash", "-c", command], cwd=tree, env=PLAIN | environment, capture_output=True, text=True
     )
 
 
@@ -147,7 +148,9 @@ def test_an_interrupted_suite_has_not_passed(tree, number):
     line = (
         f"exec {shlex.join([sys.executable, str(SUITE), 'some', 'tests', 'library', '--'])} bash -c {shlex.quote(COUNTING + '; echo on; sleep 60')}"
     )
-    process = subprocess.Popen(["bash", "-c", line], cwd=tree, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # which a shell has background jobs ignore
+    started = {"cwd": tree, "env": PLAIN, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}
+    process = subprocess.Popen(["bash", "-c", line], preexec_fn=heeded, **started)
     assert process.stdout.readline() == "on\n"
     os.killpg(process.pid, number)
     assert process.wait(20) != 0
