@@ -129,7 +129,7 @@ $(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/drive
 # A driver for tests, whose device is simulated (docs/cuda.md).
 $(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready
 	@$(PYTHON) cuda/kernels/generate.py simulator $(@D)
-	@$(MAKE) --no-print-directory -f cuda/sim/Makefile OUT=$(@D)
+	@$(MAKE) --no-print-directory -s -f cuda/sim/Makefile OUT=$(@D)
 
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
 $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) | licenses
