@@ -77,8 +77,7 @@ int main(int argc, char **argv) {
 
   tensor_t *grey_mean = keep(tensor_mean(batch, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
   const float luma[] = {0.2126f, 0.7152f, 0.0722f};
-  tensor_t *weights =
-      keep(tensor_from_data(luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), &r);
+  tensor_t *weights = keep(tensor_from_data(luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), &r);
   tensor_t *unsqueezed = keep(tensor_unsqueeze(weights, -1, &r), &r);
   check(tensor_unsqueeze_(unsqueezed, -1));
   tensor_t *weighted = keep(tensor_mul(batch, unsqueezed, &r), &r);

@@ -44,7 +44,8 @@ def warn_of_copy(function, data):
     """Warns where a tensor is copied as if it were data."""
     if isinstance(data, Tensor):
         warn(
-            f"{function}: data is a tensor, of whose history the copy knows nothing; use data.detach().clone(), with requires_grad_() where that is wanted"
+            f"{function}: data is a tensor, of whose history the copy knows nothing; "
+            "use data.detach().clone(), with requires_grad_() where that is wanted"
         )
 
 

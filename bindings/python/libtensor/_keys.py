@@ -14,7 +14,8 @@ def plain(key):
         return tuple(map(item, key))
     if key.__class__ is list and stands_for_tuple(key):
         warn(
-            "index: a list that has more than numbers stands for a tuple, which is deprecated; use x[tuple(key)], or x[torch.tensor(key)] for positions"
+            "index: a list that has more than numbers stands for a tuple, which is deprecated; "
+            "use x[tuple(key)], or x[torch.tensor(key)] for positions"
         )
         return tuple(map(item, key))
     return item(key)

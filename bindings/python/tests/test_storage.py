@@ -141,7 +141,9 @@ def test_legacy_classes(name):
         assert s.tolist() == list(s) == [1, 1, 1] and s[-1] == 1 and s.type() == f"torch.{name}Storage"
         assert repr(s) == f" {one}\n" * 3 + f"[torch.{name}Storage of size 3]"
         assert s.clone() != s and s.clone().tolist() == [1, 1, 1] and kind(2).nbytes() == 2 * dtype.itemsize and len(kind()) == 0
-        assert s.fill_(0).int().tolist() == [0, 0, 0] and torch.IntStorage([1]).type(kind).dtype is dtype
+        assert torch.IntStorage([1]).type(kind).dtype is dtype
+        if not dtype.is_complex:  # whose imaginary part would be discarded, which warns
+            assert s.int().tolist() == [1, 1, 1] and s.fill_(0).int().tolist() == [0, 0, 0]
         assert kind(wrap_storage=s.untyped()) == s and copy.deepcopy(s).dtype is dtype and pickle.loads(pickle.dumps(s)).tolist() == s.tolist()
 
 
