@@ -77,7 +77,7 @@ GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
 # They need nothing that is fetched.
 kernels:
-	@$(GO_BUILD) -tags "$(TAGS)" ./engine/kernel/...
+	@$(GO_BUILD) -tags "$(TAGS)" ./engine/kernel
 
 # go decides what is out of date, so that the rule always runs.
 $(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a | kernels
