@@ -106,13 +106,13 @@ func lt_empty(thread *C.lt_thread, freed *C.lt_slot) { empty(thread, freed) }
 
 // panicked is the error of a call that ended in a panic: a refusal, or a defect of the library.
 func panicked(v any) error {
-	if refusal, ok := v.(*status.Error); ok {
-		return refusal
-	}
 	var here [32]uintptr
 	stack := here[:runtime.Callers(1, here[:])]
 	if p, ok := v.(*parallel.Panic); ok {
 		v, stack = p.Value, p.Stack
+	}
+	if refusal, ok := v.(*status.Error); ok {
+		return refusal
 	}
 	return &status.Error{Code: status.Internal, Msg: fmt.Sprintf("internal error: %v; please report this and where it came from: %s", v, trace(stack))}
 }

@@ -14,6 +14,8 @@
 
 #include "_cgo_export.h"
 #include "handle.h"
+#include "limits.h"
+#include "threads.h"
 
 _Atomic int lt_state;
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
@@ -26,18 +28,25 @@ static void in_child(void) {
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
 // What Go reads at its start, as the system gives it to a program: a name, the environment as it is
-// now, and facts about the machine. It is kept: Go goes on reading it.
+// now, with the processors that there are threads for, and facts about the machine. It is kept: Go
+// goes on reading it.
 static char **arguments(void) {
+  static char processors[32];
   static const unsigned long facts[] = {AT_PAGESZ,       AT_RANDOM, AT_SECURE,
                                         AT_SYSINFO_EHDR, AT_HWCAP,  AT_HWCAP2};
   enum { FACTS = sizeof facts / sizeof *facts };
   size_t variables = 0;
   while (environ && environ[variables]) variables++;
-  char **block = calloc(2 + variables + 1 + 2 * (FACTS + 1), sizeof *block);
+  char **block = calloc(2 + variables + 2 + 2 * (FACTS + 1), sizeof *block);
   if (!block) return NULL;
   block[0] = "libtensor";
-  memcpy(block + 2, environ, variables * sizeof *block);
-  unsigned long *vector = (unsigned long *)(block + 2 + variables + 1);
+  char **next = block + 2;
+  if (lt_processors()) {  // the first of a name counts
+    snprintf(processors, sizeof processors, "GOMAXPROCS=%d", lt_processors());
+    *next++ = processors;
+  }
+  for (size_t i = 0; i < variables; i++) *next++ = environ[i];
+  unsigned long *vector = (unsigned long *)(next + 1);
   for (int i = 0; i < FACTS; i++)
     if (getauxval(facts[i])) *vector++ = facts[i], *vector++ = getauxval(facts[i]);
   return block;
@@ -87,15 +96,16 @@ tensor_status lt_start(const char *op) {
   pthread_mutex_lock(&starting);
   if (lt_state == LT_UNSTARTED) {
     lt_state = LT_STARTING;
-    char **block = arguments();
+    char why[256] = "there is no memory to start the library";
+    char **block = lt_make_room(why, sizeof why) ? NULL : arguments();
     if (block) {
       keep_defaults();
       lt_entry[0](1, block, block + 2);
+      lt_unusable(unusable, sizeof unusable);
     } else {
-      refuse("%s: there is no memory to start the library", op);
+      refuse("%s: %s", op, why);
       status = TENSOR_ERROR_MEMORY;
     }
-    if (block) lt_unusable(unusable, sizeof unusable);
     lt_state = !block ? LT_UNSTARTED : *unusable ? LT_UNUSABLE : LT_RUNNING;
   }
   if (lt_state == LT_UNUSABLE) {

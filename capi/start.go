@@ -1,12 +1,19 @@
 package main
 
+// #include "limits.h"
 import "C"
 
 import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/parallel"
 )
+
+func init() {
+	parallel.Supply = func(threads int) int { return int(C.lt_supply(C.int(threads))) }
+	parallel.SetThreads(parallel.Threads())
+}
 
 // lt_unusable writes why no kernel of this build can run on this machine, nothing where some can.
 //

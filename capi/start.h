@@ -15,10 +15,6 @@ extern _Atomic int lt_state;
 // Makes the state LT_RUNNING, or says why op cannot be called.
 tensor_status lt_start(const char *op);
 
-// Gives the calling thread, where it has none, a signal stack with room for handlers: `stack`, or a
-// new one where that is NULL. Tells which it has of these, NULL where it has another.
-void *lt_give_signal_stack(void *stack);
-
 // Makes a thread of the program's known to Go, and keeps what Go would change of its signals.
 void lt_meet_go(lt_thread *thread);
 void lt_leave_go(lt_thread *thread);

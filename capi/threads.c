@@ -1,12 +1,14 @@
-// The threads that Go runs on, with signal stacks on which handlers of the program's have room.
+// The threads that Go runs on. They are made ahead, since Go ends the process where it wants one
+// and cannot have it, and have signal stacks on which handlers of the program's have room.
 #define _GNU_SOURCE
+#include "threads.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-
-#include "start.h"
 
 // Handlers of the program's run on these, on whatever thread a signal finds.
 enum { SIGNAL_STACK = 256 << 10, GUARD = 4 << 10 };
@@ -25,29 +27,121 @@ void *lt_give_signal_stack(void *stack) {
   return stack;
 }
 
-typedef struct {
+// A thread, and what it waits to run.
+typedef struct seat {
+  pthread_t thread;
+  pthread_cond_t called;
   void *(*body)(void *);
   void *argument;
-} task;
+  bool settling;
+  struct seat *next;
+} seat;
 
-static void *run(void *given) {
-  const task t = *(task *)given;
-  free(given);
-  lt_give_signal_stack(NULL);
-  return t.body(t.argument);
-}
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
+static seat *waiting;
+static int made;  // threads that wait, or that Go has
 
 // Both names are of the linker; a program of Go's, such as a test, has them not.
 __attribute__((weak)) int __real_pthread_create(pthread_t *, const pthread_attr_t *,
                                                 void *(*)(void *), void *);
 
-// What Go calls to make a thread (link).
+static void *leave(void *nothing) { return nothing; }
+
+static void settle(seat *s) {
+  pthread_mutex_unlock(&lock);
+  void *volatile first = malloc(1);
+  free(first);
+  pthread_mutex_lock(&lock);
+  s->settling = false;
+  pthread_cond_signal(&settled);
+}
+
+static void *run(void *given) {
+  seat *s = given;
+  pthread_mutex_lock(&lock);
+  while (!s->body) {
+    if (s->settling)
+      settle(s);
+    else
+      pthread_cond_wait(&s->called, &lock);
+  }
+  const seat called = *s;
+  pthread_mutex_unlock(&lock);
+  pthread_cond_destroy(&s->called);
+  free(s);
+  if (called.body != leave) lt_give_signal_stack(NULL);
+  void *result = called.body(called.argument);
+  pthread_mutex_lock(&lock);
+  made--;
+  pthread_mutex_unlock(&lock);
+  return result;
+}
+
+// Makes a thread that waits, with all signals blocked; the caller has the lock.
+static int make(void) {
+  seat *s = calloc(1, sizeof *s);
+  if (!s) return EAGAIN;
+  pthread_cond_init(&s->called, NULL);
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  const int error = __real_pthread_create(&s->thread, &attributes, run, s);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (error) return free(s), error;
+  s->next = waiting;
+  waiting = s;
+  made++;
+  return 0;
+}
+
+// Has the thread that was made last run body; the caller has the lock.
+static pthread_t call(void *(*body)(void *), void *argument) {
+  seat *s = waiting;
+  waiting = s->next;
+  const pthread_t thread = s->thread;
+  s->body = body;
+  s->argument = argument;
+  pthread_cond_signal(&s->called);
+  return thread;
+}
+
+int lt_make_threads(int number) {
+  if (!__real_pthread_create) return number;
+  pthread_mutex_lock(&lock);
+  while (made < number && !make()) continue;
+  const int had = made;
+  pthread_mutex_unlock(&lock);
+  return had;
+}
+
+void lt_settle_threads(void) {
+  pthread_mutex_lock(&lock);
+  for (seat *s = waiting; s; s = s->next) {
+    s->settling = true;
+    pthread_cond_signal(&s->called);
+    while (s->settling) pthread_cond_wait(&settled, &lock);
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void lt_dismiss_threads(void) {
+  pthread_mutex_lock(&lock);
+  while (waiting) call(leave, NULL);
+  pthread_mutex_unlock(&lock);
+}
+
+// What Go calls to make a thread (link), a detached one as these are.
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
                           void *(*body)(void *), void *argument) {
-  task *t = malloc(sizeof *t);
-  if (!t) return EAGAIN;
-  *t = (task){body, argument};
-  const int error = __real_pthread_create(thread, attributes, run, t);
-  if (error) free(t);
+  (void)attributes;
+  pthread_mutex_lock(&lock);
+  const int error = waiting ? 0 : make();
+  if (!error) *thread = call(body, argument);
+  pthread_mutex_unlock(&lock);
   return error;
 }

@@ -2,9 +2,12 @@
 #include "blas.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 enum { kRowMajor = 101, kNoTrans = 111, kTrans = 112 };
 
@@ -47,10 +50,56 @@ static int find_names(void) {
   return 0;
 }
 
+// OpenBLAS takes memory of its own for each call that runs at the same time as others, keeps it for
+// later ones, and ends the process where it gets none. It is asked of the system first where that
+// gives the process less than all.
+enum { kOwn = 36 << 20, kFile = 64 << 20 };  // 32 MiB and what is around them; more than it loads
+static atomic_int running, served;
+
+static int has_room(size_t bytes) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return 1;
+  void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p != MAP_FAILED && !munmap(p, bytes);
+}
+
+int lt_blas_begin(void) {
+  const int now = atomic_fetch_add(&running, 1) + 1;
+  int before = atomic_load(&served);
+  if (now <= before) return 1;
+  if (!has_room(kOwn)) return atomic_fetch_sub(&running, 1), 0;
+  while (before < now && !atomic_compare_exchange_weak(&served, &before, now)) continue;
+  return 1;
+}
+
+void lt_blas_end(void) { atomic_fetch_sub(&running, 1); }
+
+extern char **environ;
+
+// Opens OpenBLAS such that it starts no threads, each of which would take 32 MiB of addresses, and
+// ends the process where one cannot be had. It asks its environment alone, which others may read
+// and change meanwhile: they have the program's, or one that has it all.
+static void *open_alone(const char *path) {
+  static char alone[] = "OPENBLAS_NUM_THREADS=1";
+  size_t variables = 0;
+  char **before = environ;
+  while (before && before[variables]) variables++;
+  static char **with;  // it stays, for those who have begun to read it
+  with = malloc((variables + 2) * sizeof *with);
+  if (!with) return NULL;
+  with[0] = alone;
+  for (size_t i = 0; i < variables; i++) with[i + 1] = before[i];
+  with[variables + 1] = NULL;
+  environ = with;
+  void *library = has_room(kFile + kOwn) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  if (environ == with) environ = before;
+  return library;
+}
+
 int lt_blas_open(const char *path) {
   static const char *const gemm[4] = {"cblas_sgemm", "cblas_dgemm", "cblas_cgemm", "cblas_zgemm"};
   static const char *const gemv[4] = {"cblas_sgemv", "cblas_dgemv", "cblas_cgemv", "cblas_zgemv"};
-  if (!(blas.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)) || !find_names()) return 0;
+  if (!(blas.library = open_alone(path)) || !find_names()) return 0;
   for (int i = 0; i < 4; i++) {
     blas.gemm[i] = lt_blas_find(gemm[i]);
     blas.gemv[i] = lt_blas_find(gemv[i]);
@@ -77,7 +126,7 @@ int lt_blas_directory(char *path, int64_t size) {
   return 1;
 }
 
-void lt_blas_gemm(const lt_blas_product *p) {
+static void gemm(const lt_blas_product *p) {
   const int ta = p->a_transposed ? kTrans : kNoTrans, tb = p->b_transposed ? kTrans : kNoTrans;
   void *fn = blas.gemm[p->type];
   switch (p->type) {
@@ -102,7 +151,7 @@ void lt_blas_gemm(const lt_blas_product *p) {
   }
 }
 
-void lt_blas_gemv(const lt_blas_product *p) {
+static void gemv(const lt_blas_product *p) {
   const int ta = p->a_transposed ? kTrans : kNoTrans;
   // BLAS takes the matrix as it is stored.
   const int64_t rows = p->a_transposed ? p->k : p->m, cols = p->a_transposed ? p->m : p->k;
@@ -133,4 +182,18 @@ void lt_blas_gemv(const lt_blas_product *p) {
       ((zgemv_fn)fn)(kRowMajor, ta, rows, cols, p->alpha, (const void *)p->a, p->lda,
                      (const void *)p->b, p->ldb, p->beta, (void *)p->c, p->ldc);
   }
+}
+
+int lt_blas_gemm(const lt_blas_product *p) {
+  if (!lt_blas_begin()) return 0;
+  gemm(p);
+  lt_blas_end();
+  return 1;
+}
+
+int lt_blas_gemv(const lt_blas_product *p) {
+  if (!lt_blas_begin()) return 0;
+  gemv(p);
+  lt_blas_end();
+  return 1;
 }

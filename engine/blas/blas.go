@@ -20,6 +20,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 // Variable names the library's file, or is "none" to do without OpenBLAS.
@@ -102,14 +103,21 @@ type Product struct {
 var _ [unsafe.Sizeof(Product{}) - C.sizeof_lt_blas_product]struct{}
 var _ [C.sizeof_lt_blas_product - unsafe.Sizeof(Product{})]struct{}
 
+// began refuses where OpenBLAS could not begin.
+func began(yes C.int) {
+	if yes == 0 {
+		panic(status.Memoryf("there is no memory for the 32 MiB that OpenBLAS takes for each call at a time"))
+	}
+}
+
 // Gemm multiplies matrices of dtype d, which OpenBLAS must serve.
 func Gemm(d dtype.DType, p *Product) {
 	p.Type = types[d]
-	C.lt_blas_gemm((*C.lt_blas_product)(unsafe.Pointer(p)))
+	began(C.lt_blas_gemm((*C.lt_blas_product)(unsafe.Pointer(p))))
 }
 
 // Gemv multiplies a matrix a and a vector b whose elements lie Ldb apart, into a vector c with steps of Ldc.
 func Gemv(d dtype.DType, p *Product) {
 	p.Type = types[d]
-	C.lt_blas_gemv((*C.lt_blas_product)(unsafe.Pointer(p)))
+	began(C.lt_blas_gemv((*C.lt_blas_product)(unsafe.Pointer(p))))
 }

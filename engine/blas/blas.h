@@ -22,7 +22,12 @@ void *lt_blas_find(const char *name);
 int lt_blas_integer_bytes(void);
 // Writes the folder of the shared object that this function is in.
 int lt_blas_directory(char *path, int64_t size);
-void lt_blas_gemm(const lt_blas_product *p);
-void lt_blas_gemv(const lt_blas_product *p);
+// They return 0 where there is no memory for what OpenBLAS takes for itself.
+int lt_blas_gemm(const lt_blas_product *p);
+int lt_blas_gemv(const lt_blas_product *p);
+
+// Whatever calls OpenBLAS begins, which may fail as above, and ends.
+int lt_blas_begin(void);
+void lt_blas_end(void);
 
 #endif

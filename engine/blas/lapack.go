@@ -88,7 +88,7 @@ func (c *Call) Set(i int, a Argument) {
 }
 
 // Run makes the call on the caller's thread.
-func (c *Call) Run() { C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c))) }
+func (c *Call) Run() { began(C.lt_lapack_run((*C.lt_lapack_call)(unsafe.Pointer(c)))) }
 
 // Result is what the routine wrote to argument i, an integer.
 func (c *Call) Result(i int) int64 {

@@ -15,6 +15,7 @@ typedef struct {
   uint64_t arguments[LT_LAPACK_ARGUMENTS];
 } lt_lapack_call;
 
-void lt_lapack_run(lt_lapack_call *c);
+// Returns 0 where there is no memory for what OpenBLAS takes for itself.
+int lt_lapack_run(lt_lapack_call *c);
 
 #endif

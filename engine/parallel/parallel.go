@@ -10,15 +10,27 @@ import (
 	"time"
 )
 
-var threads atomic.Int64
+var (
+	threads atomic.Int64 // of one For
+	workers atomic.Int64 // that help in all the calls of For there are
+	most    atomic.Int64 // of these
+)
 
-func init() { threads.Store(int64(runtime.NumCPU())) }
+func init() { SetThreads(runtime.NumCPU()) }
+
+// Supply makes sure that the system has threads for operators of n threads, and tells for how many of these it has. Who knows how threads
+// come to be sets it, before SetThreads.
+var Supply = func(n int) int { return n }
 
 // Threads is the number of threads that For may use.
 func Threads() int { return int(threads.Load()) }
 
-// SetThreads changes Threads; n must be at least 1.
-func SetThreads(n int) { threads.Store(int64(max(n, 1))) }
+// SetThreads changes Threads; n must be at least 1. What the system does not give is done by fewer.
+func SetThreads(n int) {
+	n = max(n, 1)
+	threads.Store(int64(n))
+	most.Store(int64(Supply(min(n, max(64, 4*runtime.NumCPU()))) - 1))
+}
 
 // Panic carries a worker's panic and where it came from to the caller of For.
 type Panic struct {
@@ -81,8 +93,22 @@ var (
 	offered   atomic.Pointer[job] // a job for one of them
 )
 
+// hire has a worker help with a job, and tells whether there is one: callers that are many do without each other's.
+func hire(j *job) bool {
+	if lingering.Load() > 0 && offered.CompareAndSwap(nil, j) {
+		return true
+	}
+	if workers.Add(1) > most.Load() {
+		workers.Add(-1)
+		return false
+	}
+	go worker(j)
+	return true
+}
+
 // worker helps with a job, and then with others that come soon after.
 func worker(j *job) {
+	defer workers.Add(-1)
 	for j != nil {
 		j.run()
 		lingering.Add(1)
@@ -122,8 +148,8 @@ func For(n, grain int64, body func(begin, end int64)) {
 	j.left.Store((n + j.step - 1) / j.step)
 	j.done.Add(1)
 	for range helpers {
-		if lingering.Load() == 0 || !offered.CompareAndSwap(nil, j) {
-			go worker(j)
+		if !hire(j) {
+			break
 		}
 	}
 	j.run()

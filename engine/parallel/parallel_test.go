@@ -3,8 +3,10 @@ package parallel
 import (
 	"path/filepath"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -65,4 +67,31 @@ func raised(f func()) (v any) {
 func TestSetThreadsKeepsAtLeastOne(t *testing.T) {
 	withThreads(t, 0)
 	assert.Equal(t, 1, Threads())
+}
+
+func TestCallersShareTheWorkersThatTheSystemHasThreadsFor(t *testing.T) {
+	supply := Supply
+	t.Cleanup(func() { Supply = supply })
+	for _, supplied := range []int{1, 2, 3} {
+		Supply = func(int) int { return supplied }
+		withThreads(t, 8)
+		require.Eventually(t, func() bool { return workers.Load() == 0 }, time.Second, time.Millisecond, "those of before")
+		assert.Equal(t, 8, Threads())
+		const callers = 4
+		var inside, peak atomic.Int32
+		var done sync.WaitGroup
+		for range callers {
+			done.Go(func() {
+				For(64, 1, func(_, _ int64) {
+					now := inside.Add(1)
+					for seen := peak.Load(); now > seen && !peak.CompareAndSwap(seen, now); seen = peak.Load() {
+					}
+					time.Sleep(100 * time.Microsecond)
+					inside.Add(-1)
+				})
+			})
+		}
+		done.Wait()
+		assert.LessOrEqual(t, int(peak.Load()), callers+supplied-1)
+	}
 }

@@ -4,15 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #define LT_HUGE ((size_t)1 << 21)
 #define LT_PAGE ((size_t)1 << 12)
 
 static size_t pages(size_t size) { return (size + LT_PAGE - 1) & ~(LT_PAGE - 1); }
 
+// Go ends the process where it cannot have the next piece of its heap: of limited addresses,
+// tensors leave it one.
+#define LT_HEAP ((size_t)72 << 20)
+
+static int leaves_heap(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return 1;
+  void *p = mmap(NULL, LT_HEAP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p != MAP_FAILED && !munmap(p, LT_HEAP);
+}
+
 static void *map(size_t size) {
   void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  return p == MAP_FAILED ? NULL : p;
+  if (p == MAP_FAILED) return NULL;
+  if (leaves_heap()) return p;
+  munmap(p, size);
+  return NULL;
 }
 
 void *lt_map_large(size_t size) {

@@ -1,0 +1,90 @@
+#define _GNU_SOURCE
+#include "limits.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "threads.h"
+
+// Go reserves addresses for all the memory that a process might have, of which it fills few: 1290
+// MiB with the first of its heap. Tensors leave it the next piece of that (engine/storage/alloc.c).
+static const size_t kReserved = (size_t)1376 << 20;
+
+static int processors, limited;
+
+int lt_processors(void) { return limited ? processors : 0; }
+
+int lt_supply(int threads) {
+  const int fixed = processors + LT_SPARE_THREADS, had = lt_make_threads(fixed + threads) - fixed;
+  return had < 1 ? 1 : had < threads ? had : threads;
+}
+
+// As Go counts them where no control group bounds it.
+static int count_processors(void) {
+  const char *given = getenv("GOMAXPROCS");
+  if (given && atoi(given) > 0) return atoi(given);
+  cpu_set_t set[16];
+  return sched_getaffinity(0, sizeof set, set) ? 1 : CPU_COUNT_S(sizeof set, set);
+}
+
+static int make_threads(char *why, size_t size) {
+  enum { LEAST = 2 + LT_SPARE_THREADS };
+  processors = count_processors();
+  const int wanted = 2 * processors + LT_SPARE_THREADS, had = lt_make_threads(wanted);
+  limited = had < wanted;
+  if (!limited) return 0;
+  processors = (had - LT_SPARE_THREADS) / 2;
+  if (had >= LEAST) return 0;
+  lt_dismiss_threads();
+  snprintf(why, size,
+           "libtensor needs %d threads, of which the system gives %d; raise the limit on processes "
+           "(ulimit -u, RLIMIT_NPROC, the pids of a control group) or on memory",
+           LEAST, had);
+  return 1;
+}
+
+static void *hold(size_t bytes) {
+  void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+// Settles the threads while there are no addresses for what malloc would take for each, so that
+// these stay for tensors. What others may ask for meanwhile is left.
+static void settle_threads(void) {
+  enum { MANY = 33, LEAST = 26, LEFT = 32 << 20 };  // 8 GiB, 64 MiB
+  void *held[MANY] = {NULL};
+  size_t sizes[MANY];
+  int last = -1;
+  for (int power = MANY; power >= LEAST; power--) {
+    const size_t bytes = (size_t)1 << power;
+    void *p = hold(bytes);
+    if (p && power == MANY) return (void)munmap(p, bytes);
+    if (p) held[++last] = p, sizes[last] = bytes;
+  }
+  if (last >= 0)
+    munmap(held[last], LEFT), held[last] = (char *)held[last] + LEFT, sizes[last] -= LEFT;
+  lt_settle_threads();
+  for (; last >= 0; last--) munmap(held[last], sizes[last]);
+}
+
+int lt_make_room(char *why, size_t size) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+    return make_threads(why, size);
+  void *held = hold(kReserved);
+  if (!held) {
+    snprintf(
+        why, size,
+        "libtensor reserves %zu MiB of addresses, which the process's limit of %zu MiB does not "
+        "leave; raise it (ulimit -v, RLIMIT_AS)",
+        kReserved >> 20, (size_t)limit.rlim_cur >> 20);
+    return 1;
+  }
+  const int failed = make_threads(why, size);  // whose stacks are beside what is held
+  if (!failed) settle_threads();
+  munmap(held, kReserved);
+  return failed;
+}

@@ -1,0 +1,19 @@
+// What the system must give before Go's runtime starts, which ends the process where it cannot have
+// it.
+#ifndef LIBTENSOR_CAPI_LIMITS_H
+#define LIBTENSOR_CAPI_LIMITS_H
+
+#include <stddef.h>
+
+// Makes the threads that Go will run on, and sees that the addresses that it reserves can be had.
+// Returns 0, or writes why Go cannot start. It runs before lt_processors and lt_supply.
+int lt_make_room(char *why, size_t size);
+
+// How many pieces of Go code may run at once; 0 where that is for Go to find out.
+int lt_processors(void);
+
+// Makes the threads that operators of `threads` threads need, and tells for how many of these there
+// are threads, at least 1.
+int lt_supply(int threads);
+
+#endif

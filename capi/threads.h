@@ -1,0 +1,24 @@
+// The threads that Go runs on, which are made ahead.
+#ifndef LIBTENSOR_CAPI_THREADS_H
+#define LIBTENSOR_CAPI_THREADS_H
+
+// Go has one for each worker of an operator, one for each piece of its own code that runs at once,
+// and some for itself: SPARE covers these.
+enum { LT_SPARE_THREADS = 6 };
+
+// Makes threads until there are `number`, those that Go has among them, or the system refuses.
+// Returns how many there are.
+int lt_make_threads(int number);
+
+// Has the threads that wait use malloc once, which gives a thread 64 MiB of addresses for its own
+// at that time, if it has them. Later calls of free, the only ones of Go's threads, do not.
+void lt_settle_threads(void);
+
+// Ends the threads that wait.
+void lt_dismiss_threads(void);
+
+// Gives the calling thread, where it has none, a signal stack with room for handlers: `stack`, or a
+// new one where that is NULL. Tells which it has of these, NULL where it has another.
+void *lt_give_signal_stack(void *stack);
+
+#endif
