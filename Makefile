@@ -37,7 +37,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib kernels addon licenses system-openblas
+.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -75,18 +75,21 @@ demo digits: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
 GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
-# They need nothing that is fetched.
-kernels:
-	@$(GO_BUILD) -tags "$(TAGS)" ./engine/kernel
-
-# go decides what is out of date, so that the rule always runs.
-$(LIB): FORCE $(or $(BLAS),system-openblas) $(CUDA)/lib/libcuda.a | kernels
-	@echo "building $@"
-	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $@ -tags "$(TAGS)"
+# go decides what is out of date, so that the rule always runs. It needs nothing that is fetched.
+library: $(CUDA)/lib/libcuda.a
+	@echo "building $(LIB)"
+	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $(LIB) -tags "$(TAGS)"
 	@echo $(TIERS) > build/tiers
 	@ln -sf libtensor.so build/$(SONAME)
+
+# The OpenBLAS that the library opens beside itself, where it does not take the system's.
+openblas: $(or $(BLAS),system-openblas)
+	@mkdir -p build
 	@rm -f build/libscipy_openblas64_.so
 	@$(if $(BLAS),ln -s openblas/$(notdir $(BLAS)) build/)
+
+$(LIB): library openblas
+	@:
 
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
 $(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h capi/lists.h include/tensor.h

@@ -1,7 +1,6 @@
 """Every operator gets every kind of tensor in every position, also in `out`: an answer or an error, but no crash, no hang, no internal error."""
 
-import ctypes
-from ctypes import byref, c_char_p, c_double, c_int32, c_int64, c_void_p
+from ctypes import byref, c_char_p, c_double, c_int64, c_void_p
 from dataclasses import replace
 
 import numpy as np
