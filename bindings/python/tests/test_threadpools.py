@@ -35,6 +35,11 @@ def test_processors_that_the_process_may_run_on():
     assert python(code) == python(code, OMP_NUM_THREADS="none") == ["1"]
 
 
+def test_go_is_given_fewer_processors():
+    code = "import libtensor as torch; print(torch.get_num_threads())"
+    assert python(code, GOMAXPROCS="1") == ["1"] and python(code, GOMAXPROCS="1", OMP_NUM_THREADS="2") == ["2"]
+
+
 LISTED = """
 pools = [pool for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "libtensor"]
 print(len(pools), pools[0]["num_threads"], pools[0]["version"] == torch.__version__, pools[0]["filepath"].endswith(".so"))
