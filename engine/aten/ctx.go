@@ -103,6 +103,14 @@ func outOnly(op string, key, operands tensor.Keys) error {
 	return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; give a strided one", op, kindOf(key).Name)
 }
 
+// unmixed refuses quantized tensors beside sparse ones, whose parts are plain.
+func unmixed(op string, key, all tensor.Keys) error {
+	if key&tensor.Sparse == 0 || all&tensor.Quantized == 0 {
+		return nil
+	}
+	return status.NotImplementedf("%s: a call has either %s tensors or quantized ones; to_dense() and dequantize() convert", op, kindOf(key).Name)
+}
+
 // wrote counts a write to what an operator was given to write to.
 func wrote(t *tensor.Tensor) {
 	if t != nil && !t.Silent() {

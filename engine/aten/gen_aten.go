@@ -18,6 +18,9 @@ func (c Ctx) Add(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		if err := outOnly("add", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("add", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Add; does != nil {
 			return does(c, out, self, other, alpha)
 		}
@@ -37,6 +40,9 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 		if err := outOnly("sub", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("sub", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sub; does != nil {
 			return does(c, out, self, other, alpha)
 		}
@@ -53,6 +59,9 @@ func (c Ctx) Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tenso
 // Rsub is the operator rsub.
 func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("rsub", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Rsub; does != nil {
 			return does(c, self, other, alpha)
 		}
@@ -66,6 +75,9 @@ func (c Ctx) Rsub(self, other *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Te
 func (c Ctx) Mul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("mul", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("mul", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Mul; does != nil {
@@ -87,6 +99,9 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 		if err := outOnly("div", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("div", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Div; does != nil {
 			return does(c, out, self, other, rounding)
 		}
@@ -104,6 +119,9 @@ func (c Ctx) Div(out, self, other *tensor.Tensor, rounding string) (r0 *tensor.T
 func (c Ctx) TrueDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("true_divide", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("true_divide", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).TrueDivide; does != nil {
@@ -125,6 +143,9 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 		if err := outOnly("floor_divide", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("floor_divide", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FloorDivide; does != nil {
 			return does(c, out, self, other)
 		}
@@ -142,6 +163,9 @@ func (c Ctx) FloorDivide(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, er
 func (c Ctx) Remainder(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("remainder", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("remainder", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Remainder; does != nil {
@@ -163,6 +187,9 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err := outOnly("fmod", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fmod", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Fmod; does != nil {
 			return does(c, out, self, other)
 		}
@@ -180,6 +207,9 @@ func (c Ctx) Fmod(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 func (c Ctx) Pow(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(exponent)); key != 0 {
 		if err := outOnly("pow", key, keys(self)|keys(exponent)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("pow", key, keys(out)|keys(self)|keys(exponent)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Pow; does != nil {
@@ -201,6 +231,9 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 		if err := outOnly("float_power", key, keys(self)|keys(exponent)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("float_power", key, keys(out)|keys(self)|keys(exponent)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FloatPower; does != nil {
 			return does(c, out, self, exponent)
 		}
@@ -218,6 +251,9 @@ func (c Ctx) FloatPower(out, self, exponent *tensor.Tensor) (r0 *tensor.Tensor, 
 func (c Ctx) Neg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("neg", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("neg", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Neg; does != nil {
@@ -251,6 +287,9 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("square", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("square", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Square; does != nil {
 			return does(c, out, self)
 		}
@@ -268,6 +307,9 @@ func (c Ctx) Square(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Reciprocal(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("reciprocal", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("reciprocal", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Reciprocal; does != nil {
@@ -289,6 +331,9 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("abs", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("abs", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Abs; does != nil {
 			return does(c, out, self)
 		}
@@ -306,6 +351,9 @@ func (c Ctx) Abs(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Sign(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sign", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("sign", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Sign; does != nil {
@@ -327,6 +375,9 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("sgn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("sgn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sgn; does != nil {
 			return does(c, out, self)
 		}
@@ -344,6 +395,9 @@ func (c Ctx) Sgn(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Copysign(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("copysign", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("copysign", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Copysign; does != nil {
@@ -365,6 +419,9 @@ func (c Ctx) Addcmul(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		if err := outOnly("addcmul", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("addcmul", key, keys(out)|keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addcmul; does != nil {
 			return does(c, out, self, tensor1, tensor2, value)
 		}
@@ -384,6 +441,9 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 		if err := outOnly("addcdiv", key, keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("addcdiv", key, keys(out)|keys(self)|keys(tensor1)|keys(tensor2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addcdiv; does != nil {
 			return does(c, out, self, tensor1, tensor2, value)
 		}
@@ -401,6 +461,9 @@ func (c Ctx) Addcdiv(out, self, tensor1, tensor2 *tensor.Tensor, value dtype.Sca
 func (c Ctx) Lerp(out, self, end, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(end) | keys(weight)); key != 0 {
 		if err := outOnly("lerp", key, keys(self)|keys(end)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("lerp", key, keys(out)|keys(self)|keys(end)|keys(weight)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Lerp; does != nil {
@@ -672,6 +735,9 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err := outOnly("eq", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("eq", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Eq; does != nil {
 			return does(c, out, self, other)
 		}
@@ -689,6 +755,9 @@ func (c Ctx) Eq(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 func (c Ctx) Ne(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("ne", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("ne", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Ne; does != nil {
@@ -710,6 +779,9 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err := outOnly("lt", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("lt", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -727,6 +799,9 @@ func (c Ctx) Lt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 func (c Ctx) Le(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("le", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("le", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Le; does != nil {
@@ -748,6 +823,9 @@ func (c Ctx) Gt(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err := outOnly("gt", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("gt", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Gt; does != nil {
 			return does(c, out, self, other)
 		}
@@ -767,6 +845,9 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err := outOnly("ge", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("ge", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ge; does != nil {
 			return does(c, out, self, other)
 		}
@@ -783,6 +864,9 @@ func (c Ctx) Ge(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // Equal is the operator equal.
 func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("equal", key, keys(self)|keys(other)); err != nil {
+			return false, err
+		}
 		if does := backend(key).Equal; does != nil {
 			return does(c, self, other)
 		}
@@ -795,6 +879,9 @@ func (c Ctx) Equal(self, other *tensor.Tensor) (r0 bool, err error) {
 // Isclose is the operator isclose.
 func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("isclose", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Isclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
@@ -807,6 +894,9 @@ func (c Ctx) Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bo
 // Allclose is the operator allclose.
 func (c Ctx) Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("allclose", key, keys(self)|keys(other)); err != nil {
+			return false, err
+		}
 		if does := backend(key).Allclose; does != nil {
 			return does(c, self, other, rtol, atol, equalNan)
 		}
@@ -870,6 +960,9 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("isposinf", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("isposinf", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Isposinf; does != nil {
 			return does(c, out, self)
 		}
@@ -887,6 +980,9 @@ func (c Ctx) Isposinf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Isneginf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("isneginf", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("isneginf", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Isneginf; does != nil {
@@ -908,6 +1004,9 @@ func (c Ctx) Signbit(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("signbit", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("signbit", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Signbit; does != nil {
 			return does(c, out, self)
 		}
@@ -927,6 +1026,9 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err := outOnly("complex", key, keys(re)|keys(im)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("complex", key, keys(out)|keys(re)|keys(im)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ComplexParts; does != nil {
 			return does(c, out, re, im)
 		}
@@ -944,6 +1046,9 @@ func (c Ctx) ComplexParts(out, re, im *tensor.Tensor) (r0 *tensor.Tensor, err er
 func (c Ctx) Polar(out, abs, angle *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(abs) | keys(angle)); key != 0 {
 		if err := outOnly("polar", key, keys(abs)|keys(angle)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("polar", key, keys(out)|keys(abs)|keys(angle)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Polar; does != nil {
@@ -1025,6 +1130,9 @@ func (c Ctx) ConjPhysical(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if err := outOnly("conj_physical", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("conj_physical", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ConjPhysical; does != nil {
 			return does(c, out, self)
 		}
@@ -1066,6 +1174,9 @@ func (c Ctx) ResolveNeg(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Angle(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("angle", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("angle", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Angle; does != nil {
@@ -1120,6 +1231,9 @@ func (c Ctx) ToOptions(self *tensor.Tensor, d dtype.DType, layout tensor.Layout,
 // Copy is the operator copy_.
 func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+		if err := unmixed("copy_", key, keys(self)|keys(src)); err != nil {
+			return err
+		}
 		if does := backend(key).Copy; does != nil {
 			return does(c, self, src, async)
 		}
@@ -1137,6 +1251,9 @@ func (c Ctx) Copy(self, src *tensor.Tensor, async bool) (err error) {
 func (c Ctx) Fill(out, self, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(value)); key != 0 {
 		if err := outOnly("fill", key, keys(self)|keys(value)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("fill", key, keys(out)|keys(self)|keys(value)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Fill; does != nil {
@@ -1195,6 +1312,9 @@ func (c Ctx) IsContiguous(self *tensor.Tensor, f shape.MemoryFormat) (r0 bool, e
 // IsSetTo is the operator is_set_to.
 func (c Ctx) IsSetTo(self, other *tensor.Tensor) (r0 bool, err error) {
 	if key := c.ahead((keys(self) | keys(other)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("is_set_to", key, keys(self)|keys(other)); err != nil {
+			return false, err
+		}
 		if does := backend(key).IsSetTo; does != nil {
 			return does(c, self, other)
 		}
@@ -1226,6 +1346,9 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 		if err := outOnly("narrow_copy", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("narrow_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NarrowCopy; does != nil {
 			return does(c, out, self, dim, start, length)
 		}
@@ -1242,6 +1365,9 @@ func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 
 // ResizeAs is the operator resize_as_.
 func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err error) {
 	if key := c.ahead(keys(self) | keys(template)); key != 0 {
+		if err := unmixed("resize_as_", key, keys(self)|keys(template)); err != nil {
+			return err
+		}
 		if does := backend(key).ResizeAs; does != nil {
 			return does(c, self, template, f)
 		}
@@ -1274,6 +1400,9 @@ func (c Ctx) Set(self *tensor.Tensor) (err error) {
 // SetTensor is the operator set_.
 func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
+		if err := unmixed("set_", key, keys(self)|keys(source)); err != nil {
+			return err
+		}
 		if does := backend(key).SetTensor; does != nil {
 			return does(c, self, source)
 		}
@@ -1290,6 +1419,9 @@ func (c Ctx) SetTensor(self, source *tensor.Tensor) (err error) {
 // SetTensorGeometry is the operator set_.
 func (c Ctx) SetTensorGeometry(self, source *tensor.Tensor, offset int64, size, stride []int64) (err error) {
 	if key := c.ahead(keys(self) | keys(source)); key != 0 {
+		if err := unmixed("set_", key, keys(self)|keys(source)); err != nil {
+			return err
+		}
 		if does := backend(key).SetTensorGeometry; does != nil {
 			return does(c, self, source, offset, size, stride)
 		}
@@ -1576,8 +1708,15 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 		if err := outOnly("linspace", key, keys(start)|keys(end)|layout.Keys()); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linspace", key, keys(out)|keys(start)|keys(end)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linspace", key)
+			return nil, err
 		}
 	}
 	return composed.LinspaceTensorTensor(c, out, start, end, steps, d, layout, dev)
@@ -1589,8 +1728,15 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 		if err := outOnly("linspace", key, keys(start)|layout.Keys()); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linspace", key, keys(out)|keys(start)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linspace", key)
+			return nil, err
 		}
 	}
 	return composed.LinspaceTensorScalar(c, out, start, end, steps, d, layout, dev)
@@ -1602,8 +1748,15 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 		if err := outOnly("linspace", key, keys(end)|layout.Keys()); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linspace", key, keys(out)|keys(end)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linspace", key)
+			return nil, err
 		}
 	}
 	return composed.LinspaceScalarTensor(c, out, start, end, steps, d, layout, dev)
@@ -1635,8 +1788,15 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 		if err := outOnly("logspace", key, keys(start)|keys(end)|layout.Keys()); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logspace", key, keys(out)|keys(start)|keys(end)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogspaceTensorTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("logspace", key)
+			return nil, err
 		}
 	}
 	return composed.LogspaceTensorTensor(c, out, start, end, steps, base, d, layout, dev)
@@ -1648,8 +1808,15 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 		if err := outOnly("logspace", key, keys(start)|layout.Keys()); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logspace", key, keys(out)|keys(start)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogspaceTensorScalar; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("logspace", key)
+			return nil, err
 		}
 	}
 	return composed.LogspaceTensorScalar(c, out, start, end, steps, base, d, layout, dev)
@@ -1661,8 +1828,15 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 		if err := outOnly("logspace", key, keys(end)|layout.Keys()); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logspace", key, keys(out)|keys(end)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogspaceScalarTensor; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("logspace", key)
+			return nil, err
 		}
 	}
 	return composed.LogspaceScalarTensor(c, out, start, end, steps, base, d, layout, dev)
@@ -2109,8 +2283,15 @@ func (c Ctx) FftFft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string)
 		if err := outOnly("fft.fft", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.fft", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFft; does != nil {
 			return does(c, out, self, n, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.fft", key)
+			return nil, err
 		}
 	}
 	return composed.FftFft(c, out, self, n, dim, norm)
@@ -2122,8 +2303,15 @@ func (c Ctx) FftIfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err := outOnly("fft.ifft", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.ifft", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIfft; does != nil {
 			return does(c, out, self, n, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.ifft", key)
+			return nil, err
 		}
 	}
 	return composed.FftIfft(c, out, self, n, dim, norm)
@@ -2135,8 +2323,15 @@ func (c Ctx) FftRfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err := outOnly("fft.rfft", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.rfft", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfft; does != nil {
 			return does(c, out, self, n, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.rfft", key)
+			return nil, err
 		}
 	}
 	return composed.FftRfft(c, out, self, n, dim, norm)
@@ -2148,8 +2343,15 @@ func (c Ctx) FftIrfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 		if err := outOnly("fft.irfft", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.irfft", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIrfft; does != nil {
 			return does(c, out, self, n, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.irfft", key)
+			return nil, err
 		}
 	}
 	return composed.FftIrfft(c, out, self, n, dim, norm)
@@ -2161,8 +2363,15 @@ func (c Ctx) FftHfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm string
 		if err := outOnly("fft.hfft", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.hfft", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftHfft; does != nil {
 			return does(c, out, self, n, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.hfft", key)
+			return nil, err
 		}
 	}
 	return composed.FftHfft(c, out, self, n, dim, norm)
@@ -2174,8 +2383,15 @@ func (c Ctx) FftIhfft(out, self *tensor.Tensor, n ops.Int, dim int64, norm strin
 		if err := outOnly("fft.ihfft", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.ihfft", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIhfft; does != nil {
 			return does(c, out, self, n, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.ihfft", key)
+			return nil, err
 		}
 	}
 	return composed.FftIhfft(c, out, self, n, dim, norm)
@@ -2187,8 +2403,15 @@ func (c Ctx) FftFft2(out, self *tensor.Tensor, size, dim []int64, norm string) (
 		if err := outOnly("fft.fft2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.fft2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFft2; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.fft2", key)
+			return nil, err
 		}
 	}
 	return composed.FftFft2(c, out, self, size, dim, norm)
@@ -2200,8 +2423,15 @@ func (c Ctx) FftFftn(out, self *tensor.Tensor, size, dim []int64, norm string) (
 		if err := outOnly("fft.fftn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.fftn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftFftn; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.fftn", key)
+			return nil, err
 		}
 	}
 	return composed.FftFftn(c, out, self, size, dim, norm)
@@ -2213,8 +2443,15 @@ func (c Ctx) FftIfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := outOnly("fft.ifft2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.ifft2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.ifft2", key)
+			return nil, err
 		}
 	}
 	return composed.FftIfft2(c, out, self, size, dim, norm)
@@ -2226,8 +2463,15 @@ func (c Ctx) FftIfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := outOnly("fft.ifftn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.ifftn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.ifftn", key)
+			return nil, err
 		}
 	}
 	return composed.FftIfftn(c, out, self, size, dim, norm)
@@ -2239,8 +2483,15 @@ func (c Ctx) FftRfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := outOnly("fft.rfft2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.rfft2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.rfft2", key)
+			return nil, err
 		}
 	}
 	return composed.FftRfft2(c, out, self, size, dim, norm)
@@ -2252,8 +2503,15 @@ func (c Ctx) FftRfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := outOnly("fft.rfftn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.rfftn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftRfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.rfftn", key)
+			return nil, err
 		}
 	}
 	return composed.FftRfftn(c, out, self, size, dim, norm)
@@ -2265,8 +2523,15 @@ func (c Ctx) FftIrfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := outOnly("fft.irfft2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.irfft2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIrfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.irfft2", key)
+			return nil, err
 		}
 	}
 	return composed.FftIrfft2(c, out, self, size, dim, norm)
@@ -2278,8 +2543,15 @@ func (c Ctx) FftIrfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := outOnly("fft.irfftn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.irfftn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIrfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.irfftn", key)
+			return nil, err
 		}
 	}
 	return composed.FftIrfftn(c, out, self, size, dim, norm)
@@ -2291,8 +2563,15 @@ func (c Ctx) FftHfft2(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := outOnly("fft.hfft2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.hfft2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftHfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.hfft2", key)
+			return nil, err
 		}
 	}
 	return composed.FftHfft2(c, out, self, size, dim, norm)
@@ -2304,8 +2583,15 @@ func (c Ctx) FftHfftn(out, self *tensor.Tensor, size, dim []int64, norm string) 
 		if err := outOnly("fft.hfftn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.hfftn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftHfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.hfftn", key)
+			return nil, err
 		}
 	}
 	return composed.FftHfftn(c, out, self, size, dim, norm)
@@ -2317,8 +2603,15 @@ func (c Ctx) FftIhfft2(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := outOnly("fft.ihfft2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.ihfft2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIhfft2; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.ihfft2", key)
+			return nil, err
 		}
 	}
 	return composed.FftIhfft2(c, out, self, size, dim, norm)
@@ -2330,8 +2623,15 @@ func (c Ctx) FftIhfftn(out, self *tensor.Tensor, size, dim []int64, norm string)
 		if err := outOnly("fft.ihfftn", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fft.ihfftn", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FftIhfftn; does != nil {
 			return does(c, out, self, size, dim, norm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.ihfftn", key)
+			return nil, err
 		}
 	}
 	return composed.FftIhfftn(c, out, self, size, dim, norm)
@@ -2366,6 +2666,10 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 		if does := backend(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.fftfreq", key)
+			return nil, err
+		}
 	}
 	return composed.FftFftfreq(c, out, n, d, dt, layout, dev)
 }
@@ -2378,6 +2682,10 @@ func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType,
 		}
 		if does := backend(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("fft.rfftfreq", key)
+			return nil, err
 		}
 	}
 	return composed.FftRfftfreq(c, out, n, d, dt, layout, dev)
@@ -2396,6 +2704,9 @@ func (c Ctx) SignalPad(self *tensor.Tensor, before, after int64, mode string) (*
 // Stft is the operator stft.
 func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center bool, padMode string, normalized bool, onesided, returnComplex, alignToWindow ops.Bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if err := unmixed("stft", key, keys(self)|keys(window)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Stft; does != nil {
 			return does(c, self, nFft, hopLength, winLength, window, center, padMode, normalized, onesided, returnComplex, alignToWindow)
 		}
@@ -2406,6 +2717,9 @@ func (c Ctx) Stft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int,
 // Istft is the operator istft.
 func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int, window *tensor.Tensor, center, normalized bool, onesided ops.Bool, length ops.Int, returnComplex bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(window)); key != 0 {
+		if err := unmixed("istft", key, keys(self)|keys(window)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Istft; does != nil {
 			return does(c, self, nFft, hopLength, winLength, window, center, normalized, onesided, length, returnComplex)
 		}
@@ -2416,6 +2730,9 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 // Save is the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("save", key, keysOf(tensors)); err != nil {
+			return err
+		}
 		if does := backend(key).Save; does != nil {
 			return does(c, path, structure, tensors, compact)
 		}
@@ -2428,6 +2745,9 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 // SaveBytes is the operator save_bytes.
 func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("save_bytes", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SaveBytes; does != nil {
 			return does(c, structure, tensors, compact)
 		}
@@ -2440,6 +2760,9 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 // SaveDict is the operator save_dict.
 func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("save_dict", key, keysOf(tensors)); err != nil {
+			return err
+		}
 		if does := backend(key).SaveDict; does != nil {
 			return does(c, path, names, tensors, compact)
 		}
@@ -2474,6 +2797,9 @@ func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.
 // SafetensorsSaveFile is the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("safetensors_save_file", key, keysOf(tensors)); err != nil {
+			return err
+		}
 		if does := backend(key).SafetensorsSaveFile; does != nil {
 			return does(c, path, names, tensors, metadata)
 		}
@@ -2486,6 +2812,9 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 // SafetensorsSave is the operator safetensors_save.
 func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("safetensors_save", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SafetensorsSave; does != nil {
 			return does(c, names, tensors, metadata)
 		}
@@ -2573,6 +2902,9 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 // NpzSave is the operator npz_save.
 func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("npz_save", key, keysOf(tensors)); err != nil {
+			return err
+		}
 		if does := backend(key).NpzSave; does != nil {
 			return does(c, path, names, tensors)
 		}
@@ -2585,6 +2917,9 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 // NpzSaveBytes is the operator npz_save_bytes.
 func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("npz_save_bytes", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NpzSaveBytes; does != nil {
 			return does(c, names, tensors)
 		}
@@ -2629,6 +2964,9 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("sqrt", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("sqrt", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sqrt; does != nil {
 			return does(c, out, self)
 		}
@@ -2646,6 +2984,9 @@ func (c Ctx) Sqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Rsqrt(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("rsqrt", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("rsqrt", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Rsqrt; does != nil {
@@ -2667,6 +3008,9 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("exp", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("exp", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Exp; does != nil {
 			return does(c, out, self)
 		}
@@ -2684,6 +3028,9 @@ func (c Ctx) Exp(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Exp2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("exp2", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("exp2", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Exp2; does != nil {
@@ -2705,6 +3052,9 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("expm1", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("expm1", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Expm1; does != nil {
 			return does(c, out, self)
 		}
@@ -2722,6 +3072,9 @@ func (c Ctx) Expm1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Log(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("log", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("log", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Log; does != nil {
@@ -2743,6 +3096,9 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("log2", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("log2", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Log2; does != nil {
 			return does(c, out, self)
 		}
@@ -2760,6 +3116,9 @@ func (c Ctx) Log2(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Log10(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("log10", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("log10", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Log10; does != nil {
@@ -2781,6 +3140,9 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("log1p", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("log1p", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Log1p; does != nil {
 			return does(c, out, self)
 		}
@@ -2798,6 +3160,9 @@ func (c Ctx) Log1p(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Sin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sin", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("sin", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Sin; does != nil {
@@ -2819,6 +3184,9 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("cos", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cos", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cos; does != nil {
 			return does(c, out, self)
 		}
@@ -2836,6 +3204,9 @@ func (c Ctx) Cos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Tan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("tan", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("tan", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Tan; does != nil {
@@ -2857,6 +3228,9 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("asin", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("asin", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Asin; does != nil {
 			return does(c, out, self)
 		}
@@ -2874,6 +3248,9 @@ func (c Ctx) Asin(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Acos(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("acos", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("acos", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Acos; does != nil {
@@ -2895,6 +3272,9 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("atan", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("atan", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atan; does != nil {
 			return does(c, out, self)
 		}
@@ -2912,6 +3292,9 @@ func (c Ctx) Atan(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Sinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sinh", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("sinh", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Sinh; does != nil {
@@ -2933,6 +3316,9 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("cosh", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cosh", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cosh; does != nil {
 			return does(c, out, self)
 		}
@@ -2950,6 +3336,9 @@ func (c Ctx) Cosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Tanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("tanh", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("tanh", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Tanh; does != nil {
@@ -2971,6 +3360,9 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("asinh", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("asinh", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Asinh; does != nil {
 			return does(c, out, self)
 		}
@@ -2988,6 +3380,9 @@ func (c Ctx) Asinh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Acosh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("acosh", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("acosh", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Acosh; does != nil {
@@ -3009,6 +3404,9 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("atanh", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("atanh", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atanh; does != nil {
 			return does(c, out, self)
 		}
@@ -3026,6 +3424,9 @@ func (c Ctx) Atanh(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Sigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sigmoid", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("sigmoid", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Sigmoid; does != nil {
@@ -3047,6 +3448,9 @@ func (c Ctx) Atan2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if err := outOnly("atan2", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("atan2", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atan2; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3066,6 +3470,9 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if err := outOnly("hypot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("hypot", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Hypot; does != nil {
 			return does(c, out, self, other)
 		}
@@ -3082,6 +3489,9 @@ func (c Ctx) Hypot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // IndexGet is the operator index.
 func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
+		if err := unmixed("index", key, keys(self)|keysOfIndex(items)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexGet; does != nil {
 			return does(c, self, items)
 		}
@@ -3094,6 +3504,9 @@ func (c Ctx) IndexGet(self *tensor.Tensor, items []ops.IndexItem) (r0 *tensor.Te
 // IndexSet is the operator index_put_.
 func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.Tensor) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items) | keys(value)); key != 0 {
+		if err := unmixed("index_put_", key, keys(self)|keysOfIndex(items)|keys(value)); err != nil {
+			return err
+		}
 		if does := backend(key).IndexSet; does != nil {
 			return does(c, self, items, value)
 		}
@@ -3110,6 +3523,9 @@ func (c Ctx) IndexSet(self *tensor.Tensor, items []ops.IndexItem, value *tensor.
 // IndexSetScalar is the operator index_put_.
 func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dtype.Scalar) (err error) {
 	if key := c.ahead(keys(self) | keysOfIndex(items)); key != 0 {
+		if err := unmixed("index_put_", key, keys(self)|keysOfIndex(items)); err != nil {
+			return err
+		}
 		if does := backend(key).IndexSetScalar; does != nil {
 			return does(c, self, items, value)
 		}
@@ -3127,6 +3543,9 @@ func (c Ctx) IndexSetScalar(self *tensor.Tensor, items []ops.IndexItem, value dt
 func (c Ctx) IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor.Tensor, accumulate bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keysOf(indices) | keys(values)); key != 0 {
 		if err := outOnly("index_put", key, keys(self)|keysOf(indices)|keys(values)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("index_put", key, keys(out)|keys(self)|keysOf(indices)|keys(values)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).IndexPut; does != nil {
@@ -3148,6 +3567,9 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 		if err := outOnly("index_select", key, keys(self)|keys(index)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("index_select", key, keys(out)|keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexSelect; does != nil {
 			return does(c, out, self, dim, index)
 		}
@@ -3165,6 +3587,9 @@ func (c Ctx) IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tens
 func (c Ctx) MaskedSelect(out, self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask)); key != 0 {
 		if err := outOnly("masked_select", key, keys(self)|keys(mask)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("masked_select", key, keys(out)|keys(self)|keys(mask)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).MaskedSelect; does != nil {
@@ -3186,6 +3611,9 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 		if err := outOnly("masked_fill", key, keys(self)|keys(mask)|keys(value)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("masked_fill", key, keys(out)|keys(self)|keys(mask)|keys(value)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).MaskedFill; does != nil {
 			return does(c, out, self, mask, value)
 		}
@@ -3203,6 +3631,9 @@ func (c Ctx) MaskedFill(out, self, mask, value *tensor.Tensor) (r0 *tensor.Tenso
 func (c Ctx) MaskedScatter(out, self, mask, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mask) | keys(source)); key != 0 {
 		if err := outOnly("masked_scatter", key, keys(self)|keys(mask)|keys(source)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("masked_scatter", key, keys(out)|keys(self)|keys(mask)|keys(source)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).MaskedScatter; does != nil {
@@ -3224,6 +3655,9 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 		if err := outOnly("gather", key, keys(self)|keys(index)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("gather", key, keys(out)|keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Gather; does != nil {
 			return does(c, out, self, dim, index, x4)
 		}
@@ -3241,6 +3675,9 @@ func (c Ctx) Gather(out, self *tensor.Tensor, dim int64, index *tensor.Tensor, x
 func (c Ctx) Take(out, self, index *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index)); key != 0 {
 		if err := outOnly("take", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("take", key, keys(out)|keys(self)|keys(index)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Take; does != nil {
@@ -3262,6 +3699,9 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 		if err := outOnly("take_along_dim", key, keys(self)|keys(indices)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("take_along_dim", key, keys(out)|keys(self)|keys(indices)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TakeAlongDim; does != nil {
 			return does(c, out, self, indices, dim)
 		}
@@ -3279,6 +3719,9 @@ func (c Ctx) TakeAlongDim(out, self, indices *tensor.Tensor, dim ops.Int) (r0 *t
 func (c Ctx) Nonzero(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("nonzero", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nonzero", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Nonzero; does != nil {
@@ -3322,6 +3765,9 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 		if err := outOnly("put", key, keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("put", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Put; does != nil {
 			return does(c, out, self, index, source, accumulate)
 		}
@@ -3339,6 +3785,9 @@ func (c Ctx) Put(out, self, index, source *tensor.Tensor, accumulate bool) (r0 *
 func (c Ctx) Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Scatter; does != nil {
@@ -3360,6 +3809,9 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterValue; does != nil {
 			return does(c, out, self, dim, index, value)
 		}
@@ -3377,6 +3829,9 @@ func (c Ctx) ScatterValue(out, self *tensor.Tensor, dim int64, index *tensor.Ten
 func (c Ctx) ScatterReduceSource(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("scatter", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).ScatterReduceSource; does != nil {
@@ -3398,6 +3853,9 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 		if err := outOnly("scatter", key, keys(self)|keys(index)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("scatter", key, keys(out)|keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterReduceValue; does != nil {
 			return does(c, out, self, dim, index, value, reduce)
 		}
@@ -3415,6 +3873,9 @@ func (c Ctx) ScatterReduceValue(out, self *tensor.Tensor, dim int64, index *tens
 func (c Ctx) ScatterAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("scatter_add", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("scatter_add", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).ScatterAdd; does != nil {
@@ -3436,6 +3897,9 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 		if err := outOnly("scatter_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("scatter_reduce", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ScatterReduce; does != nil {
 			return does(c, out, self, dim, index, source, reduce, includeSelf)
 		}
@@ -3453,6 +3917,9 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
 		if err := outOnly("index_add", key, keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("index_add", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).IndexAdd; does != nil {
@@ -3474,6 +3941,9 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 		if err := outOnly("index_copy", key, keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("index_copy", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexCopy; does != nil {
 			return does(c, out, self, dim, index, source)
 		}
@@ -3491,6 +3961,9 @@ func (c Ctx) IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tenso
 func (c Ctx) IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(value)); key != 0 {
 		if err := outOnly("index_fill", key, keys(self)|keys(index)|keys(value)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("index_fill", key, keys(out)|keys(self)|keys(index)|keys(value)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).IndexFill; does != nil {
@@ -3512,6 +3985,9 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 		if err := outOnly("index_reduce", key, keys(self)|keys(index)|keys(source)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("index_reduce", key, keys(out)|keys(self)|keys(index)|keys(source)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).IndexReduce; does != nil {
 			return does(c, out, self, dim, index, source, reduce, includeSelf)
 		}
@@ -3529,6 +4005,9 @@ func (c Ctx) IndexReduce(out, self *tensor.Tensor, dim int64, index, source *ten
 func (c Ctx) Cat(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keysOf(tensors)); key != 0 {
 		if err := outOnly("cat", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("cat", key, keys(out)|keysOf(tensors)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Cat; does != nil {
@@ -3550,6 +4029,9 @@ func (c Ctx) Stack(out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (r0 
 		if err := outOnly("stack", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("stack", key, keys(out)|keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Stack; does != nil {
 			return does(c, out, tensors, dim)
 		}
@@ -3569,8 +4051,15 @@ func (c Ctx) Hstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 		if err := outOnly("hstack", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("hstack", key, keys(out)|keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Hstack; does != nil {
 			return does(c, out, tensors)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("hstack", key)
+			return nil, err
 		}
 	}
 	return composed.Hstack(c, out, tensors)
@@ -3582,8 +4071,15 @@ func (c Ctx) Vstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 		if err := outOnly("vstack", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("vstack", key, keys(out)|keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Vstack; does != nil {
 			return does(c, out, tensors)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("vstack", key)
+			return nil, err
 		}
 	}
 	return composed.Vstack(c, out, tensors)
@@ -3595,8 +4091,15 @@ func (c Ctx) Dstack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.Tenso
 		if err := outOnly("dstack", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("dstack", key, keys(out)|keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Dstack; does != nil {
 			return does(c, out, tensors)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("dstack", key)
+			return nil, err
 		}
 	}
 	return composed.Dstack(c, out, tensors)
@@ -3608,8 +4111,15 @@ func (c Ctx) ColumnStack(out *tensor.Tensor, tensors []*tensor.Tensor) (*tensor.
 		if err := outOnly("column_stack", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("column_stack", key, keys(out)|keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ColumnStack; does != nil {
 			return does(c, out, tensors)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("column_stack", key)
+			return nil, err
 		}
 	}
 	return composed.ColumnStack(c, out, tensors)
@@ -3628,6 +4138,9 @@ func (c Ctx) Atleast1d(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Atleast1dSequence is the operator atleast_1d.
 func (c Ctx) Atleast1dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("atleast_1d", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atleast1dSequence; does != nil {
 			return does(c, tensors)
 		}
@@ -3648,6 +4161,9 @@ func (c Ctx) Atleast2d(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Atleast2dSequence is the operator atleast_2d.
 func (c Ctx) Atleast2dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("atleast_2d", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atleast2dSequence; does != nil {
 			return does(c, tensors)
 		}
@@ -3668,6 +4184,9 @@ func (c Ctx) Atleast3d(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Atleast3dSequence is the operator atleast_3d.
 func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("atleast_3d", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Atleast3dSequence; does != nil {
 			return does(c, tensors)
 		}
@@ -3678,6 +4197,9 @@ func (c Ctx) Atleast3dSequence(tensors []*tensor.Tensor) ([]*tensor.Tensor, erro
 // BroadcastTensors is the operator broadcast_tensors.
 func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("broadcast_tensors", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BroadcastTensors; does != nil {
 			return does(c, tensors)
 		}
@@ -3688,6 +4210,9 @@ func (c Ctx) BroadcastTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error
 // Meshgrid is the operator meshgrid.
 func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("meshgrid", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Meshgrid; does != nil {
 			return does(c, tensors, indexing)
 		}
@@ -3698,6 +4223,9 @@ func (c Ctx) Meshgrid(tensors []*tensor.Tensor, indexing string) ([]*tensor.Tens
 // CartesianProd is the operator cartesian_prod.
 func (c Ctx) CartesianProd(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("cartesian_prod", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CartesianProd; does != nil {
 			return does(c, tensors)
 		}
@@ -3720,6 +4248,9 @@ func (c Ctx) Combinations(self *tensor.Tensor, r int64, withReplacement bool) (r
 // BlockDiag is the operator block_diag.
 func (c Ctx) BlockDiag(tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("block_diag", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BlockDiag; does != nil {
 			return does(c, tensors)
 		}
@@ -3762,6 +4293,9 @@ func (c Ctx) RepeatInterleaveSelf(self *tensor.Tensor, repeats int64, dim, outpu
 // RepeatInterleaveTensor is the operator repeat_interleave.
 func (c Ctx) RepeatInterleaveTensor(self, repeats *tensor.Tensor, dim, outputSize ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(repeats)); key != 0 {
+		if err := unmixed("repeat_interleave", key, keys(self)|keys(repeats)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).RepeatInterleaveTensor; does != nil {
 			return does(c, self, repeats, dim, outputSize)
 		}
@@ -3841,6 +4375,9 @@ func (c Ctx) Tril(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		if err := outOnly("tril", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("tril", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Tril; does != nil {
 			return does(c, out, self, diagonal)
 		}
@@ -3860,6 +4397,9 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 		if err := outOnly("triu", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("triu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Triu; does != nil {
 			return does(c, out, self, diagonal)
 		}
@@ -3877,6 +4417,9 @@ func (c Ctx) Triu(out, self *tensor.Tensor, diagonal int64) (r0 *tensor.Tensor, 
 func (c Ctx) Diag(out, self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("diag", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("diag", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Diag; does != nil {
@@ -3919,6 +4462,9 @@ func (c Ctx) Diagflat(self *tensor.Tensor, offset int64) (r0 *tensor.Tensor, err
 // DiagonalScatter is the operator diagonal_scatter.
 func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+		if err := unmixed("diagonal_scatter", key, keys(self)|keys(src)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).DiagonalScatter; does != nil {
 			return does(c, self, src, offset, dim1, dim2)
 		}
@@ -3931,6 +4477,9 @@ func (c Ctx) DiagonalScatter(self, src *tensor.Tensor, offset, dim1, dim2 int64)
 // SelectScatter is the operator select_scatter.
 func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+		if err := unmixed("select_scatter", key, keys(self)|keys(src)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SelectScatter; does != nil {
 			return does(c, self, src, dim, index)
 		}
@@ -3943,6 +4492,9 @@ func (c Ctx) SelectScatter(self, src *tensor.Tensor, dim, index int64) (r0 *tens
 // SliceScatter is the operator slice_scatter.
 func (c Ctx) SliceScatter(self, src *tensor.Tensor, dim int64, start, end ops.Int, step int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+		if err := unmixed("slice_scatter", key, keys(self)|keys(src)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SliceScatter; does != nil {
 			return does(c, self, src, dim, start, end, step)
 		}
@@ -3955,6 +4507,9 @@ func (c Ctx) SliceScatter(self, src *tensor.Tensor, dim int64, start, end ops.In
 // AsStridedScatter is the operator as_strided_scatter.
 func (c Ctx) AsStridedScatter(self, src *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(src)); key != 0 {
+		if err := unmixed("as_strided_scatter", key, keys(self)|keys(src)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).AsStridedScatter; does != nil {
 			return does(c, self, src, size, stride, offset)
 		}
@@ -4004,6 +4559,9 @@ func (c Ctx) Matmul(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if err := outOnly("linalg.matmul", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matmul", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Matmul; does != nil {
 			return does(c, out, self, other)
 		}
@@ -4023,8 +4581,15 @@ func (c Ctx) LinalgCross(out, self, other *tensor.Tensor, dim int64) (*tensor.Te
 		if err := outOnly("linalg.cross", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.cross", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCross; does != nil {
 			return does(c, out, self, other, dim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.cross", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgCross(c, out, self, other, dim)
@@ -4046,8 +4611,15 @@ func (c Ctx) LinalgVecdot(out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, 
 		if err := outOnly("linalg.vecdot", key, keys(x)|keys(y)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.vecdot", key, keys(out)|keys(x)|keys(y)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgVecdot; does != nil {
 			return does(c, out, x, y, dim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.vecdot", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgVecdot(c, out, x, y, dim)
@@ -4059,8 +4631,15 @@ func (c Ctx) LinalgMultiDot(out *tensor.Tensor, tensors []*tensor.Tensor) (*tens
 		if err := outOnly("linalg.multi_dot", key, keysOf(tensors)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.multi_dot", key, keys(out)|keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMultiDot; does != nil {
 			return does(c, out, tensors)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.multi_dot", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMultiDot(c, out, tensors)
@@ -4072,8 +4651,15 @@ func (c Ctx) ChainMatmul(out *tensor.Tensor, matrices []*tensor.Tensor) (*tensor
 		if err := outOnly("chain_matmul", key, keysOf(matrices)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("chain_matmul", key, keys(out)|keysOf(matrices)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ChainMatmul; does != nil {
 			return does(c, out, matrices)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("chain_matmul", key)
+			return nil, err
 		}
 	}
 	return composed.ChainMatmul(c, out, matrices)
@@ -4085,8 +4671,15 @@ func (c Ctx) LinalgMatrixPower(out, self *tensor.Tensor, n int64) (*tensor.Tenso
 		if err := outOnly("linalg.matrix_power", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_power", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixPower; does != nil {
 			return does(c, out, self, n)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_power", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixPower(c, out, self, n)
@@ -4118,8 +4711,15 @@ func (c Ctx) LinalgTensorinv(out, self *tensor.Tensor, ind int64) (*tensor.Tenso
 		if err := outOnly("linalg.tensorinv", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.tensorinv", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgTensorinv; does != nil {
 			return does(c, out, self, ind)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.tensorinv", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgTensorinv(c, out, self, ind)
@@ -4131,8 +4731,15 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 		if err := outOnly("linalg.tensorsolve", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.tensorsolve", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgTensorsolve; does != nil {
 			return does(c, out, self, other, dims)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.tensorsolve", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgTensorsolve(c, out, self, other, dims)
@@ -4142,6 +4749,9 @@ func (c Ctx) LinalgTensorsolve(out, self, other *tensor.Tensor, dims []int64) (*
 func (c Ctx) LinalgCholeskyEx(outL, outInfo, self *tensor.Tensor, upper, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outL) | keys(outInfo) | keys(self)); key != 0 {
 		if err := outOnly("linalg.cholesky_ex", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("linalg.cholesky_ex", key, keys(outL)|keys(outInfo)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).LinalgCholeskyEx; does != nil {
@@ -4164,8 +4774,15 @@ func (c Ctx) LinalgCholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tenso
 		if err := outOnly("linalg.cholesky", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.cholesky", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCholesky; does != nil {
 			return does(c, out, self, upper)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.cholesky", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgCholesky(c, out, self, upper)
@@ -4177,8 +4794,15 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, err
 		if err := outOnly("cholesky", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cholesky", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cholesky; does != nil {
 			return does(c, out, self, upper)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("cholesky", key)
+			return nil, err
 		}
 	}
 	return composed.Cholesky(c, out, self, upper)
@@ -4188,6 +4812,9 @@ func (c Ctx) Cholesky(out, self *tensor.Tensor, upper bool) (*tensor.Tensor, err
 func (c Ctx) LinalgLuFactorEx(outLU, outPivots, outInfo, a *tensor.Tensor, pivot, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outLU) | keys(outPivots) | keys(outInfo) | keys(a)); key != 0 {
 		if err := outOnly("linalg.lu_factor_ex", key, keys(a)); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := unmixed("linalg.lu_factor_ex", key, keys(outLU)|keys(outPivots)|keys(outInfo)|keys(a)); err != nil {
 			return nil, nil, nil, err
 		}
 		if does := backend(key).LinalgLuFactorEx; does != nil {
@@ -4211,8 +4838,15 @@ func (c Ctx) LinalgLuFactor(outLU, outPivots, a *tensor.Tensor, pivot bool) (*te
 		if err := outOnly("linalg.lu_factor", key, keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("linalg.lu_factor", key, keys(outLU)|keys(outPivots)|keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgLuFactor; does != nil {
 			return does(c, outLU, outPivots, a, pivot)
+		}
+		if key == tensor.Quantized && (keys(outLU)|keys(outPivots))&key != 0 {
+			err := Refused("linalg.lu_factor", key)
+			return nil, nil, err
 		}
 	}
 	return composed.LinalgLuFactor(c, outLU, outPivots, a, pivot)
@@ -4234,8 +4868,15 @@ func (c Ctx) LinalgLu(outP, outL, outU, a *tensor.Tensor, pivot bool) (*tensor.T
 		if err := outOnly("linalg.lu", key, keys(a)); err != nil {
 			return nil, nil, nil, err
 		}
+		if err := unmixed("linalg.lu", key, keys(outP)|keys(outL)|keys(outU)|keys(a)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLu; does != nil {
 			return does(c, outP, outL, outU, a, pivot)
+		}
+		if key == tensor.Quantized && (keys(outP)|keys(outL)|keys(outU))&key != 0 {
+			err := Refused("linalg.lu", key)
+			return nil, nil, nil, err
 		}
 	}
 	return composed.LinalgLu(c, outP, outL, outU, a, pivot)
@@ -4247,8 +4888,15 @@ func (c Ctx) LuUnpack(outP, outL, outU, lu, pivots *tensor.Tensor, unpackData, u
 		if err := outOnly("lu_unpack", key, keys(lu)|keys(pivots)); err != nil {
 			return nil, nil, nil, err
 		}
+		if err := unmixed("lu_unpack", key, keys(outP)|keys(outL)|keys(outU)|keys(lu)|keys(pivots)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LuUnpack; does != nil {
 			return does(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
+		}
+		if key == tensor.Quantized && (keys(outP)|keys(outL)|keys(outU))&key != 0 {
+			err := Refused("lu_unpack", key)
+			return nil, nil, nil, err
 		}
 	}
 	return composed.LuUnpack(c, outP, outL, outU, lu, pivots, unpackData, unpackPivots)
@@ -4272,6 +4920,9 @@ func (c Ctx) LinalgLdlFactorEx(outLD, outPivots, outInfo, self *tensor.Tensor, h
 		if err := outOnly("linalg.ldl_factor_ex", key, keys(self)); err != nil {
 			return nil, nil, nil, err
 		}
+		if err := unmixed("linalg.ldl_factor_ex", key, keys(outLD)|keys(outPivots)|keys(outInfo)|keys(self)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).LinalgLdlFactorEx; does != nil {
 			return does(c, outLD, outPivots, outInfo, self, hermitian, checkErrors)
 		}
@@ -4293,8 +4944,15 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 		if err := outOnly("linalg.ldl_factor", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("linalg.ldl_factor", key, keys(outLD)|keys(outPivots)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgLdlFactor; does != nil {
 			return does(c, outLD, outPivots, self, hermitian)
+		}
+		if key == tensor.Quantized && (keys(outLD)|keys(outPivots))&key != 0 {
+			err := Refused("linalg.ldl_factor", key)
+			return nil, nil, err
 		}
 	}
 	return composed.LinalgLdlFactor(c, outLD, outPivots, self, hermitian)
@@ -4304,6 +4962,9 @@ func (c Ctx) LinalgLdlFactor(outLD, outPivots, self *tensor.Tensor, hermitian bo
 func (c Ctx) Geqrf(outA, outTau, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outA) | keys(outTau) | keys(self)); key != 0 {
 		if err := outOnly("geqrf", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("geqrf", key, keys(outA)|keys(outTau)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).Geqrf; does != nil {
@@ -4326,6 +4987,9 @@ func (c Ctx) LinalgQr(outQ, outR, a *tensor.Tensor, mode string) (r0 *tensor.Ten
 		if err := outOnly("linalg.qr", key, keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("linalg.qr", key, keys(outQ)|keys(outR)|keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgQr; does != nil {
 			return does(c, outQ, outR, a, mode)
 		}
@@ -4346,8 +5010,15 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 		if err := outOnly("qr", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("qr", key, keys(outQ)|keys(outR)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Qr; does != nil {
 			return does(c, outQ, outR, self, some)
+		}
+		if key == tensor.Quantized && (keys(outQ)|keys(outR))&key != 0 {
+			err := Refused("qr", key)
+			return nil, nil, err
 		}
 	}
 	return composed.Qr(c, outQ, outR, self, some)
@@ -4357,6 +5028,9 @@ func (c Ctx) Qr(outQ, outR, self *tensor.Tensor, some bool) (*tensor.Tensor, *te
 func (c Ctx) LinalgHouseholderProduct(out, input, tau *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(input) | keys(tau)); key != 0 {
 		if err := outOnly("linalg.householder_product", key, keys(input)|keys(tau)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("linalg.householder_product", key, keys(out)|keys(input)|keys(tau)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LinalgHouseholderProduct; does != nil {
@@ -4378,6 +5052,9 @@ func (c Ctx) Ormqr(out, self, tau, other *tensor.Tensor, left, transpose bool) (
 		if err := outOnly("ormqr", key, keys(self)|keys(tau)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("ormqr", key, keys(out)|keys(self)|keys(tau)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ormqr; does != nil {
 			return does(c, out, self, tau, other, left, transpose)
 		}
@@ -4397,8 +5074,15 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 		if err := outOnly("linalg.matrix_sqrth", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_sqrth", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixSqrth; does != nil {
 			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_sqrth", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixSqrth(c, out, self)
@@ -4407,6 +5091,9 @@ func (c Ctx) LinalgMatrixSqrth(out, self *tensor.Tensor) (*tensor.Tensor, error)
 // Lyapunov is the operator lyapunov.
 func (c Ctx) Lyapunov(h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(h) | keys(g)); key != 0 {
+		if err := unmixed("lyapunov", key, keys(h)|keys(g)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lyapunov; does != nil {
 			return does(c, h, g)
 		}
@@ -4420,8 +5107,15 @@ func (c Ctx) LinalgPolar(outU, outH, a *tensor.Tensor) (*tensor.Tensor, *tensor.
 		if err := outOnly("linalg.polar", key, keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("linalg.polar", key, keys(outU)|keys(outH)|keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgPolar; does != nil {
 			return does(c, outU, outH, a)
+		}
+		if key == tensor.Quantized && (keys(outU)|keys(outH))&key != 0 {
+			err := Refused("linalg.polar", key)
+			return nil, nil, err
 		}
 	}
 	return composed.LinalgPolar(c, outU, outH, a)
@@ -4433,8 +5127,15 @@ func (c Ctx) LinalgDet(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := outOnly("linalg.det", key, keys(a)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.det", key, keys(out)|keys(a)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgDet; does != nil {
 			return does(c, out, a)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.det", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgDet(c, out, a)
@@ -4446,8 +5147,15 @@ func (c Ctx) LinalgSlogdet(outSign, outLog, a *tensor.Tensor) (*tensor.Tensor, *
 		if err := outOnly("linalg.slogdet", key, keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("linalg.slogdet", key, keys(outSign)|keys(outLog)|keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgSlogdet; does != nil {
 			return does(c, outSign, outLog, a)
+		}
+		if key == tensor.Quantized && (keys(outSign)|keys(outLog))&key != 0 {
+			err := Refused("linalg.slogdet", key)
+			return nil, nil, err
 		}
 	}
 	return composed.LinalgSlogdet(c, outSign, outLog, a)
@@ -4469,6 +5177,9 @@ func (c Ctx) LinalgVectorNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		if err := outOnly("linalg.vector_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.vector_norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgVectorNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
 		}
@@ -4488,8 +5199,15 @@ func (c Ctx) LinalgMatrixNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []
 		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_norm", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixNorm(c, out, self, ord, dim, keepdim, d)
@@ -4501,8 +5219,15 @@ func (c Ctx) LinalgMatrixNormStrOrd(out, self *tensor.Tensor, ord string, dim []
 		if err := outOnly("linalg.matrix_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixNormStrOrd; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_norm", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixNormStrOrd(c, out, self, ord, dim, keepdim, d)
@@ -4514,8 +5239,15 @@ func (c Ctx) LinalgNorm(out, self *tensor.Tensor, ord dtype.Scalar, dim []int64,
 		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgNorm; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.norm", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgNorm(c, out, self, ord, dim, keepdim, d)
@@ -4527,8 +5259,15 @@ func (c Ctx) LinalgNormOrdStr(out, self *tensor.Tensor, ord string, dim []int64,
 		if err := outOnly("linalg.norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgNormOrdStr; does != nil {
 			return does(c, out, self, ord, dim, keepdim, d)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.norm", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgNormOrdStr(c, out, self, ord, dim, keepdim, d)
@@ -4540,8 +5279,15 @@ func (c Ctx) FrobeniusNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) 
 		if err := outOnly("frobenius_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("frobenius_norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FrobeniusNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("frobenius_norm", key)
+			return nil, err
 		}
 	}
 	return composed.FrobeniusNorm(c, out, self, dim, keepdim)
@@ -4553,8 +5299,15 @@ func (c Ctx) NuclearNorm(out, self *tensor.Tensor, dim []int64, keepdim bool) (*
 		if err := outOnly("nuclear_norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("nuclear_norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NuclearNorm; does != nil {
 			return does(c, out, self, dim, keepdim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nuclear_norm", key)
+			return nil, err
 		}
 	}
 	return composed.NuclearNorm(c, out, self, dim, keepdim)
@@ -4566,8 +5319,15 @@ func (c Ctx) LinalgCond(out, self *tensor.Tensor, p dtype.Scalar) (*tensor.Tenso
 		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.cond", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCond; does != nil {
 			return does(c, out, self, p)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.cond", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgCond(c, out, self, p)
@@ -4579,8 +5339,15 @@ func (c Ctx) LinalgCondPStr(out, self *tensor.Tensor, p string) (*tensor.Tensor,
 		if err := outOnly("linalg.cond", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.cond", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgCondPStr; does != nil {
 			return does(c, out, self, p)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.cond", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgCondPStr(c, out, self, p)
@@ -4592,8 +5359,15 @@ func (c Ctx) LinalgMatrixRank(out, self *tensor.Tensor, atol, rtol *float64, her
 		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRank; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_rank", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRank(c, out, self, atol, rtol, hermitian)
@@ -4605,8 +5379,15 @@ func (c Ctx) LinalgMatrixRankAtolRtolTensor(out, self, atol, rtol *tensor.Tensor
 		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)|keys(atol)|keys(rtol)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_rank", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRankAtolRtolTensor(c, out, self, atol, rtol, hermitian)
@@ -4618,8 +5399,15 @@ func (c Ctx) LinalgMatrixRankTol(out, self *tensor.Tensor, tol float64, hermitia
 		if err := outOnly("linalg.matrix_rank", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankTol; does != nil {
 			return does(c, out, self, tol, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_rank", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRankTol(c, out, self, tol, hermitian)
@@ -4631,8 +5419,15 @@ func (c Ctx) LinalgMatrixRankTolTensor(out, self, tol *tensor.Tensor, hermitian 
 		if err := outOnly("linalg.matrix_rank", key, keys(self)|keys(tol)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.matrix_rank", key, keys(out)|keys(self)|keys(tol)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgMatrixRankTolTensor; does != nil {
 			return does(c, out, self, tol, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.matrix_rank", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgMatrixRankTolTensor(c, out, self, tol, hermitian)
@@ -4644,8 +5439,15 @@ func (c Ctx) LinalgPinv(out, self *tensor.Tensor, atol, rtol *float64, hermitian
 		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinv; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.pinv", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgPinv(c, out, self, atol, rtol, hermitian)
@@ -4657,8 +5459,15 @@ func (c Ctx) LinalgPinvAtolRtolTensor(out, self, atol, rtol *tensor.Tensor, herm
 		if err := outOnly("linalg.pinv", key, keys(self)|keys(atol)|keys(rtol)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)|keys(atol)|keys(rtol)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvAtolRtolTensor; does != nil {
 			return does(c, out, self, atol, rtol, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.pinv", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgPinvAtolRtolTensor(c, out, self, atol, rtol, hermitian)
@@ -4670,8 +5479,15 @@ func (c Ctx) LinalgPinvRcond(out, self *tensor.Tensor, rcond float64, hermitian 
 		if err := outOnly("linalg.pinv", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvRcond; does != nil {
 			return does(c, out, self, rcond, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.pinv", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgPinvRcond(c, out, self, rcond, hermitian)
@@ -4683,8 +5499,15 @@ func (c Ctx) LinalgPinvRcondTensor(out, self, rcond *tensor.Tensor, hermitian bo
 		if err := outOnly("linalg.pinv", key, keys(self)|keys(rcond)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.pinv", key, keys(out)|keys(self)|keys(rcond)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgPinvRcondTensor; does != nil {
 			return does(c, out, self, rcond, hermitian)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.pinv", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgPinvRcondTensor(c, out, self, rcond, hermitian)
@@ -4704,6 +5527,9 @@ func (c Ctx) Pinverse(self *tensor.Tensor, rcond float64) (*tensor.Tensor, error
 func (c Ctx) LinalgSolveEx(outResult, outInfo, a, b *tensor.Tensor, left, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outResult) | keys(outInfo) | keys(a) | keys(b)); key != 0 {
 		if err := outOnly("linalg.solve_ex", key, keys(a)|keys(b)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("linalg.solve_ex", key, keys(outResult)|keys(outInfo)|keys(a)|keys(b)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).LinalgSolveEx; does != nil {
@@ -4726,8 +5552,15 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 		if err := outOnly("linalg.solve", key, keys(a)|keys(b)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.solve", key, keys(out)|keys(a)|keys(b)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgSolve; does != nil {
 			return does(c, out, a, b, left)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.solve", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgSolve(c, out, a, b, left)
@@ -4737,6 +5570,9 @@ func (c Ctx) LinalgSolve(out, a, b *tensor.Tensor, left bool) (*tensor.Tensor, e
 func (c Ctx) LinalgInvEx(outInverse, outInfo, a *tensor.Tensor, checkErrors bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outInverse) | keys(outInfo) | keys(a)); key != 0 {
 		if err := outOnly("linalg.inv_ex", key, keys(a)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("linalg.inv_ex", key, keys(outInverse)|keys(outInfo)|keys(a)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).LinalgInvEx; does != nil {
@@ -4759,8 +5595,15 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := outOnly("linalg.inv", key, keys(a)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.inv", key, keys(out)|keys(a)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgInv; does != nil {
 			return does(c, out, a)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.inv", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgInv(c, out, a)
@@ -4770,6 +5613,9 @@ func (c Ctx) LinalgInv(out, a *tensor.Tensor) (*tensor.Tensor, error) {
 func (c Ctx) LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangular bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(b)); key != 0 {
 		if err := outOnly("linalg.solve_triangular", key, keys(self)|keys(b)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("linalg.solve_triangular", key, keys(out)|keys(self)|keys(b)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LinalgSolveTriangular; does != nil {
@@ -4791,8 +5637,15 @@ func (c Ctx) TriangularSolve(outSolution, outA, self, a *tensor.Tensor, upper, t
 		if err := outOnly("triangular_solve", key, keys(self)|keys(a)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("triangular_solve", key, keys(outSolution)|keys(outA)|keys(self)|keys(a)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).TriangularSolve; does != nil {
 			return does(c, outSolution, outA, self, a, upper, transpose, unitriangular)
+		}
+		if key == tensor.Quantized && (keys(outSolution)|keys(outA))&key != 0 {
+			err := Refused("triangular_solve", key)
+			return nil, nil, err
 		}
 	}
 	return composed.TriangularSolve(c, outSolution, outA, self, a, upper, transpose, unitriangular)
@@ -4804,8 +5657,15 @@ func (c Ctx) LinalgLuSolve(out, lu, pivots, b *tensor.Tensor, left, adjoint bool
 		if err := outOnly("linalg.lu_solve", key, keys(lu)|keys(pivots)|keys(b)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.lu_solve", key, keys(out)|keys(lu)|keys(pivots)|keys(b)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgLuSolve; does != nil {
 			return does(c, out, lu, pivots, b, left, adjoint)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("linalg.lu_solve", key)
+			return nil, err
 		}
 	}
 	return composed.LinalgLuSolve(c, out, lu, pivots, b, left, adjoint)
@@ -4817,8 +5677,15 @@ func (c Ctx) LuSolve(out, self, lu, pivots *tensor.Tensor) (*tensor.Tensor, erro
 		if err := outOnly("lu_solve", key, keys(self)|keys(lu)|keys(pivots)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("lu_solve", key, keys(out)|keys(self)|keys(lu)|keys(pivots)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LuSolve; does != nil {
 			return does(c, out, self, lu, pivots)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("lu_solve", key)
+			return nil, err
 		}
 	}
 	return composed.LuSolve(c, out, self, lu, pivots)
@@ -4830,8 +5697,15 @@ func (c Ctx) CholeskySolve(out, self, l *tensor.Tensor, upper bool) (*tensor.Ten
 		if err := outOnly("cholesky_solve", key, keys(self)|keys(l)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cholesky_solve", key, keys(out)|keys(self)|keys(l)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CholeskySolve; does != nil {
 			return does(c, out, self, l, upper)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("cholesky_solve", key)
+			return nil, err
 		}
 	}
 	return composed.CholeskySolve(c, out, self, l, upper)
@@ -4843,8 +5717,15 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tens
 		if err := outOnly("cholesky_inverse", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cholesky_inverse", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CholeskyInverse; does != nil {
 			return does(c, out, self, upper)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("cholesky_inverse", key)
+			return nil, err
 		}
 	}
 	return composed.CholeskyInverse(c, out, self, upper)
@@ -4854,6 +5735,9 @@ func (c Ctx) CholeskyInverse(out, self *tensor.Tensor, upper bool) (*tensor.Tens
 func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(ld) | keys(pivots) | keys(b)); key != 0 {
 		if err := outOnly("linalg.ldl_solve", key, keys(ld)|keys(pivots)|keys(b)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("linalg.ldl_solve", key, keys(out)|keys(ld)|keys(pivots)|keys(b)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LinalgLdlSolve; does != nil {
@@ -4873,6 +5757,9 @@ func (c Ctx) LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (
 func (c Ctx) LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tensor.Tensor, rcond *float64, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outSolution) | keys(outResiduals) | keys(outRank) | keys(outSingular) | keys(self) | keys(b)); key != 0 {
 		if err := outOnly("linalg.lstsq", key, keys(self)|keys(b)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if err := unmixed("linalg.lstsq", key, keys(outSolution)|keys(outResiduals)|keys(outRank)|keys(outSingular)|keys(self)|keys(b)); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		if does := backend(key).LinalgLstsq; does != nil {
@@ -4897,6 +5784,9 @@ func (c Ctx) LinalgEigh(outValues, outVectors, self *tensor.Tensor, uplo string)
 		if err := outOnly("linalg.eigh", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("linalg.eigh", key, keys(outValues)|keys(outVectors)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).LinalgEigh; does != nil {
 			return does(c, outValues, outVectors, self, uplo)
 		}
@@ -4917,6 +5807,9 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 		if err := outOnly("linalg.eigvalsh", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.eigvalsh", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgEigvalsh; does != nil {
 			return does(c, out, self, uplo)
 		}
@@ -4934,6 +5827,9 @@ func (c Ctx) LinalgEigvalsh(out, self *tensor.Tensor, uplo string) (r0 *tensor.T
 func (c Ctx) LinalgEig(outValues, outVectors, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outVectors) | keys(self)); key != 0 {
 		if err := outOnly("linalg.eig", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("linalg.eig", key, keys(outValues)|keys(outVectors)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).LinalgEig; does != nil {
@@ -4956,6 +5852,9 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 		if err := outOnly("linalg.eigvals", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("linalg.eigvals", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LinalgEigvals; does != nil {
 			return does(c, out, self)
 		}
@@ -4973,6 +5872,9 @@ func (c Ctx) LinalgEigvals(out, self *tensor.Tensor) (r0 *tensor.Tensor, err err
 func (c Ctx) LinalgSvd(outU, outS, outVh, a *tensor.Tensor, fullMatrices bool, driver string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outU) | keys(outS) | keys(outVh) | keys(a)); key != 0 {
 		if err := outOnly("linalg.svd", key, keys(a)); err != nil {
+			return nil, nil, nil, err
+		}
+		if err := unmixed("linalg.svd", key, keys(outU)|keys(outS)|keys(outVh)|keys(a)); err != nil {
 			return nil, nil, nil, err
 		}
 		if does := backend(key).LinalgSvd; does != nil {
@@ -4996,8 +5898,15 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 		if err := outOnly("svd", key, keys(self)); err != nil {
 			return nil, nil, nil, err
 		}
+		if err := unmixed("svd", key, keys(outU)|keys(outS)|keys(outV)|keys(self)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).Svd; does != nil {
 			return does(c, outU, outS, outV, self, some, computeUV)
+		}
+		if key == tensor.Quantized && (keys(outU)|keys(outS)|keys(outV))&key != 0 {
+			err := Refused("svd", key)
+			return nil, nil, nil, err
 		}
 	}
 	return composed.Svd(c, outU, outS, outV, self, some, computeUV)
@@ -5007,6 +5916,9 @@ func (c Ctx) Svd(outU, outS, outV, self *tensor.Tensor, some, computeUV bool) (*
 func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(a)); key != 0 {
 		if err := outOnly("linalg.svdvals", key, keys(a)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("linalg.svdvals", key, keys(out)|keys(a)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LinalgSvdvals; does != nil {
@@ -5025,6 +5937,9 @@ func (c Ctx) LinalgSvdvals(out, a *tensor.Tensor, driver string) (r0 *tensor.Ten
 // SvdLowrank is the operator svd_lowrank.
 func (c Ctx) SvdLowrank(a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a) | keys(m)); key != 0 {
+		if err := unmixed("svd_lowrank", key, keys(a)|keys(m)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).SvdLowrank; does != nil {
 			return does(c, a, q, niter, m)
 		}
@@ -5045,6 +5960,9 @@ func (c Ctx) PcaLowrank(a *tensor.Tensor, q ops.Int, center bool, niter int64) (
 // Lobpcg is the operator lobpcg.
 func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int, iK *tensor.Tensor, niter ops.Int, tol *float64, largest ops.Bool, method string) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(a) | keys(b) | keys(x) | keys(iK)); key != 0 {
+		if err := unmixed("lobpcg", key, keys(a)|keys(b)|keys(x)|keys(iK)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Lobpcg; does != nil {
 			return does(c, a, k, b, x, n, iK, niter, tol, largest, method)
 		}
@@ -5056,6 +5974,9 @@ func (c Ctx) Lobpcg(a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.Int,
 func (c Ctx) LogicalAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("logical_and", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("logical_and", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LogicalAnd; does != nil {
@@ -5077,6 +5998,9 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if err := outOnly("logical_or", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logical_or", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogicalOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5094,6 +6018,9 @@ func (c Ctx) LogicalOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 func (c Ctx) LogicalXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("logical_xor", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("logical_xor", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LogicalXor; does != nil {
@@ -5115,6 +6042,9 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err := outOnly("logical_not", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logical_not", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).LogicalNot; does != nil {
 			return does(c, out, self)
 		}
@@ -5132,6 +6062,9 @@ func (c Ctx) LogicalNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 func (c Ctx) BitwiseAnd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_and", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("bitwise_and", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).BitwiseAnd; does != nil {
@@ -5153,6 +6086,9 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if err := outOnly("bitwise_or", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("bitwise_or", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseOr; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5170,6 +6106,9 @@ func (c Ctx) BitwiseOr(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 func (c Ctx) BitwiseXor(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_xor", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("bitwise_xor", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).BitwiseXor; does != nil {
@@ -5191,6 +6130,9 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err := outOnly("bitwise_not", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("bitwise_not", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseNot; does != nil {
 			return does(c, out, self)
 		}
@@ -5208,6 +6150,9 @@ func (c Ctx) BitwiseNot(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error)
 func (c Ctx) BitwiseLeftShift(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bitwise_left_shift", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("bitwise_left_shift", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).BitwiseLeftShift; does != nil {
@@ -5229,6 +6174,9 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 		if err := outOnly("bitwise_right_shift", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("bitwise_right_shift", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).BitwiseRightShift; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5246,6 +6194,9 @@ func (c Ctx) BitwiseRightShift(out, self, other *tensor.Tensor) (r0 *tensor.Tens
 func (c Ctx) Mm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat2)); key != 0 {
 		if err := outOnly("mm", key, keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("mm", key, keys(out)|keys(self)|keys(mat2)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Mm; does != nil {
@@ -5267,6 +6218,9 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err := outOnly("bmm", key, keys(self)|keys(mat2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("bmm", key, keys(out)|keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Bmm; does != nil {
 			return does(c, out, self, mat2)
 		}
@@ -5284,6 +6238,9 @@ func (c Ctx) Bmm(out, self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 func (c Ctx) Mv(out, self, vec *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(vec)); key != 0 {
 		if err := outOnly("mv", key, keys(self)|keys(vec)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("mv", key, keys(out)|keys(self)|keys(vec)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Mv; does != nil {
@@ -5305,6 +6262,9 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err := outOnly("dot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("dot", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Dot; does != nil {
 			return does(c, out, self, other)
 		}
@@ -5322,6 +6282,9 @@ func (c Ctx) Dot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 func (c Ctx) Vdot(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("vdot", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("vdot", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Vdot; does != nil {
@@ -5343,8 +6306,15 @@ func (c Ctx) Inner(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := outOnly("inner", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("inner", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Inner; does != nil {
 			return does(c, out, self, other)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("inner", key)
+			return nil, err
 		}
 	}
 	return composed.Inner(c, out, self, other)
@@ -5356,8 +6326,15 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := outOnly("outer", key, keys(self)|keys(vec2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("outer", key, keys(out)|keys(self)|keys(vec2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Outer; does != nil {
 			return does(c, out, self, vec2)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("outer", key)
+			return nil, err
 		}
 	}
 	return composed.Outer(c, out, self, vec2)
@@ -5367,6 +6344,9 @@ func (c Ctx) Outer(out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 func (c Ctx) Addmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("addmm", key, keys(out)|keys(self)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Addmm; does != nil {
@@ -5388,6 +6368,9 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 		if err := outOnly("baddbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("baddbmm", key, keys(out)|keys(self)|keys(batch1)|keys(batch2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Baddbmm; does != nil {
 			return does(c, out, self, batch1, batch2, beta, alpha)
 		}
@@ -5405,6 +6388,9 @@ func (c Ctx) Baddbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype
 func (c Ctx) Addbmm(out, self, batch1, batch2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(batch1) | keys(batch2)); key != 0 {
 		if err := outOnly("addbmm", key, keys(self)|keys(batch1)|keys(batch2)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("addbmm", key, keys(out)|keys(self)|keys(batch1)|keys(batch2)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Addbmm; does != nil {
@@ -5426,6 +6412,9 @@ func (c Ctx) Addmv(out, self, mat, vec *tensor.Tensor, beta, alpha dtype.Scalar)
 		if err := outOnly("addmv", key, keys(self)|keys(mat)|keys(vec)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("addmv", key, keys(out)|keys(self)|keys(mat)|keys(vec)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addmv; does != nil {
 			return does(c, out, self, mat, vec, beta, alpha)
 		}
@@ -5445,6 +6434,9 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 		if err := outOnly("addr", key, keys(self)|keys(vec1)|keys(vec2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("addr", key, keys(out)|keys(self)|keys(vec1)|keys(vec2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Addr; does != nil {
 			return does(c, out, self, vec1, vec2, beta, alpha)
 		}
@@ -5461,6 +6453,9 @@ func (c Ctx) Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar
 // Einsum is the operator einsum.
 func (c Ctx) Einsum(text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(operands)); key != 0 {
+		if err := unmixed("einsum", key, keysOf(operands)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Einsum; does != nil {
 			return does(c, text, operands)
 		}
@@ -5474,8 +6469,15 @@ func (c Ctx) Tensordot(out, self, other *tensor.Tensor, dims int64) (*tensor.Ten
 		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("tensordot", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Tensordot; does != nil {
 			return does(c, out, self, other, dims)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("tensordot", key)
+			return nil, err
 		}
 	}
 	return composed.Tensordot(c, out, self, other, dims)
@@ -5487,8 +6489,15 @@ func (c Ctx) TensordotDims(out, self, other *tensor.Tensor, dimsSelf, dimsOther 
 		if err := outOnly("tensordot", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("tensordot", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TensordotDims; does != nil {
 			return does(c, out, self, other, dimsSelf, dimsOther)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("tensordot", key)
+			return nil, err
 		}
 	}
 	return composed.TensordotDims(c, out, self, other, dimsSelf, dimsOther)
@@ -5500,8 +6509,15 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := outOnly("kron", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("kron", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Kron; does != nil {
 			return does(c, out, self, other)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("kron", key)
+			return nil, err
 		}
 	}
 	return composed.Kron(c, out, self, other)
@@ -5510,6 +6526,9 @@ func (c Ctx) Kron(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Cdist is the operator cdist.
 func (c Ctx) Cdist(x1, x2 *tensor.Tensor, p float64, mode string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
+		if err := unmixed("cdist", key, keys(x1)|keys(x2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cdist; does != nil {
 			return does(c, x1, x2, p, mode)
 		}
@@ -5584,6 +6603,9 @@ func (c Ctx) AlignTo(self *tensor.Tensor, names []string) (*tensor.Tensor, error
 // AlignAs is the operator align_as.
 func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("align_as", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).AlignAs; does != nil {
 			return does(c, self, other)
 		}
@@ -5594,6 +6616,9 @@ func (c Ctx) AlignAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // AlignTensors is the operator align_tensors.
 func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("align_tensors", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).AlignTensors; does != nil {
 			return does(c, tensors)
 		}
@@ -5614,6 +6639,9 @@ func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d
 // QuantizePerTensorTensorQparams is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(scale) | keys(zero)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantize_per_tensor", key, keys(self)|keys(scale)|keys(zero)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizePerTensorTensorQparams; does != nil {
 			return does(c, self, scale, zero, d)
 		}
@@ -5624,6 +6652,9 @@ func (c Ctx) QuantizePerTensorTensorQparams(self, scale, zero *tensor.Tensor, d 
 // QuantizePerTensorTensors is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensorTensors(tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error) {
 	if key := c.ahead((keysOf(tensors) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantize_per_tensor", key, keysOf(tensors)|keys(scales)|keys(zeros)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizePerTensorTensors; does != nil {
 			return does(c, tensors, scales, zeros, d)
 		}
@@ -5644,6 +6675,9 @@ func (c Ctx) QuantizePerTensorDynamic(self *tensor.Tensor, d dtype.DType, reduce
 // QuantizePerChannel is the operator quantize_per_channel.
 func (c Ctx) QuantizePerChannel(self, scales, zeros *tensor.Tensor, axis int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantize_per_channel", key, keys(self)|keys(scales)|keys(zeros)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizePerChannel; does != nil {
 			return does(c, self, scales, zeros, axis, d)
 		}
@@ -5664,6 +6698,9 @@ func (c Ctx) Dequantize(self *tensor.Tensor) (*tensor.Tensor, error) {
 // DequantizeTensors is the operator dequantize.
 func (c Ctx) DequantizeTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keysOf(tensors)); key != 0 {
+		if err := unmixed("dequantize", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).DequantizeTensors; does != nil {
 			return does(c, tensors)
 		}
@@ -5759,6 +6796,9 @@ func (c Ctx) MakePerTensorQuantizedTensor(self *tensor.Tensor, scale float64, ze
 // MakePerChannelQuantizedTensor is the operator make_per_channel_quantized_tensor.
 func (c Ctx) MakePerChannelQuantizedTensor(self, scales, zeros *tensor.Tensor, axis int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(scales) | keys(zeros)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("make_per_channel_quantized_tensor", key, keys(self)|keys(scales)|keys(zeros)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).MakePerChannelQuantizedTensor; does != nil {
 			return does(c, self, scales, zeros, axis)
 		}
@@ -5779,6 +6819,9 @@ func (c Ctx) EmptyAffineQuantized(size []int64, d dtype.DType, l tensor.Layout, 
 // EmptyPerChannelAffineQuantized is the operator empty_per_channel_affine_quantized.
 func (c Ctx) EmptyPerChannelAffineQuantized(size []int64, scales, zeros *tensor.Tensor, axis int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(scales)|keys(zeros))&^tensor.Gradient | l.Keys()); key != 0 {
+		if err := unmixed("empty_per_channel_affine_quantized", key, keys(scales)|keys(zeros)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).EmptyPerChannelAffineQuantized; does != nil {
 			return does(c, size, scales, zeros, axis, d, l, dev)
 		}
@@ -5809,6 +6852,9 @@ func (c Ctx) FakeQuantizePerTensorAffine(self *tensor.Tensor, scale float64, zer
 // FakeQuantizePerTensorAffineTensorQparams is the operator fake_quantize_per_tensor_affine.
 func (c Ctx) FakeQuantizePerTensorAffineTensorQparams(self, scale, zero *tensor.Tensor, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if err := unmixed("fake_quantize_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FakeQuantizePerTensorAffineTensorQparams; does != nil {
 			return does(c, self, scale, zero, lo, hi)
 		}
@@ -5829,6 +6875,9 @@ func (c Ctx) FakeQuantizePerTensorAffineCachemask(self *tensor.Tensor, scale flo
 // FakeQuantizePerChannelAffine is the operator fake_quantize_per_channel_affine.
 func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if err := unmixed("fake_quantize_per_channel_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FakeQuantizePerChannelAffine; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi)
 		}
@@ -5839,6 +6888,9 @@ func (c Ctx) FakeQuantizePerChannelAffine(self, scale, zero *tensor.Tensor, axis
 // FakeQuantizePerChannelAffineCachemask is the operator fake_quantize_per_channel_affine_cachemask.
 func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Tensor, axis, lo, hi int64) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if err := unmixed("fake_quantize_per_channel_affine_cachemask", key, keys(self)|keys(scale)|keys(zero)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).FakeQuantizePerChannelAffineCachemask; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi)
 		}
@@ -5849,6 +6901,9 @@ func (c Ctx) FakeQuantizePerChannelAffineCachemask(self, scale, zero *tensor.Ten
 // FakeQuantizeLearnablePerTensorAffine is the operator fake_quantize_learnable_per_tensor_affine.
 func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tensor, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if err := unmixed("fake_quantize_learnable_per_tensor_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FakeQuantizeLearnablePerTensorAffine; does != nil {
 			return does(c, self, scale, zero, lo, hi, factor)
 		}
@@ -5859,6 +6914,9 @@ func (c Ctx) FakeQuantizeLearnablePerTensorAffine(self, scale, zero *tensor.Tens
 // FakeQuantizeLearnablePerChannelAffine is the operator fake_quantize_learnable_per_channel_affine.
 func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Tensor, axis, lo, hi int64, factor float64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(scale) | keys(zero)); key != 0 {
+		if err := unmixed("fake_quantize_learnable_per_channel_affine", key, keys(self)|keys(scale)|keys(zero)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).FakeQuantizeLearnablePerChannelAffine; does != nil {
 			return does(c, self, scale, zero, axis, lo, hi, factor)
 		}
@@ -5869,6 +6927,9 @@ func (c Ctx) FakeQuantizeLearnablePerChannelAffine(self, scale, zero *tensor.Ten
 // QuantizedAdd is the operator quantized.add.
 func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.add", key, keys(qa)|keys(qb)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedAdd; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
@@ -5879,6 +6940,9 @@ func (c Ctx) QuantizedAdd(qa, qb *tensor.Tensor, scale float64, zero int64) (*te
 // QuantizedAddRelu is the operator quantized.add_relu.
 func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.add_relu", key, keys(qa)|keys(qb)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedAddRelu; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
@@ -5889,6 +6953,9 @@ func (c Ctx) QuantizedAddRelu(qa, qb *tensor.Tensor, scale float64, zero int64) 
 // QuantizedMul is the operator quantized.mul.
 func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.mul", key, keys(qa)|keys(qb)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedMul; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
@@ -5899,6 +6966,9 @@ func (c Ctx) QuantizedMul(qa, qb *tensor.Tensor, scale float64, zero int64) (*te
 // QuantizedMulRelu is the operator quantized.mul_relu.
 func (c Ctx) QuantizedMulRelu(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.mul_relu", key, keys(qa)|keys(qb)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedMulRelu; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
@@ -5959,6 +7029,9 @@ func (c Ctx) QuantizedRelu6(self *tensor.Tensor) (*tensor.Tensor, error) {
 // QuantizedCat is the operator quantized.cat.
 func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, zero ops.Int) (*tensor.Tensor, error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.cat", key, keysOf(tensors)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedCat; does != nil {
 			return does(c, tensors, dim, scale, zero)
 		}
@@ -5969,6 +7042,9 @@ func (c Ctx) QuantizedCat(tensors []*tensor.Tensor, dim int64, scale *float64, z
 // QuantizedMatmul is the operator quantized.matmul.
 func (c Ctx) QuantizedMatmul(qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(qa) | keys(qb)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.matmul", key, keys(qa)|keys(qb)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedMatmul; does != nil {
 			return does(c, qa, qb, scale, zero)
 		}
@@ -5989,6 +7065,9 @@ func (c Ctx) QuantizedLinearPack(weight *tensor.Tensor) (*tensor.Tensor, error) 
 // QuantizedLinear is the operator quantized.linear.
 func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.linear", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedLinear; does != nil {
 			return does(c, self, weight, bias, scale, zero, packed)
 		}
@@ -5999,6 +7078,9 @@ func (c Ctx) QuantizedLinear(self, weight, bias *tensor.Tensor, scale float64, z
 // QuantizedLinearRelu is the operator quantized.linear_relu.
 func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float64, zero int64, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.linear_relu", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedLinearRelu; does != nil {
 			return does(c, self, weight, bias, scale, zero, packed)
 		}
@@ -6009,6 +7091,9 @@ func (c Ctx) QuantizedLinearRelu(self, weight, bias *tensor.Tensor, scale float6
 // QuantizedLinearDynamic is the operator quantized.linear_dynamic.
 func (c Ctx) QuantizedLinearDynamic(self, weight, bias *tensor.Tensor, reduce bool, packed *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self) | keys(weight) | keys(bias) | keys(packed)) &^ tensor.Gradient); key != 0 {
+		if err := unmixed("quantized.linear_dynamic", key, keys(self)|keys(weight)|keys(bias)|keys(packed)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).QuantizedLinearDynamic; does != nil {
 			return does(c, self, weight, bias, reduce, packed)
 		}
@@ -6291,8 +7376,15 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 		if err := outOnly("normal", key, keys(mean)|keys(std)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("normal", key, keys(out)|keys(mean)|keys(std)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NormalTensors; does != nil {
 			return does(c, out, mean, std, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("normal", key)
+			return nil, err
 		}
 	}
 	return composed.NormalTensors(c, out, mean, std, g)
@@ -6322,6 +7414,9 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("bernoulli", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("bernoulli", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Bernoulli; does != nil {
@@ -6355,6 +7450,9 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 		if err := outOnly("multinomial", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("multinomial", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Multinomial; does != nil {
 			return does(c, out, self, samples, replacement, g)
 		}
@@ -6383,6 +7481,9 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 // Binomial is the operator binomial.
 func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(count) | keys(prob)); key != 0 {
+		if err := unmixed("binomial", key, keys(count)|keys(prob)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Binomial; does != nil {
 			return does(c, count, prob, g)
 		}
@@ -6475,6 +7576,9 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 // FillBernoulliEach is the operator bernoulli_.
 func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
 	if key := c.ahead(keys(self) | keys(p)); key != 0 {
+		if err := unmixed("bernoulli_", key, keys(self)|keys(p)); err != nil {
+			return err
+		}
 		if does := backend(key).FillBernoulliEach; does != nil {
 			return does(c, self, p, g)
 		}
@@ -6651,6 +7755,9 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 		if err := outOnly("sum", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("sum", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sum; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -6668,6 +7775,9 @@ func (c Ctx) Sum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DT
 func (c Ctx) Nansum(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nansum", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nansum", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Nansum; does != nil {
@@ -6689,6 +7799,9 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 		if err := outOnly("prod", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("prod", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Prod; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -6706,6 +7819,9 @@ func (c Ctx) Prod(out, self *tensor.Tensor, dim ops.Int, keepdim bool, d dtype.D
 func (c Ctx) Mean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("mean", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("mean", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Mean; does != nil {
@@ -6727,6 +7843,9 @@ func (c Ctx) Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtyp
 		if err := outOnly("nanmean", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("nanmean", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nanmean; does != nil {
 			return does(c, out, self, dim, keepdim, d)
 		}
@@ -6746,6 +7865,9 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 		if err := outOnly("any", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("any", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Any; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -6763,6 +7885,9 @@ func (c Ctx) Any(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tenso
 func (c Ctx) All(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("all", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("all", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).All; does != nil {
@@ -6806,8 +7931,15 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		if err := outOnly("std", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("std", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).StdDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("std", key)
+			return nil, err
 		}
 	}
 	return composed.StdDim(c, out, self, dim, unbiased, keepdim)
@@ -6817,6 +7949,9 @@ func (c Ctx) StdDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 func (c Ctx) StdCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("std", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("std", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).StdCorrection; does != nil {
@@ -6848,8 +7983,15 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 		if err := outOnly("var", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("var", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).VarDim; does != nil {
 			return does(c, out, self, dim, unbiased, keepdim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("var", key)
+			return nil, err
 		}
 	}
 	return composed.VarDim(c, out, self, dim, unbiased, keepdim)
@@ -6859,6 +8001,9 @@ func (c Ctx) VarDim(out, self *tensor.Tensor, dim []int64, unbiased, keepdim boo
 func (c Ctx) VarCorrection(out, self *tensor.Tensor, dim []int64, correction dtype.Scalar, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("var", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("var", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).VarCorrection; does != nil {
@@ -6944,6 +8089,9 @@ func (c Ctx) Norm(out, self *tensor.Tensor, p dtype.Scalar, dim []int64, keepdim
 		if err := outOnly("norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Norm; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
 		}
@@ -6963,8 +8111,15 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 		if err := outOnly("norm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("norm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NormName; does != nil {
 			return does(c, out, self, p, dim, keepdim, d)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("norm", key)
+			return nil, err
 		}
 	}
 	return composed.NormName(c, out, self, p, dim, keepdim, d)
@@ -6974,6 +8129,9 @@ func (c Ctx) NormName(out, self *tensor.Tensor, p string, dim []int64, keepdim b
 func (c Ctx) Amax(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("amax", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("amax", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Amax; does != nil {
@@ -6995,6 +8153,9 @@ func (c Ctx) Amin(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 *tens
 		if err := outOnly("amin", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("amin", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Amin; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -7014,6 +8175,9 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("max", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("max", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Max; does != nil {
 			return does(c, out, self)
 		}
@@ -7031,6 +8195,9 @@ func (c Ctx) Max(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) MaxDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("max", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("max", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).MaxDim; does != nil {
@@ -7053,6 +8220,9 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("min", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("min", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Min; does != nil {
 			return does(c, out, self)
 		}
@@ -7070,6 +8240,9 @@ func (c Ctx) Min(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) MinDim(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("min", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("min", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).MinDim; does != nil {
@@ -7092,6 +8265,9 @@ func (c Ctx) Maximum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err := outOnly("max", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("max", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Maximum; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7111,6 +8287,9 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err := outOnly("min", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("min", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Minimum; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7128,6 +8307,9 @@ func (c Ctx) Minimum(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 func (c Ctx) Aminmax(outMin, outMax, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outMin) | keys(outMax) | keys(self)); key != 0 {
 		if err := outOnly("aminmax", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("aminmax", key, keys(outMin)|keys(outMax)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).Aminmax; does != nil {
@@ -7150,6 +8332,9 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 		if err := outOnly("argmax", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("argmax", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Argmax; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -7167,6 +8352,9 @@ func (c Ctx) Argmax(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *te
 func (c Ctx) Argmin(out, self *tensor.Tensor, dim ops.Int, keepdim bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("argmin", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("argmin", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Argmin; does != nil {
@@ -7188,6 +8376,9 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("floor", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("floor", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Floor; does != nil {
 			return does(c, out, self)
 		}
@@ -7205,6 +8396,9 @@ func (c Ctx) Floor(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Ceil(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("ceil", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("ceil", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Ceil; does != nil {
@@ -7226,6 +8420,9 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("trunc", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("trunc", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Trunc; does != nil {
 			return does(c, out, self)
 		}
@@ -7243,6 +8440,9 @@ func (c Ctx) Trunc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Round(out, self *tensor.Tensor, decimals int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("round", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("round", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Round; does != nil {
@@ -7264,6 +8464,9 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("frac", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("frac", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Frac; does != nil {
 			return does(c, out, self)
 		}
@@ -7281,6 +8484,9 @@ func (c Ctx) Frac(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) ClampTensor(out, self, low, high *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low) | keys(high)); key != 0 {
 		if err := outOnly("clamp", key, keys(self)|keys(low)|keys(high)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("clamp", key, keys(out)|keys(self)|keys(low)|keys(high)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).ClampTensor; does != nil {
@@ -7302,6 +8508,9 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 		if err := outOnly("clamp", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("clamp", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Clamp; does != nil {
 			return does(c, out, self, low, high)
 		}
@@ -7319,6 +8528,9 @@ func (c Ctx) Clamp(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor
 func (c Ctx) ClampMin(out, self, low *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(low)); key != 0 {
 		if err := outOnly("clamp_min", key, keys(self)|keys(low)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("clamp_min", key, keys(out)|keys(self)|keys(low)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).ClampMin; does != nil {
@@ -7340,6 +8552,9 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err := outOnly("clamp_max", key, keys(self)|keys(high)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("clamp_max", key, keys(out)|keys(self)|keys(high)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ClampMax; does != nil {
 			return does(c, out, self, high)
 		}
@@ -7357,6 +8572,9 @@ func (c Ctx) ClampMax(out, self, high *tensor.Tensor) (r0 *tensor.Tensor, err er
 func (c Ctx) Fmax(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("fmax", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("fmax", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Fmax; does != nil {
@@ -7378,6 +8596,9 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err := outOnly("fmin", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("fmin", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Fmin; does != nil {
 			return does(c, out, self, other)
 		}
@@ -7395,6 +8616,9 @@ func (c Ctx) Fmin(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error
 func (c Ctx) Relu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("relu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("relu", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Relu; does != nil {
@@ -7416,6 +8640,9 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 		if err := outOnly("where", key, keys(condition)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("where", key, keys(out)|keys(condition)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Where; does != nil {
 			return does(c, out, condition, self, other)
 		}
@@ -7433,6 +8660,9 @@ func (c Ctx) Where(out, condition, self, other *tensor.Tensor) (r0 *tensor.Tenso
 func (c Ctx) Cumsum(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("cumsum", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("cumsum", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Cumsum; does != nil {
@@ -7454,6 +8684,9 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		if err := outOnly("cumprod", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cumprod", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cumprod; does != nil {
 			return does(c, out, self, dim, d)
 		}
@@ -7471,6 +8704,9 @@ func (c Ctx) Cumprod(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 func (c Ctx) Cummax(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("cummax", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("cummax", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).Cummax; does != nil {
@@ -7493,6 +8729,9 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 		if err := outOnly("cummin", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("cummin", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Cummin; does != nil {
 			return does(c, outValues, outIndices, self, dim)
 		}
@@ -7511,6 +8750,9 @@ func (c Ctx) Cummin(outValues, outIndices, self *tensor.Tensor, dim int64) (r0 *
 func (c Ctx) Logcumsumexp(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("logcumsumexp", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("logcumsumexp", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Logcumsumexp; does != nil {
@@ -7532,6 +8774,9 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		if err := outOnly("logsumexp", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logsumexp", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logsumexp; does != nil {
 			return does(c, out, self, dim, keepdim)
 		}
@@ -7551,6 +8796,9 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 		if err := outOnly("softmax", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("softmax", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Softmax; does != nil {
 			return does(c, out, self, dim, d)
 		}
@@ -7568,6 +8816,9 @@ func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *te
 func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("log_softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("log_softmax", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).LogSoftmax; does != nil {
@@ -7699,6 +8950,9 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 		if err := outOnly("sort", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("sort", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Sort; does != nil {
 			return does(c, outValues, outIndices, self, dim, descending)
 		}
@@ -7717,6 +8971,9 @@ func (c Ctx) Sort(outValues, outIndices, self *tensor.Tensor, dim int64, descend
 func (c Ctx) SortStable(outValues, outIndices, self *tensor.Tensor, x3 ops.Bool, dim int64, descending bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("sort", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("sort", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).SortStable; does != nil {
@@ -7759,8 +9016,15 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := outOnly("msort", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("msort", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Msort; does != nil {
 			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("msort", key)
+			return nil, err
 		}
 	}
 	return composed.Msort(c, out, self)
@@ -7770,6 +9034,9 @@ func (c Ctx) Msort(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 func (c Ctx) Topk(outValues, outIndices, self *tensor.Tensor, k, dim int64, largest, sorted bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("topk", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("topk", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).Topk; does != nil {
@@ -7804,6 +9071,9 @@ func (c Ctx) MedianDim(outValues, outIndices, self *tensor.Tensor, dim int64, ke
 		if err := outOnly("median", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("median", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).MedianDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -7836,6 +9106,9 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 		if err := outOnly("nanmedian", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("nanmedian", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).NanmedianDim; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -7854,6 +9127,9 @@ func (c Ctx) NanmedianDim(outValues, outIndices, self *tensor.Tensor, dim int64,
 func (c Ctx) Kthvalue(outValues, outIndices, self *tensor.Tensor, k, dim int64, keepdim bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outValues) | keys(outIndices) | keys(self)); key != 0 {
 		if err := outOnly("kthvalue", key, keys(self)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("kthvalue", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).Kthvalue; does != nil {
@@ -7876,6 +9152,9 @@ func (c Ctx) Mode(outValues, outIndices, self *tensor.Tensor, dim int64, keepdim
 		if err := outOnly("mode", key, keys(self)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("mode", key, keys(outValues)|keys(outIndices)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Mode; does != nil {
 			return does(c, outValues, outIndices, self, dim, keepdim)
 		}
@@ -7896,6 +9175,9 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 		if err := outOnly("searchsorted", key, keys(sorted)|keys(self)|keys(sorter)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("searchsorted", key, keys(out)|keys(sorted)|keys(self)|keys(sorter)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Searchsorted; does != nil {
 			return does(c, out, sorted, self, outInt32, right, side, sorter)
 		}
@@ -7913,6 +9195,9 @@ func (c Ctx) Searchsorted(out, sorted, self *tensor.Tensor, outInt32, right bool
 func (c Ctx) Bucketize(out, self, boundaries *tensor.Tensor, outInt32, right bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(boundaries))&^tensor.Gradient); key != 0 {
 		if err := outOnly("bucketize", key, keys(self)|keys(boundaries)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("bucketize", key, keys(out)|keys(self)|keys(boundaries)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Bucketize; does != nil {
@@ -7958,6 +9243,9 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 		if err := outOnly("isin", key, keys(elements)|keys(testElements)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("isin", key, keys(out)|keys(elements)|keys(testElements)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Isin; does != nil {
 			return does(c, out, elements, testElements, x3, invert)
 		}
@@ -7974,6 +9262,9 @@ func (c Ctx) Isin(out, elements, testElements *tensor.Tensor, x3, invert bool) (
 // SparseCooTensor is the operator sparse_coo_tensor.
 func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dtype.DType, dev device.Device, coalesced ops.Bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(indices) | keys(values)); key != 0 {
+		if err := unmixed("sparse_coo_tensor", key, keys(indices)|keys(values)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseCooTensor; does != nil {
 			return does(c, indices, values, size, d, dev, coalesced)
 		}
@@ -7988,6 +9279,9 @@ func (c Ctx) SparseCooTensor(indices, values *tensor.Tensor, size []int64, d dty
 // SparseCompressedTensor is the operator sparse_compressed_tensor.
 func (c Ctx) SparseCompressedTensor(compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(compressed) | keys(plain) | keys(values) | l.Keys()); key != 0 {
+		if err := unmixed("sparse_compressed_tensor", key, keys(compressed)|keys(plain)|keys(values)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseCompressedTensor; does != nil {
 			return does(c, compressed, plain, values, size, d, l, dev)
 		}
@@ -8296,6 +9590,9 @@ func (c Ctx) Nnz(self *tensor.Tensor) (r0 int64, err error) {
 // SparseMask is the operator sparse_mask.
 func (c Ctx) SparseMask(self, mask *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mask)); key != 0 {
+		if err := unmixed("sparse_mask", key, keys(self)|keys(mask)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseMask; does != nil {
 			return does(c, self, mask)
 		}
@@ -8338,6 +9635,9 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 // Smm is the operator smm.
 func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if err := unmixed("smm", key, keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Smm; does != nil {
 			return does(c, self, mat2)
 		}
@@ -8355,6 +9655,9 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 		if err := outOnly("sspaddmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("sspaddmm", key, keys(out)|keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Sspaddmm; does != nil {
 			return does(c, out, self, mat1, mat2, beta, alpha)
 		}
@@ -8370,6 +9673,9 @@ func (c Ctx) Sspaddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Sc
 func (c Ctx) Hspmm(out, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("hspmm", key, keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("hspmm", key, keys(out)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Hspmm; does != nil {
@@ -8400,6 +9706,9 @@ func (c Ctx) SparseSum(self *tensor.Tensor, dim []int64, d dtype.DType) (r0 *ten
 // SparseMm is the operator sparse.mm.
 func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if err := unmixed("sparse.mm", key, keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseMm; does != nil {
 			return does(c, self, mat2)
 		}
@@ -8414,6 +9723,9 @@ func (c Ctx) SparseMm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 // SparseMmReduce is the operator sparse.mm.
 func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {
+		if err := unmixed("sparse.mm", key, keys(self)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseMmReduce; does != nil {
 			return does(c, self, mat2, reduce)
 		}
@@ -8428,6 +9740,9 @@ func (c Ctx) SparseMmReduce(self, mat2 *tensor.Tensor, reduce string) (r0 *tenso
 // SparseAddmm is the operator sparse.addmm.
 func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat1) | keys(mat2)); key != 0 {
+		if err := unmixed("sparse.addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseAddmm; does != nil {
 			return does(c, self, mat1, mat2, beta, alpha)
 		}
@@ -8443,6 +9758,9 @@ func (c Ctx) SparseAddmm(self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scal
 func (c Ctx) SparseSampledAddmm(out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(mat1) | keys(mat2)); key != 0 {
 		if err := outOnly("sparse.sampled_addmm", key, keys(self)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("sparse.sampled_addmm", key, keys(out)|keys(self)|keys(mat1)|keys(mat2)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SparseSampledAddmm; does != nil {
@@ -8487,6 +9805,9 @@ func (c Ctx) SparseLogSoftmax(self *tensor.Tensor, dim int64, d dtype.DType) (r0
 // SparseSpdiags is the operator sparse.spdiags.
 func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l tensor.Layout) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(diagonals) | keys(offsets) | l.Keys()); key != 0 {
+		if err := unmixed("sparse.spdiags", key, keys(diagonals)|keys(offsets)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseSpdiags; does != nil {
 			return does(c, diagonals, offsets, size, l)
 		}
@@ -8501,6 +9822,9 @@ func (c Ctx) SparseSpdiags(diagonals, offsets *tensor.Tensor, size []int64, l te
 // SparseSpsolve is the operator sparse.spsolve.
 func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("sparse.spsolve", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SparseSpsolve; does != nil {
 			return does(c, self, other)
 		}
@@ -8515,6 +9839,9 @@ func (c Ctx) SparseSpsolve(self, other *tensor.Tensor) (r0 *tensor.Tensor, err e
 // CsrSpmm is the operator csr_spmm.
 func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(mat)); key != 0 {
+		if err := unmixed("csr_spmm", key, keys(crow)|keys(col)|keys(values)|keys(mat)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CsrSpmm; does != nil {
 			return does(c, crow, col, values, mat)
 		}
@@ -8527,6 +9854,9 @@ func (c Ctx) CsrSpmm(crow, col, values, mat *tensor.Tensor) (r0 *tensor.Tensor, 
 // CsrSddmm is the operator csr_sddmm.
 func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(mat1) | keys(mat2)); key != 0 {
+		if err := unmixed("csr_sddmm", key, keys(crow)|keys(col)|keys(mat1)|keys(mat2)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CsrSddmm; does != nil {
 			return does(c, crow, col, mat1, mat2)
 		}
@@ -8539,6 +9869,9 @@ func (c Ctx) CsrSddmm(crow, col, mat1, mat2 *tensor.Tensor) (r0 *tensor.Tensor, 
 // CsrSpgemm is the operator csr_spgemm.
 func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+		if err := unmixed("csr_spgemm", key, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).CsrSpgemm; does != nil {
 			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
 		}
@@ -8551,6 +9884,9 @@ func (c Ctx) CsrSpgemm(crow, col, values, otherCrow, otherCol, otherValues *tens
 // CsrSpadd is the operator csr_spadd.
 func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tensor.Tensor, columns int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(crow) | keys(col) | keys(values) | keys(otherCrow) | keys(otherCol) | keys(otherValues)); key != 0 {
+		if err := unmixed("csr_spadd", key, keys(crow)|keys(col)|keys(values)|keys(otherCrow)|keys(otherCol)|keys(otherValues)); err != nil {
+			return nil, nil, nil, err
+		}
 		if does := backend(key).CsrSpadd; does != nil {
 			return does(c, crow, col, values, otherCrow, otherCol, otherValues, columns)
 		}
@@ -8564,6 +9900,9 @@ func (c Ctx) CsrSpadd(crow, col, values, otherCrow, otherCol, otherValues *tenso
 func (c Ctx) Erf(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("erf", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("erf", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Erf; does != nil {
@@ -8585,6 +9924,9 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("erfc", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("erfc", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Erfc; does != nil {
 			return does(c, out, self)
 		}
@@ -8602,6 +9944,9 @@ func (c Ctx) Erfc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Erfinv(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("erfinv", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("erfinv", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Erfinv; does != nil {
@@ -8623,6 +9968,9 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("lgamma", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("lgamma", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Lgamma; does != nil {
 			return does(c, out, self)
 		}
@@ -8640,6 +9988,9 @@ func (c Ctx) Lgamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Digamma(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("digamma", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("digamma", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Digamma; does != nil {
@@ -8661,6 +10012,9 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("i0", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("i0", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).I0; does != nil {
 			return does(c, out, self)
 		}
@@ -8678,6 +10032,9 @@ func (c Ctx) I0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Sinc(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("sinc", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("sinc", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Sinc; does != nil {
@@ -8699,6 +10056,9 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 		if err := outOnly("logit", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logit", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logit; does != nil {
 			return does(c, out, self, eps)
 		}
@@ -8716,6 +10076,9 @@ func (c Ctx) Logit(out, self *tensor.Tensor, eps *float64) (r0 *tensor.Tensor, e
 func (c Ctx) Polygamma(out *tensor.Tensor, n int64, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("polygamma", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("polygamma", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Polygamma; does != nil {
@@ -8737,6 +10100,9 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 		if err := outOnly("mvlgamma", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("mvlgamma", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Mvlgamma; does != nil {
 			return does(c, out, self, p)
 		}
@@ -8754,6 +10120,9 @@ func (c Ctx) Mvlgamma(out, self *tensor.Tensor, p int64) (r0 *tensor.Tensor, err
 func (c Ctx) Igamma(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("igamma", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("igamma", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Igamma; does != nil {
@@ -8775,6 +10144,9 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 		if err := outOnly("igammac", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("igammac", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Igammac; does != nil {
 			return does(c, out, self, other)
 		}
@@ -8792,6 +10164,9 @@ func (c Ctx) Igammac(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err er
 func (c Ctx) Logaddexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("logaddexp", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("logaddexp", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Logaddexp; does != nil {
@@ -8813,6 +10188,9 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 		if err := outOnly("logaddexp2", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("logaddexp2", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Logaddexp2; does != nil {
 			return does(c, out, self, other)
 		}
@@ -8830,6 +10208,9 @@ func (c Ctx) Logaddexp2(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err
 func (c Ctx) Xlogy(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("xlogy", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("xlogy", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Xlogy; does != nil {
@@ -8851,6 +10232,9 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 		if err := outOnly("gcd", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("gcd", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Gcd; does != nil {
 			return does(c, out, self, other)
 		}
@@ -8868,6 +10252,9 @@ func (c Ctx) Gcd(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error)
 func (c Ctx) Lcm(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self)|keys(other))&^tensor.Gradient); key != 0 {
 		if err := outOnly("lcm", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("lcm", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Lcm; does != nil {
@@ -8889,6 +10276,9 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 		if err := outOnly("nextafter", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("nextafter", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nextafter; does != nil {
 			return does(c, out, self, other)
 		}
@@ -8906,6 +10296,9 @@ func (c Ctx) Nextafter(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err 
 func (c Ctx) Heaviside(out, self, values *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(values)); key != 0 {
 		if err := outOnly("heaviside", key, keys(self)|keys(values)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("heaviside", key, keys(out)|keys(self)|keys(values)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Heaviside; does != nil {
@@ -8927,6 +10320,9 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if err := outOnly("ldexp", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("ldexp", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Ldexp; does != nil {
 			return does(c, out, self, other)
 		}
@@ -8943,6 +10339,9 @@ func (c Ctx) Ldexp(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err erro
 // Frexp is the operator frexp.
 func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(mantissa) | keys(exponent) | keys(self)); key != 0 {
+		if err := unmixed("frexp", key, keys(mantissa)|keys(exponent)|keys(self)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).Frexp; does != nil {
 			return does(c, mantissa, exponent, self)
 		}
@@ -8961,6 +10360,9 @@ func (c Ctx) Frexp(mantissa, exponent, self *tensor.Tensor) (r0 *tensor.Tensor, 
 func (c Ctx) NanToNum(out, self *tensor.Tensor, nan, posinf, neginf *float64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("nan_to_num", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nan_to_num", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).NanToNum; does != nil {
@@ -8982,6 +10384,9 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("deg2rad", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("deg2rad", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Deg2rad; does != nil {
 			return does(c, out, self)
 		}
@@ -8999,6 +10404,9 @@ func (c Ctx) Deg2rad(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) Rad2deg(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("rad2deg", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("rad2deg", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Rad2deg; does != nil {
@@ -9020,6 +10428,9 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 		if err := outOnly("special.xlog1py", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.xlog1py", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialXlog1py; does != nil {
 			return does(c, out, self, other)
 		}
@@ -9037,6 +10448,9 @@ func (c Ctx) SpecialXlog1py(out, self, other *tensor.Tensor) (r0 *tensor.Tensor,
 func (c Ctx) SpecialZeta(out, self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(other)); key != 0 {
 		if err := outOnly("special.zeta", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.zeta", key, keys(out)|keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialZeta; does != nil {
@@ -9058,6 +10472,9 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err := outOnly("special.entr", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.entr", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialEntr; does != nil {
 			return does(c, out, self)
 		}
@@ -9075,6 +10492,9 @@ func (c Ctx) SpecialEntr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 func (c Ctx) SpecialErfcx(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.erfcx", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.erfcx", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialErfcx; does != nil {
@@ -9096,6 +10516,9 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 		if err := outOnly("special.ndtr", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.ndtr", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialNdtr; does != nil {
 			return does(c, out, self)
 		}
@@ -9113,6 +10536,9 @@ func (c Ctx) SpecialNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error
 func (c Ctx) SpecialLogNdtr(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.log_ndtr", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.log_ndtr", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialLogNdtr; does != nil {
@@ -9134,6 +10560,9 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 		if err := outOnly("special.ndtri", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.ndtri", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialNdtri; does != nil {
 			return does(c, out, self)
 		}
@@ -9151,6 +10580,9 @@ func (c Ctx) SpecialNdtri(out, self *tensor.Tensor) (r0 *tensor.Tensor, err erro
 func (c Ctx) SpecialI0e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.i0e", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.i0e", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialI0e; does != nil {
@@ -9172,6 +10604,9 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 		if err := outOnly("special.i1", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.i1", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialI1; does != nil {
 			return does(c, out, self)
 		}
@@ -9189,6 +10624,9 @@ func (c Ctx) SpecialI1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) 
 func (c Ctx) SpecialI1e(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.i1e", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.i1e", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialI1e; does != nil {
@@ -9210,6 +10648,9 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if err := outOnly("special.bessel_j0", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.bessel_j0", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialBesselJ0; does != nil {
 			return does(c, out, self)
 		}
@@ -9227,6 +10668,9 @@ func (c Ctx) SpecialBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 func (c Ctx) SpecialBesselJ1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.bessel_j1", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.bessel_j1", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialBesselJ1; does != nil {
@@ -9248,6 +10692,9 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if err := outOnly("special.bessel_y0", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.bessel_y0", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialBesselY0; does != nil {
 			return does(c, out, self)
 		}
@@ -9265,6 +10712,9 @@ func (c Ctx) SpecialBesselY0(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 func (c Ctx) SpecialBesselY1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.bessel_y1", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.bessel_y1", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialBesselY1; does != nil {
@@ -9286,6 +10736,9 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 		if err := outOnly("special.modified_bessel_k0", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.modified_bessel_k0", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialModifiedBesselK0; does != nil {
 			return does(c, out, self)
 		}
@@ -9303,6 +10756,9 @@ func (c Ctx) SpecialModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor.Tenso
 func (c Ctx) SpecialModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.modified_bessel_k1", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.modified_bessel_k1", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialModifiedBesselK1; does != nil {
@@ -9324,6 +10780,9 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 		if err := outOnly("special.scaled_modified_bessel_k0", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.scaled_modified_bessel_k0", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialScaledModifiedBesselK0; does != nil {
 			return does(c, out, self)
 		}
@@ -9341,6 +10800,9 @@ func (c Ctx) SpecialScaledModifiedBesselK0(out, self *tensor.Tensor) (r0 *tensor
 func (c Ctx) SpecialScaledModifiedBesselK1(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("special.scaled_modified_bessel_k1", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.scaled_modified_bessel_k1", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialScaledModifiedBesselK1; does != nil {
@@ -9362,6 +10824,9 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 		if err := outOnly("special.spherical_bessel_j0", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.spherical_bessel_j0", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialSphericalBesselJ0; does != nil {
 			return does(c, out, self)
 		}
@@ -9379,6 +10844,9 @@ func (c Ctx) SpecialSphericalBesselJ0(out, self *tensor.Tensor) (r0 *tensor.Tens
 func (c Ctx) SpecialAiryAi(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.airy_ai", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.airy_ai", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialAiryAi; does != nil {
@@ -9400,6 +10868,9 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 		if err := outOnly("special.chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.chebyshev_polynomial_t", key, keys(out)|keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
@@ -9417,6 +10888,9 @@ func (c Ctx) SpecialChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *tensor.T
 func (c Ctx) SpecialChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.chebyshev_polynomial_u", key, keys(out)|keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialChebyshevPolynomialU; does != nil {
@@ -9438,6 +10912,9 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 		if err := outOnly("special.chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.chebyshev_polynomial_v", key, keys(out)|keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
@@ -9455,6 +10932,9 @@ func (c Ctx) SpecialChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *tensor.T
 func (c Ctx) SpecialChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.chebyshev_polynomial_w", key, keys(out)|keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialChebyshevPolynomialW; does != nil {
@@ -9476,6 +10956,9 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 		if err := outOnly("special.hermite_polynomial_h", key, keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.hermite_polynomial_h", key, keys(out)|keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialHermitePolynomialH; does != nil {
 			return does(c, out, x, n)
 		}
@@ -9493,6 +10976,9 @@ func (c Ctx) SpecialHermitePolynomialH(out, x, n *tensor.Tensor) (r0 *tensor.Ten
 func (c Ctx) SpecialHermitePolynomialHe(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.hermite_polynomial_he", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.hermite_polynomial_he", key, keys(out)|keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialHermitePolynomialHe; does != nil {
@@ -9514,6 +11000,9 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 		if err := outOnly("special.laguerre_polynomial_l", key, keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.laguerre_polynomial_l", key, keys(out)|keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialLaguerrePolynomialL; does != nil {
 			return does(c, out, x, n)
 		}
@@ -9531,6 +11020,9 @@ func (c Ctx) SpecialLaguerrePolynomialL(out, x, n *tensor.Tensor) (r0 *tensor.Te
 func (c Ctx) SpecialLegendrePolynomialP(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.legendre_polynomial_p", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.legendre_polynomial_p", key, keys(out)|keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialLegendrePolynomialP; does != nil {
@@ -9552,6 +11044,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 		if err := outOnly("special.shifted_chebyshev_polynomial_t", key, keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.shifted_chebyshev_polynomial_t", key, keys(out)|keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialT; does != nil {
 			return does(c, out, x, n)
 		}
@@ -9569,6 +11064,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialT(out, x, n *tensor.Tensor) (r0 *t
 func (c Ctx) SpecialShiftedChebyshevPolynomialU(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.shifted_chebyshev_polynomial_u", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.shifted_chebyshev_polynomial_u", key, keys(out)|keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialU; does != nil {
@@ -9590,6 +11088,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 		if err := outOnly("special.shifted_chebyshev_polynomial_v", key, keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("special.shifted_chebyshev_polynomial_v", key, keys(out)|keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialV; does != nil {
 			return does(c, out, x, n)
 		}
@@ -9607,6 +11108,9 @@ func (c Ctx) SpecialShiftedChebyshevPolynomialV(out, x, n *tensor.Tensor) (r0 *t
 func (c Ctx) SpecialShiftedChebyshevPolynomialW(out, x, n *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(x)|keys(n))&^tensor.Gradient); key != 0 {
 		if err := outOnly("special.shifted_chebyshev_polynomial_w", key, keys(x)|keys(n)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("special.shifted_chebyshev_polynomial_w", key, keys(out)|keys(x)|keys(n)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SpecialShiftedChebyshevPolynomialW; does != nil {
@@ -9628,8 +11132,15 @@ func (c Ctx) Diff(out, self *tensor.Tensor, n, dim int64, prepend, append *tenso
 		if err := outOnly("diff", key, keys(self)|keys(prepend)|keys(append)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("diff", key, keys(out)|keys(self)|keys(prepend)|keys(append)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Diff; does != nil {
 			return does(c, out, self, n, dim, prepend, append)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("diff", key)
+			return nil, err
 		}
 	}
 	return composed.Diff(c, out, self, n, dim, prepend, append)
@@ -9648,6 +11159,9 @@ func (c Ctx) Trapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (*tensor.Te
 // TrapezoidX is the operator trapezoid.
 func (c Ctx) TrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
+		if err := unmixed("trapezoid", key, keys(y)|keys(x)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TrapezoidX; does != nil {
 			return does(c, y, x, dim)
 		}
@@ -9668,6 +11182,9 @@ func (c Ctx) CumulativeTrapezoid(y *tensor.Tensor, dx dtype.Scalar, dim int64) (
 // CumulativeTrapezoidX is the operator cumulative_trapezoid.
 func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(y) | keys(x)); key != 0 {
+		if err := unmixed("cumulative_trapezoid", key, keys(y)|keys(x)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).CumulativeTrapezoidX; does != nil {
 			return does(c, y, x, dim)
 		}
@@ -9678,6 +11195,9 @@ func (c Ctx) CumulativeTrapezoidX(y, x *tensor.Tensor, dim int64) (*tensor.Tenso
 // Cov is the operator cov.
 func (c Ctx) Cov(self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(fweights) | keys(aweights)); key != 0 {
+		if err := unmixed("cov", key, keys(self)|keys(fweights)|keys(aweights)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cov; does != nil {
 			return does(c, self, correction, fweights, aweights)
 		}
@@ -9701,8 +11221,15 @@ func (c Ctx) Cross(out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor
 		if err := outOnly("cross", key, keys(self)|keys(other)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("cross", key, keys(out)|keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Cross; does != nil {
 			return does(c, out, self, other, dim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("cross", key)
+			return nil, err
 		}
 	}
 	return composed.Cross(c, out, self, other, dim)
@@ -9721,6 +11248,9 @@ func (c Ctx) Trace(self *tensor.Tensor) (*tensor.Tensor, error) {
 // Dist is the operator dist.
 func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("dist", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Dist; does != nil {
 			return does(c, self, other, p)
 		}
@@ -9731,6 +11261,9 @@ func (c Ctx) Dist(self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, e
 // Bincount is the operator bincount.
 func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weights)); key != 0 {
+		if err := unmixed("bincount", key, keys(self)|keys(weights)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Bincount; does != nil {
 			return does(c, self, weights, minlength)
 		}
@@ -9744,6 +11277,9 @@ func (c Ctx) Bincount(self, weights *tensor.Tensor, minlength int64) (r0 *tensor
 func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
 		if err := outOnly("histc", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("histc", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Histc; does != nil {
@@ -9763,6 +11299,9 @@ func (c Ctx) Histc(out, self *tensor.Tensor, bins int64, low, high dtype.Scalar)
 func (c Ctx) Histogram(outHist, outEdges, self *tensor.Tensor, bins int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(outHist) | keys(outEdges) | keys(self) | keys(weight)); key != 0 {
 		if err := outOnly("histogram", key, keys(self)|keys(weight)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("histogram", key, keys(outHist)|keys(outEdges)|keys(self)|keys(weight)); err != nil {
 			return nil, nil, err
 		}
 		if does := backend(key).Histogram; does != nil {
@@ -9785,6 +11324,9 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 		if err := outOnly("histogram", key, keys(self)|keys(bins)|keys(weight)); err != nil {
 			return nil, nil, err
 		}
+		if err := unmixed("histogram", key, keys(outHist)|keys(outEdges)|keys(self)|keys(bins)|keys(weight)); err != nil {
+			return nil, nil, err
+		}
 		if does := backend(key).HistogramEdges; does != nil {
 			return does(c, outHist, outEdges, self, bins, weight, density)
 		}
@@ -9802,6 +11344,9 @@ func (c Ctx) HistogramEdges(outHist, outEdges, self, bins, weight *tensor.Tensor
 // Histogramdd is the operator histogramdd.
 func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("histogramdd", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Histogramdd; does != nil {
 			return does(c, self, bins, ranges, weight, density)
 		}
@@ -9814,6 +11359,9 @@ func (c Ctx) Histogramdd(self *tensor.Tensor, bins []int64, ranges []float64, we
 // HistogramddEdges is the operator histogramdd.
 func (c Ctx) HistogramddEdges(self *tensor.Tensor, bins []*tensor.Tensor, x2 []float64, weight *tensor.Tensor, density bool) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keysOf(bins) | keys(weight)); key != 0 {
+		if err := unmixed("histogramdd", key, keys(self)|keysOf(bins)|keys(weight)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).HistogramddEdges; does != nil {
 			return does(c, self, bins, x2, weight, density)
 		}
@@ -9829,8 +11377,15 @@ func (c Ctx) Quantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool, in
 		if err := outOnly("quantile", key, keys(self)|keys(q)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("quantile", key, keys(out)|keys(self)|keys(q)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Quantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("quantile", key)
+			return nil, err
 		}
 	}
 	return composed.Quantile(c, out, self, q, dim, keepdim, interpolation)
@@ -9842,8 +11397,15 @@ func (c Ctx) Nanquantile(out, self, q *tensor.Tensor, dim ops.Int, keepdim bool,
 		if err := outOnly("nanquantile", key, keys(self)|keys(q)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("nanquantile", key, keys(out)|keys(self)|keys(q)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Nanquantile; does != nil {
 			return does(c, out, self, q, dim, keepdim, interpolation)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nanquantile", key)
+			return nil, err
 		}
 	}
 	return composed.Nanquantile(c, out, self, q, dim, keepdim, interpolation)
@@ -9872,6 +11434,9 @@ func (c Ctx) GradientScalars(self *tensor.Tensor, spacing []dtype.Scalar, dims [
 // GradientTensors is the operator gradient.
 func (c Ctx) GradientTensors(self *tensor.Tensor, spacing []*tensor.Tensor, dims []int64, edgeOrder int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keysOf(spacing)); key != 0 {
+		if err := unmixed("gradient", key, keys(self)|keysOf(spacing)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).GradientTensors; does != nil {
 			return does(c, self, spacing, dims, edgeOrder)
 		}
@@ -9885,8 +11450,15 @@ func (c Ctx) Renorm(out, self *tensor.Tensor, p dtype.Scalar, dim int64, maxnorm
 		if err := outOnly("renorm", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("renorm", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Renorm; does != nil {
 			return does(c, out, self, p, dim, maxnorm)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("renorm", key)
+			return nil, err
 		}
 	}
 	return composed.Renorm(c, out, self, p, dim, maxnorm)
@@ -10224,6 +11796,9 @@ func (c Ctx) ViewDtype(self *tensor.Tensor, d dtype.DType) (r0 *tensor.Tensor, e
 // ViewAs is the operator view_as.
 func (c Ctx) ViewAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("view_as", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ViewAs; does != nil {
 			return does(c, self, other)
 		}
@@ -10246,6 +11821,9 @@ func (c Ctx) Reshape(self *tensor.Tensor, size []int64) (r0 *tensor.Tensor, err 
 // ReshapeAs is the operator reshape_as.
 func (c Ctx) ReshapeAs(self, other *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("reshape_as", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ReshapeAs; does != nil {
 			return does(c, self, other)
 		}
@@ -10327,6 +11905,9 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 		if err := outOnly("t", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("t", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TransposeMatrix; does != nil {
 			return does(c, out, self)
 		}
@@ -10344,6 +11925,9 @@ func (c Ctx) TransposeMatrix(out, self *tensor.Tensor) (r0 *tensor.Tensor, err e
 func (c Ctx) Transpose(out, self *tensor.Tensor, dim0, dim1 int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("transpose", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("transpose", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Transpose; does != nil {
@@ -10458,6 +12042,9 @@ func (c Ctx) Expand(self *tensor.Tensor, size []int64, x2 bool) (r0 *tensor.Tens
 // ExpandAs is the operator expand_as.
 func (c Ctx) ExpandAs(self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(other)); key != 0 {
+		if err := unmixed("expand_as", key, keys(self)|keys(other)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).ExpandAs; does != nil {
 			return does(c, self, other)
 		}
@@ -10483,6 +12070,9 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 		if err := outOnly("squeeze", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("squeeze", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).Squeeze; does != nil {
 			return does(c, out, self)
 		}
@@ -10500,6 +12090,9 @@ func (c Ctx) Squeeze(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 func (c Ctx) SqueezeDim(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("squeeze", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("squeeze", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).SqueezeDim; does != nil {
@@ -10521,6 +12114,9 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 		if err := outOnly("squeeze", key, keys(self)); err != nil {
 			return nil, err
 		}
+		if err := unmixed("squeeze", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).SqueezeDims; does != nil {
 			return does(c, out, self, dims)
 		}
@@ -10538,6 +12134,9 @@ func (c Ctx) SqueezeDims(out, self *tensor.Tensor, dims []int64) (r0 *tensor.Ten
 func (c Ctx) Unsqueeze(out, self *tensor.Tensor, dim int64) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("unsqueeze", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("unsqueeze", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).Unsqueeze; does != nil {
@@ -10568,6 +12167,9 @@ func (c Ctx) Narrow(self *tensor.Tensor, dim, start, length int64) (r0 *tensor.T
 // NarrowTensor is the operator narrow.
 func (c Ctx) NarrowTensor(self *tensor.Tensor, dim int64, start *tensor.Tensor, length int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(start)); key != 0 {
+		if err := unmixed("narrow", key, keys(self)|keys(start)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).NarrowTensor; does != nil {
 			return does(c, self, dim, start, length)
 		}
@@ -10603,6 +12205,9 @@ func (c Ctx) Slice(self *tensor.Tensor, dim int64, start, end ops.Int, step int6
 func (c Ctx) AsStrided(out, self *tensor.Tensor, size, stride []int64, offset ops.Int) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
 		if err := outOnly("as_strided", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("as_strided", key, keys(out)|keys(self)); err != nil {
 			return nil, err
 		}
 		if does := backend(key).AsStrided; does != nil {
@@ -10739,6 +12344,9 @@ func (c Ctx) TensorSplitIndices(self *tensor.Tensor, indices []int64, dim int64)
 // TensorSplitTensor is the operator tensor_split.
 func (c Ctx) TensorSplitTensor(self, indicesOrSections *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(indicesOrSections)); key != 0 {
+		if err := unmixed("tensor_split", key, keys(self)|keys(indicesOrSections)); err != nil {
+			return nil, err
+		}
 		if does := backend(key).TensorSplitTensor; does != nil {
 			return does(c, self, indicesOrSections, dim)
 		}

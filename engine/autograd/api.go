@@ -105,12 +105,12 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 
 // gradient is the gradient that a tensor has, nil where there is none.
 func (v *Variable) gradient(of *tensor.Tensor) (*tensor.Tensor, error) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.grad == nil {
+	grad, _ := v.kept()
+	if grad == nil {
 		return nil, nil
 	}
-	return gradientOf(of, v.grad)
+	defer grad.Release()
+	return gradientOf(of, grad)
 }
 
 // IsGrad tells whether other is the gradient of self under another handle.
@@ -150,6 +150,7 @@ func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	v.mu.Lock()
 	old := v.grad
 	v.grad = grad
+	v.set++
 	v.mu.Unlock()
 	old.Release()
 	return nil

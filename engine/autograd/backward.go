@@ -325,33 +325,68 @@ func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, size
 }
 
 // accumulate adds a gradient to that of t, in place unless the sum is recorded, or t is nil, which is no leaf: the run goes on with
-// what is kept of those.
+// what is kept of those. The lock is over the pointer alone, not while operators run, which may come back here.
 func (v *Variable) accumulate(c aten.Ctx, t, grad *tensor.Tensor, create bool) error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	if t != nil && !slices.Equal(t.Sizes(), grad.Sizes()) {
 		return status.Runtimef("a gradient of sizes %v does not fit the leaf, whose data of other sizes, %v, was set since it was used", grad.Sizes(), t.Sizes())
 	}
+	for {
+		before, set := v.kept()
+		done, err := v.replace(c, t, before, set, grad, create)
+		before.Release()
+		if done || err != nil {
+			return err
+		}
+	}
+}
+
+// kept is the gradient under another handle, or nil, and how often it was set.
+func (v *Variable) kept() (*tensor.Tensor, int) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	if v.grad == nil {
-		made, err := first(c, t, grad, create)
-		v.grad = made
-		return err
+		return nil, v.set
 	}
-	s := &steps{c: c}
-	defer s.Close()
-	if err := s.use(v.grad, "backward"); err != nil {
-		return err
+	return v.grad.Alias(), v.set
+}
+
+// give makes made the gradient, unless that was set again since it was so `set` times, and returns the one that is not, or no more.
+func (v *Variable) give(made *tensor.Tensor, set int) (other *tensor.Tensor, done bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.set != set {
+		return made, false
 	}
-	if !create && t != nil {
-		_, err := c.Add(v.grad, v.grad, grad, one)
-		return err
+	other, v.grad = v.grad, made
+	v.set++
+	return other, true
+}
+
+// replace adds grad to the gradient before, and tells whether the sum is the gradient now: not where another run has set one meanwhile.
+func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *tensor.Tensor, create bool) (done bool, err error) {
+	var sum *tensor.Tensor
+	if before == nil {
+		sum, err = first(c, t, grad, create)
+	} else {
+		s := &steps{c: c}
+		defer s.Close()
+		if err := s.use(before, "backward"); err != nil {
+			return false, err
+		}
+		if !create && t != nil {
+			v.adding.Lock() // of two runs in place; they are not recorded, so that nothing comes back here
+			defer v.adding.Unlock()
+			_, err := c.Add(before, before, grad, one)
+			return true, err
+		}
+		sum, err = c.Add(nil, before, grad, one)
 	}
-	sum, err := c.Add(nil, v.grad, grad, one)
-	if err == nil {
-		v.grad.Release()
-		v.grad = sum
+	if err != nil {
+		return false, err
 	}
-	return err
+	other, done := v.give(sum, set)
+	other.Release()
+	return done, nil
 }
 
 // first is what becomes the gradient of t: the gradient itself where it lies as t does and nobody else sees it, for later ones are

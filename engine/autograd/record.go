@@ -393,14 +393,14 @@ func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *st
 }
 
 // refused is the error of an operator where it refuses what it is given, for its composition, whose parts may take it: it is tried
-// on tensors without elements in the places of the given ones.
+// on tensors without elements in the places of the given ones, of which the first is the output, or nil.
 func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tensor) error {
 	m := &metas{given: given}
 	defer m.Close()
 	for i, t := range given {
 		at := slices.Index(given, t)
 		switch {
-		case t == nil || t.IsWrappedNumber():
+		case t == nil || t.IsWrappedNumber() && at > 0 || t.Keys()&tensor.Quantized != 0: // whose layer decides by itself
 			m.made = append(m.made, t)
 		case at < i:
 			m.made = append(m.made, m.made[at])
@@ -412,7 +412,7 @@ func refused(plain func(m *metas) (*tensor.Tensor, error), given ...*tensor.Tens
 		return m.Err
 	}
 	made, err := plain(m)
-	if made != nil {
+	if made != nil && !slices.Contains(m.made, made) {
 		made.Release()
 	}
 	return err

@@ -79,13 +79,19 @@ func PopSavedTensorsHooks(c aten.Ctx) error {
 	return err
 }
 
-// packed saves a tensor by the thread's hooks.
-func packed(c aten.Ctx, t *tensor.Tensor) (*parcel, error) {
+// saversOf are the hooks by which the call's thread saves tensors, with a reference, nil for none: a hook may have popped them.
+func saversOf(c aten.Ctx) *savers {
+	number := c.Saving()
+	if number == 0 {
+		return nil
+	}
 	saving.Lock()
-	s := saving.all[c.Saving()]
-	s.retain()
-	saving.Unlock()
-	return s.packed(c, t)
+	defer saving.Unlock()
+	s := saving.all[number]
+	if s != nil {
+		s.retain()
+	}
+	return s
 }
 
 // packed saves a tensor by hooks, which are shown it with its history. The parcel takes the reference to them over.
@@ -131,8 +137,12 @@ func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err erro
 	if n.saved == nil {
 		n.saved = n.firstSaved[:0]
 	}
-	if c.Saving() != 0 && !s.t.IsWrappedNumber() {
-		s.parcel, err = packed(c, shown)
+	var by *savers
+	if !s.t.IsWrappedNumber() {
+		by = saversOf(c)
+	}
+	if by != nil {
+		s.parcel, err = by.packed(c, shown)
 		s.t.Release()
 		s.t = nil
 	} else {

@@ -17,6 +17,8 @@ type Variable struct {
 	node        *Node          // what made the tensor; nil for leaves
 	output      int            // which of the node's results the tensor is
 	grad        *tensor.Tensor // nil as long as there is none
+	set         int            // how often grad was set
+	adding      sync.Mutex     // of what adds to grad in place
 	accumulator *Node          // of a leaf, not counted: it holds the leaf
 	view        *viewed        // of a view
 	watched     atomic.Bool    // views of the tensor were made

@@ -291,23 +291,29 @@ func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 
 // settle gives a view the node that follows from its base, where that has changed since. One of several views has none then.
 func (v *Variable) settle(t *tensor.Tensor) error {
-	w := v.view
-	if w == nil {
+	if v.view == nil {
 		return nil
 	}
+	old, err := v.follow(t)
+	v.leave(old)
+	return err
+}
+
+// follow is settle under the lock. It returns the node that the view had before, where it has another.
+func (v *Variable) follow(t *tensor.Tensor) (old *Node, err error) {
 	v.mu.Lock()
+	defer v.mu.Unlock()
+	w := v.view
 	base, root := w.origin()
 	if w.version == base.Storage().Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
-		v.mu.Unlock()
-		return nil
+		return nil, nil
 	}
 	if w.several {
-		defer v.mu.Unlock()
 		name := w.name
 		if v.node != nil {
 			name = v.node.call()
 		}
-		return status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. This view is the output of a function that "+
+		return nil, status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. This view is the output of a function that "+
 			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
 	}
 	w.see()
@@ -315,10 +321,7 @@ func (v *Variable) settle(t *tensor.Tensor) error {
 	if t.DType() != base.DType() {
 		name = w.name
 	}
-	old := v.swap(partOf(name, root.edge(base), t, placeOf(base), w.again, w.at), 0)
-	v.mu.Unlock()
-	v.leave(old)
-	return nil
+	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.again, w.at), 0), nil
 }
 
 // partOf is a node of a view of what an edge leads to, number at of those that again makes, which t has the geometry of.

@@ -15,12 +15,20 @@ func view[T any](bytes []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(unsafe.Sizeof(element)))
 }
 
+// read is the bytes of a tensor that has elements.
+func read(op string, t *tensor.Tensor) ([]byte, error) {
+	if t.Parts() != nil {
+		return nil, status.Runtimef("%s: an argument whose numbers are read must be strided, but is a %v tensor; to_dense() converts", op, t.Layout())
+	}
+	return On(t).Read(op, t)
+}
+
 // Item is the value of a tensor of one element.
 func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 	if t.IsWrappedNumber() {
 		return t.Item(), nil
 	}
-	bytes, err := On(t).Read(op, t)
+	bytes, err := read(op, t)
 	if err != nil {
 		return dtype.Scalar{}, err
 	}
@@ -29,7 +37,7 @@ func Item(op string, t *tensor.Tensor) (dtype.Scalar, error) {
 
 // Elements gives the value of every element of a contiguous tensor by its number. The tensor outlives the function.
 func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
-	bytes, err := On(t).Read(op, t)
+	bytes, err := read(op, t)
 	if err != nil {
 		return nil, err
 	}
@@ -39,13 +47,13 @@ func Elements(op string, t *tensor.Tensor) (func(i int64) dtype.Scalar, error) {
 
 // Ints are the elements of a contiguous int64 tensor, not to be written.
 func Ints(op string, t *tensor.Tensor) ([]int64, error) {
-	bytes, err := On(t).Read(op, t)
+	bytes, err := read(op, t)
 	return view[int64](bytes), err
 }
 
 // Int32s is Ints for an int32 tensor.
 func Int32s(op string, t *tensor.Tensor) ([]int32, error) {
-	bytes, err := On(t).Read(op, t)
+	bytes, err := read(op, t)
 	return view[int32](bytes), err
 }
 

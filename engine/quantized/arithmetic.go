@@ -35,6 +35,7 @@ func (s *scope) both(qa, qb *tensor.Tensor) {
 	if s.Err == nil && qa.DType() != qb.DType() {
 		s.Failf("qa and qb must have the same dtype, but got %v and %v", qa.DType(), qb.DType())
 	}
+	s.together(qa, qb)
 }
 
 var sumKernel, productKernel = kernel.Get("quantized_add"), kernel.Get("quantized_mul")

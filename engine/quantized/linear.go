@@ -65,6 +65,7 @@ func QuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (*tensor.Tensor, err
 // checkLayer holds the parameters of a linear layer to each other.
 func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 	s.checkWeight(weight)
+	s.together(self, weight, bias, packed)
 	switch s.strided(bias, packed); {
 	case s.Err != nil:
 	case self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:

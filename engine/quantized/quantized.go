@@ -12,6 +12,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -118,6 +119,15 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	})
 	s.run(dequantize, ints.DType(), nil, to, ints, scales, zeros)
 	return to
+}
+
+// together refuses tensors on different devices. What is nil is not looked at.
+func (s *scope) together(list ...*tensor.Tensor) {
+	for _, t := range list[1:] {
+		if s.Err == nil && t != nil && t.Device() != list[0].Device() {
+			s.Fail(iter.TwoDevices(s.Op, list[0].Device(), t.Device()))
+		}
+	}
 }
 
 func (s *scope) run(k *kernel.Kernel, compute dtype.DType, params *launch.Params, operands ...*tensor.Tensor) {

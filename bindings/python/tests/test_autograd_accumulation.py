@@ -340,3 +340,30 @@ def test_views_of_what_a_function_made_as_a_view_are_not_written_to():
                 view.mul_(5)
         assert base.tolist() == y.tolist() == [1, 2]
         assert torch.autograd.grad(y[0] * 3, x)[0].tolist() == [6, 0]
+
+
+def test_gradients_that_lead_back_to_their_leaf_are_added():
+    """What adds up the gradient of a leaf may be given the leaf itself, or add to a view of it."""
+    x = torch.ones(3, requires_grad=True)
+    assert torch.autograd.graph.get_gradient_edge(x).node(x) == () and x.grad.tolist() == [1, 1, 1]
+    x.grad = x.view(3)
+    (x * x).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [3, 3, 3] and torch.autograd.grad(x.grad.sum(), x)[0].tolist() == [3, 3, 3]
+    x.grad = None
+
+
+def test_hooks_that_pop_themselves_save_what_they_are_given():
+    x = torch.ones(3, requires_grad=True)
+    popped = []
+
+    def pack(t):
+        if not popped:
+            popped.append(True)
+            hooks.__exit__()
+        return t.detach()
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t)
+    hooks.__enter__()
+    (x * x.exp()).sum().backward()
+    assert popped and x.grad.allclose(2 * torch.tensor(1.0).exp())
+    assert (torch.ones(2) + 1).tolist() == [2, 2]

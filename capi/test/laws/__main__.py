@@ -32,6 +32,7 @@ LAWS = (
     "kinds",
     "names",
     "quantized",
+    "positions",
     "dispatch",
     "devices",
 )
@@ -107,6 +108,7 @@ def work(options, law, part):
     library.limit = getattr(held, "LIMIT", LIMIT)
     if options.trace:
         library.before = lambda call: tell(trace=program(call))
+    draw = getattr(held, "draw", Inputs.draw)
     names = functions(options)[part :: options.jobs]
     end = time.monotonic() + options.budget if options.budget else None
     rounds = (
@@ -124,7 +126,7 @@ def work(options, law, part):
                 continue
             case = f"{c}/{n}"
             rng = rng_of(options.seed, law, case)
-            call = inputs.draw(c, rng)
+            call = draw(inputs, c, rng)
             if call is None or failed.get(c, 0) >= SHOWN:
                 continue
             Events().start(case, done)

@@ -83,7 +83,7 @@ def recorded(fresh=False):
         cache.parent.mkdir(parents=True, exist_ok=True)
         script = f"import json, sys; sys.path.insert(0, {str(HERE.parent)!r}); from operators_record import record; json.dump(record(), sys.stdout)"
         plain = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "LIBTENSOR_LIBRARY", "LIBTENSOR_CPU")}
-        text = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, check=True, env=plain).stdout
+        text = subprocess.run([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, check=True, env=plain).stdout
         partial = cache.with_suffix(f".{os.getpid()}")
         partial.write_bytes(text)
         partial.replace(cache)

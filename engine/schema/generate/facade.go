@@ -280,7 +280,22 @@ func (f *function) operands() string {
 
 // failure are the results beside an error err.
 func (f *function) failure() string {
-	return strings.Repeat("nil, ", len(f.results)-1) + "err"
+	var b strings.Builder
+	for _, r := range f.results[:len(f.results)-1] {
+		switch {
+		case r == "bool":
+			b.WriteString("false, ")
+		case r == "string":
+			b.WriteString("\"\", ")
+		case strings.HasPrefix(r, "int") || strings.HasPrefix(r, "float"):
+			b.WriteString("0, ")
+		case r == "dtype.Scalar":
+			b.WriteString("dtype.Scalar{}, ")
+		default:
+			b.WriteString("nil, ")
+		}
+	}
+	return b.String() + "err"
 }
 
 // layouts is the expression of the keys of what the function is asked to make.
@@ -343,9 +358,16 @@ func facadeMethods(all []*function, imports map[string]string) string {
 			if f.hasOut() {
 				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
 			}
+			if all := keysOf(f.params); strings.Contains(all, "|") || strings.Contains(all, "keysOf") {
+				fmt.Fprintf(&b, "if err := unmixed(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, all, f.failure())
+			}
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
 			if f.ofParts() {
 				fmt.Fprintf(&b, "if key == tensor.Quantized {\nerr = Refused(%q, key)\nreturn\n}\n", f.op)
+			}
+			if outs := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isOut(p) })); outs != "" && f.table != "" && !f.ofParts() {
+				// A composition's steps know the integers of its output alone.
+				fmt.Fprintf(&b, "if key == tensor.Quantized && (%s)&key != 0 {\nerr := Refused(%q, key)\nreturn %s\n}\n", outs, f.op, f.failure())
 			}
 			if f.table == "" { // what a kind does not have itself, the composition's steps may do
 				fmt.Fprintf(&b, "err = Refused(%q, key)\nreturn\n", f.op)
