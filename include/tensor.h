@@ -19,7 +19,9 @@
 //   No thread starts before the first call, and none takes signals (docs/embedding.md). Children that are forked before it use the
 //   library like any process; in those that are forked later calls return TENSOR_ERROR_FORKED, and frees do nothing.
 //   The library stays loaded until the process ends; it never exits, and prints nothing but what
-//   tensor_print is asked to. It calls back deleters, and from the thread that makes a call the functions that were given to be
+//   tensor_print is asked to. A fault in a function of the program's that it calls, such as a hook, ends the process by its signal, or
+//   goes to the handler that the program had at the first call; such functions return, and are not left by longjmp or C++
+//   exceptions (docs/embedding.md). It calls back deleters, and from the thread that makes a call the functions that were given to be
 //   called, which may call the library. Of calls that work, but probably not as they were meant, it warns through a function of
 //   the program's: see tensor_set_warning_handler.
 #ifndef LIBTENSOR_TENSOR_H
@@ -4409,7 +4411,8 @@ TENSOR_API tensor_status tensor_is_warn_always_enabled(bool *out);
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 TENSOR_API tensor_status tensor_set_num_threads(int64_t n);
 
-// How many threads one operator may use: the number of processors at first.
+// How many threads one operator may use. At first the first number of the environment variable OMP_NUM_THREADS, or that of the processors
+// that the process may run on, as its affinity and the quota of its control group allow.
 TENSOR_API tensor_status tensor_get_num_threads(int64_t *out);
 
 // How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded

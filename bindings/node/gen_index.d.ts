@@ -5895,7 +5895,8 @@ export function isWarnAlwaysEnabled(): boolean;
  */
 export function setNumThreads(n: Int): void;
 /**
- * How many threads one operator may use: the number of processors at first.
+ * How many threads one operator may use. At first the first number of the environment variable OMP_NUM_THREADS, or that of the processors
+ * that the process may run on, as its affinity and the quota of its control group allow.
  */
 export function getNumThreads(): Int;
 /**

@@ -30,6 +30,8 @@ static struct {
   void *library, *gemm[4], *gemv[4];
   const char *prefix, *suffix;  // of its symbols
   int integer_bytes;
+  int (*threads)(void);
+  void (*set_threads)(int64_t);
 } blas;
 
 void *lt_blas_find(const char *name) {
@@ -64,6 +66,7 @@ static int has_room(size_t bytes) {
 }
 
 int lt_blas_begin(void) {
+  if (blas.threads() != 1) blas.set_threads(1);  // others in the process may set all OpenBLASes
   const int now = atomic_fetch_add(&running, 1) + 1;
   int before = atomic_load(&served);
   if (now <= before) return 1;
@@ -105,13 +108,13 @@ int lt_blas_open(const char *path) {
     blas.gemv[i] = lt_blas_find(gemv[i]);
     if (!blas.gemm[i] || !blas.gemv[i]) return 0;
   }
-  void (*set_threads)(int64_t);
-  *(void **)&set_threads = lt_blas_find("openblas_set_num_threads");
+  *(void **)&blas.set_threads = lt_blas_find("openblas_set_num_threads");
+  *(void **)&blas.threads = lt_blas_find("openblas_get_num_threads");
   const char *(*config)(void);
   *(void **)&config = lt_blas_find("openblas_get_config");
   // Some builds leave LAPACK out.
-  if (!set_threads || !config || !lt_blas_find("zgesdd_")) return 0;
-  set_threads(1);
+  if (!blas.set_threads || !blas.threads || !config || !lt_blas_find("zgesdd_")) return 0;
+  blas.set_threads(1);
   blas.integer_bytes = strstr(config(), "USE64BITINT") ? 8 : 4;
   return 1;
 }

@@ -4,7 +4,10 @@ package parallel
 
 import (
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +19,21 @@ var (
 	most    atomic.Int64 // of these
 )
 
-func init() { SetThreads(runtime.NumCPU()) }
+// Variable is the environment variable that says how many threads there are at first, as OpenMP reads it: a number, or a list of which the
+// first counts.
+const Variable = "OMP_NUM_THREADS"
+
+func init() { SetThreads(initial(os.Getenv(Variable))) }
+
+// initial is the number of threads by what Variable says, else that of the processors that the process may run on: those of its affinity,
+// and no more than the quota of its control group pays for, which Go looks up.
+func initial(said string) int {
+	first, _, _ := strings.Cut(said, ",")
+	if n, err := strconv.ParseInt(strings.TrimSpace(first), 10, 32); err == nil && n > 0 {
+		return int(n)
+	}
+	return min(runtime.NumCPU(), runtime.GOMAXPROCS(0))
+}
 
 // Supply makes sure that the system has threads for operators of n threads, and tells for how many of these it has. Who knows how threads
 // come to be sets it, before SetThreads.

@@ -65,6 +65,7 @@ from ._size import Size
 from ._sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
 from ._storage import UntypedStorage
 from ._tensor import Tensor
+from ._threadpools import watch as _watch_for_threadpoolctl
 from ._typed_storage import LEGACY as _STORAGES
 from ._typed_storage import TypedStorage
 from ._typed_storage import legacy as _legacy_storage
@@ -92,6 +93,7 @@ for _class in (Tensor, Size, dtype, device, layout, memory_format, qscheme, finf
     _class.__module__ = __name__
 
 _refuse_in_forks(Tensor)
+_watch_for_threadpoolctl()
 
 # Submodules that were imported above are no names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]

@@ -4530,7 +4530,8 @@ def set_num_threads(n):
 
 @_operator("get_num_threads")
 def get_num_threads():
-    """How many threads one operator may use: the number of processors at first.
+    """How many threads one operator may use. At first the first number of the environment variable OMP_NUM_THREADS, or that of the processors
+    that the process may run on, as its affinity and the quota of its control group allow.
 
     >>> torch.get_num_threads() > 0
     True

@@ -24,8 +24,8 @@ what is made of them
     _streams _storage _typed_storage
 the other methods of Tensor
     _operators gen_operators _callbacks _nodes _hooks _function _anomaly _grad _names _methods
-files, devices
-    _structure _files _accelerators _cuda_random
+files, devices, neighbours
+    _structure _files _accelerators _cuda_random _threadpools
 the public modules
     autograd.anomaly_mode autograd.function autograd.functional autograd.gradcheck autograd.graph autograd func
     _C accelerator cpu cuda dispatch distributed fft hdf5 linalg mps multiprocessing ops.quantized ops

@@ -1,0 +1,38 @@
+"""The table of docs/embedding.md has every variable of the environment that the library and its bindings read."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+FOLDERS = ("capi", "engine", "cuda", "bindings/python/libtensor", "bindings/python/direct", "bindings/node/src", "bindings/node/lib")
+# What tests, the simulated device, the generator and measurements read is theirs.
+OTHERS = re.compile(r"_test\.go$|/(tests?|sim|bench|accuracy|generate)/")
+READS = re.compile(r"(?:getenv|os\.Getenv|os\.LookupEnv|os\.environ(?:\.get)?|process\.env)\b *[.(\[] *([\"']?)(\w+)\1")
+CONSTANTS = re.compile(r'^(?:const )?\s*(\w*Variable)\s*= "(\w+)"', re.MULTILINE)
+
+
+def sources():
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            name = "/" + path.relative_to(ROOT).as_posix()
+            if path.suffix in (".c", ".h", ".cpp", ".go", ".py", ".js", ".mjs") and not OTHERS.search(name):
+                yield name, path.read_text()
+
+
+def variables():
+    """The names of variables that are read, with the files that read them; names of Go's constants stand for what they are."""
+    found = {}
+    for name, text in sources():
+        constants = dict(CONSTANTS.findall(text))
+        for quoted, word in READS.findall(text):
+            assert quoted or word in constants, f"{name} reads a variable whose name is not plain: {word}"
+            found.setdefault(word if quoted else constants[word], set()).add(name)
+    return found
+
+
+def test_the_table_has_the_variables_that_are_read():
+    page = (ROOT / "docs/embedding.md").read_text()
+    section = page.split("## Environment\n")[1].split("\n## ")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == set(variables())
