@@ -1,7 +1,6 @@
 """threadpoolctl lists the library and limits its threads, whichever of the two packages is imported first; it is not needed."""
 
 import contextlib
-import importlib.abc
 import sys
 
 from . import gen_functions as _f
@@ -36,7 +35,7 @@ def register(package):
     package.register(Controller)
 
 
-class Finder(importlib.abc.MetaPathFinder):
+class Finder:
     """Waits for threadpoolctl's import, and registers once the package is there."""
 
     def find_spec(self, name, path=None, target=None):
