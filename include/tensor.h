@@ -4126,7 +4126,7 @@ TENSOR_API tensor_status tensor_reset_peak_memory_stats(void);
 TENSOR_API tensor_status tensor_empty_cache(void);
 
 // Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
-// variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
+// variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
 TENSOR_API tensor_status tensor_set_memory_limit(int64_t nbytes);
 
 // Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in

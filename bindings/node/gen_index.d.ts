@@ -7349,7 +7349,7 @@ export function resetPeakMemoryStats(): void;
 export function emptyCache(): void;
 /**
  * Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
- * variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
+ * variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
  */
 export function setMemoryLimit(nbytes: Int): void;
 /**

@@ -150,13 +150,32 @@ func (r *call) save(name string, t *tensor.Tensor, needed bool) int {
 	s := saved{name: name, from: edgeTo(t), of: variableOf(t), number: t.IsFixedNumber()}
 	if t != r.out {
 		s.t = t.Plain()
-	} else if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {
+		at, err := r.node.save(r.c, s, t)
+		r.err = err
+		return at
+	}
+	if s.t, r.err = r.c.Clone(t, shape.Preserve); r.err != nil {
 		release([]Edge{s.from})
 		return -1
 	}
-	at, err := r.node.save(r.c, s, t)
+	shown := s.from.holding(s.t)
+	defer shown.Release()
+	at, err := r.node.save(r.c, s, shown)
 	r.err = err
 	return at
+}
+
+// holding is t with the history that the edge leads to, as hooks are shown what is about to be written over: t has the elements.
+func (e Edge) holding(t *tensor.Tensor) *tensor.Tensor {
+	made := t.Alias()
+	if e.Node != nil {
+		v := new(Variable)
+		v.refs.Store(1)
+		e.Node.retain()
+		v.node, v.output = e.Node, e.Output
+		made.SetHistory(v)
+	}
+	return made
 }
 
 // saveScalar is save for an operand that PyTorch's operator takes as a plain number where it is one.

@@ -23,7 +23,7 @@ const Grain = 1 << 15
 // lower it.
 var StreamBytes int64 = 1 << 26
 
-// StreamVariable is the environment variable that sets StreamBytes when the library is loaded.
+// StreamVariable is the environment variable that sets StreamBytes at the first call.
 const StreamVariable = "LIBTENSOR_STREAM_BYTES"
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// LimitVariable is the environment variable that sets the memory limit when the library is loaded: bytes, or a number
+// LimitVariable is the environment variable that sets the memory limit at the first call: bytes, or a number
 // with K, M, G or T for powers of 1024.
 const LimitVariable = "LIBTENSOR_MEMORY_LIMIT"
 

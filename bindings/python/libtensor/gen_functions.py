@@ -6877,7 +6877,7 @@ def empty_cache():
 @_operator("set_memory_limit")
 def set_memory_limit(nbytes):
     """Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
-    variable LIBTENSOR_MEMORY_LIMIT sets it when the library is loaded: bytes, or a number with K, M, G or T for powers of 1024.
+    variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
 
     >>> torch.set_memory_limit(0)
     """

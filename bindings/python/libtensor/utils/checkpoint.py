@@ -38,8 +38,8 @@ def checkpoint(
 
     With `use_reentrant` the function is recorded as one operation, whose gradient runs backward() inside: only tensors among `args`
     and leaves get gradients then, and autograd.grad() is refused. `context_fn` gives two contexts, for both calls.
-    `determinism_check="none"` leaves out the comparison of shapes, dtypes and devices of what both calls save. `debug` and
-    `early_stop` are accepted.
+    `determinism_check="none"` leaves out the comparison of shapes, dtypes and devices of what both calls save. The second call stops, by
+    an exception, when all is saved that the first one saved, unless `early_stop` is false. `debug` is accepted.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint(lambda x: (x * 2).exp(), x, use_reentrant=False).sum().backward()
@@ -57,7 +57,7 @@ def checkpoint(
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
         return Reentrant.apply(function, preserve_rng_state, *args)
     before, again = context_fn()
-    call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default")
+    call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default", early_stop)
     with saved_tensors_hooks(call.pack, call.unpack) if is_grad_enabled() else nullcontext(), before:
         return function(*args, **kwargs)
 
@@ -89,11 +89,19 @@ def like(t):
     return tuple(t.shape), t.dtype, t.device
 
 
+def version_of(t):
+    return None if t.is_inference() else t._version
+
+
+class Stop(Exception):
+    """All that a call saved is there again. What the function does afterwards is not to change it."""
+
+
 class Call:
     """A call of a function that can be made again."""
 
-    def __init__(self, function, args, kwargs, keeps_random, context, compares):
-        self.function, self.args, self.kwargs, self.context, self.compares = function, args, kwargs, context, compares
+    def __init__(self, function, args, kwargs, keeps_random, context, compares, stops):
+        self.function, self.args, self.kwargs, self.context, self.compares, self.stops = function, args, kwargs, context, compares, stops
         self.state = get_rng_state() if keeps_random else None
         self.count, self.made = 0, {}
         self.given = [(t, t._version) for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not t.is_inference()]
@@ -105,7 +113,12 @@ class Call:
     def unpack(self, saved):
         if saved.at not in self.made:
             self.repeat()
-        t = self.made.pop(saved.at)
+        t, version = self.made.pop(saved.at)
+        if version_of(t) != version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape "
+                f"{tuple(t.shape)} that the function of checkpoint() makes is at version {t._version}; expected version {version} instead"
+            )
         if self.compares and like(t) != saved.like:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward pass: "
@@ -125,11 +138,18 @@ class Call:
         made = []
 
         def keep(t):
-            made.append(t.detach())
-            return made[-1]
+            made.append((t.detach(), version_of(t)))
+            if self.stops and len(made) == self.count:
+                raise stop
+            return t.detach()
 
-        with inference_mode(False), drawing_from(self.state), saved_tensors_hooks(keep, lambda t: t), self.context:
-            self.function(*self.args, **self.kwargs)
+        stop = Stop()
+        try:
+            with inference_mode(False), drawing_from(self.state), saved_tensors_hooks(keep, lambda t: t), self.context:
+                self.function(*self.args, **self.kwargs)
+        except Stop as found:
+            if found is not stop:  # that of another call around this one
+                raise
         if len(made) != self.count:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation: "
