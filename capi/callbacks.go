@@ -63,7 +63,7 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	for i := range slots.made {
 		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
 		other := s.tensor
-		if other == nil || other.Storage() != t.Storage() || other.GradientWanted() || C.lt_pin(handleOf(s.c)) == nil {
+		if other == nil || other.Storage() != t.Storage() || C.lt_pin(handleOf(s.c)) == nil {
 			continue
 		}
 		s.urge(true)

@@ -195,6 +195,9 @@ func (r *run) visit(p *pending) error {
 		return err
 	}
 	if n.leaf != nil {
+		if v := variableOf(n.leaf); p.grads[0] != nil && (v.node != nil || v.view != nil) {
+			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: what it views was written to since it was used", n.leaf.Sizes())
+		}
 		if p.grads[0] == nil || !variableOf(n.leaf).requires {
 			return nil
 		}

@@ -112,7 +112,7 @@ func checkOut(name string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
 	case v == nil || !v.wanted():
-		return join(name, self)
+		return join(self)
 	case v.fixed:
 		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
 			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+

@@ -5,32 +5,30 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Sharing finds the tensors whose gradients are not wanted that programs hold over the storage of t, and keeps them until the call ends.
+// Sharing finds the tensors that programs hold over the storage of t, and keeps them until the call ends.
 var Sharing = func(t *tensor.Tensor) []*tensor.Tensor { return nil }
 
-// join makes a tensor that is about to get a history one of the views of a base, with all others over its memory: plain tensors
-// do not know of each other. The base is one that has all elements of the storage, in their order, or else a tensor of its own.
-// Where one is what detach() gave, nobody knows which of the others are views of that one.
-func join(op string, self *tensor.Tensor) error {
+// join makes a tensor that is about to get a history one of the views of a base, with all others over its memory, but for those that a
+// detach() set apart: plain tensors do not know of each other. The base is one that has all elements of the storage, in their order, or
+// else a tensor of its own. A leaf whose gradient is wanted is a view as well, and no leaf any more.
+func join(self *tensor.Tensor) error {
 	if self.Storage().Refs() == 1 {
 		return nil
 	}
 	together := []*tensor.Tensor{self}
 	for _, t := range Sharing(self) {
-		if t != self && markOf(t) == 0 && t.DType().ToReal() == self.DType().ToReal() {
+		if t == self || t.Apart() != self.Apart() || markOf(t) != 0 || t.DType().ToReal() != self.DType().ToReal() {
+			continue
+		}
+		if !wanted(t) || variableOf(t).leaf() {
 			together = append(together, t)
 		}
 	}
 	if len(together) == 1 {
 		return nil
-	}
-	if slices.ContainsFunc(together, (*tensor.Tensor).Apart) {
-		return status.NotImplementedf("%s: in place, this gives a history to a tensor that shares its memory with others, some of which detach() gave, and it is not "+
-			"known which of them are to have it; write to a clone(), or to the only tensor over the memory, by an index where it is a part: x[i] = y", op)
 	}
 	base, err := baseOf(together)
 	if err != nil {
@@ -47,6 +45,9 @@ func join(op string, self *tensor.Tensor) error {
 	}
 	return nil
 }
+
+// leaf tells whether a tensor is wanted for itself, and views no other.
+func (v *Variable) leaf() bool { return v.requires && v.node == nil && v.view == nil }
 
 // views makes a tensor without a node a view of another base than before, or of none.
 func (v *Variable) views(w *viewed) {

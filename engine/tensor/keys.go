@@ -1,6 +1,9 @@
 package tensor
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync/atomic"
+)
 
 // Keys name what a tensor is beside plain dense values: each bit is a layer of the operators' façade (engine/aten), which a
 // call on the tensor enters before it reaches the operator itself. Plain tensors have none.
@@ -89,11 +92,13 @@ func (t *Tensor) GradientWanted() bool {
 	return wanted || call != ""
 }
 
-// SetApart notes that detach() gave the tensor: others over its memory have another history.
-func (t *Tensor) SetApart() { t.kind.apart = true }
+// SetApart notes that detach() gave the tensor: it and its views have another history than others over its memory.
+func (t *Tensor) SetApart() { t.kind.apart = detached.Add(1) }
 
-// Apart tells whether detach() gave it.
-func (t *Tensor) Apart() bool { return t.kind.apart }
+var detached atomic.Uint64
+
+// Apart is the number of the detach() that gave the tensor, or what it is a view of; 0 for none.
+func (t *Tensor) Apart() uint64 { return t.kind.apart }
 
 // Silence has writes to the tensor not counted.
 func (t *Tensor) Silence() { t.kind.silent = true }
@@ -136,11 +141,11 @@ func (t *Tensor) leave() {
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
 	layout  Layout
-	apart   bool // detach() gave it: others over its memory have another history
-	silent  bool // writes to it are not counted
-	wrapped bool // a wrapped number: stands for a plain number in promotion
-	fixed   bool // it is one that an operator's function made of a plain number, not one that was given as a tensor
-	beyond  bool // it is an integer beyond int64, whose bits are those of an unsigned one
+	apart   uint64 // the number of the detach() that it comes from, or of which it is a view
+	silent  bool   // writes to it are not counted
+	wrapped bool   // a wrapped number: stands for a plain number in promotion
+	fixed   bool   // it is one that an operator's function made of a plain number, not one that was given as a tensor
+	beyond  bool   // it is an integer beyond int64, whose bits are those of an unsigned one
 	keys    Keys
 	state   any
 	history History

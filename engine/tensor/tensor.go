@@ -265,7 +265,7 @@ func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor,
 func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
 	v, err := New(op, t.storage, d, sizes, strides, offset)
 	if err == nil {
-		v.device = t.device
+		v.device, v.kind.apart = t.device, t.kind.apart
 	}
 	return v, err
 }

@@ -759,3 +759,25 @@ def test_out_that_is_an_operand_of_another_shape():
 def test_out_of_a_factory_that_requires_a_gradient():
     out = torch.empty(3)
     assert torch.zeros(3, out=out, requires_grad=True) is out and out.requires_grad
+
+
+def test_leaves_that_view_plain_memory_follow_what_is_written_to_it():
+    src, flat = torch.ones(4, requires_grad=True), torch.zeros(4)
+    p, q = flat[:2].requires_grad_(), flat[2:].detach().requires_grad_()
+    early = (p * 3).sum()
+    flat.copy_(src)
+    assert not p.is_leaf and p.requires_grad and q.is_leaf
+    (p * 3).sum().backward()
+    (q * 2).sum().backward()
+    assert src.grad.tolist() == [3, 3, 0, 0] and q.grad.tolist() == [2, 2]
+    with pytest.raises(RuntimeError, match="moved into the graph interior"):
+        early.backward()
+
+
+def test_leaves_stay_leaves_where_memory_is_written_without_history():
+    flat = torch.zeros(4)
+    p = flat[:2].requires_grad_()
+    with torch.no_grad():
+        flat.copy_(torch.ones(4, requires_grad=True))
+    (p * 2).sum().backward()
+    assert p.is_leaf and p.tolist() == [1, 1] and p.grad.tolist() == [2, 2]

@@ -116,8 +116,40 @@ def test_what_changes_between_the_calls():
         return x.sum()
 
     with pytest.raises(CheckpointError, match="A different number of tensors was saved"):
-        checkpoint(growing, x, use_reentrant=False).backward()
+        checkpoint(growing, x, use_reentrant=False, early_stop=False).backward()
     assert x.grad is None
+    calls.clear()
+    checkpoint(growing, x, use_reentrant=False).backward()  # which stops when the first call's are there
+    assert x.grad.allclose(x.exp())
+
+
+@pytest.mark.parametrize("function", [lambda a: a.clone().cos_(), lambda a: (a * 1).pow_(3), lambda a: (a * 1).xlogy_(a), lambda a: (a * 1).cumprod_(0)])
+def test_what_is_written_over_is_saved_as_it_was(function):
+    x = torch.tensor([0.3, 0.5, 0.7], requires_grad=True)
+    (want,) = torch.autograd.grad(function(x).sum(), x)
+    (got,) = torch.autograd.grad(checkpoint(function, x, use_reentrant=False).sum(), x)
+    assert got.equal(want)
+
+
+def test_writes_after_what_was_saved_do_not_reach_it():
+    def function(a):
+        y = a * 1
+        z = y.sin()
+        y.mul_(2)
+        return z
+
+    x = torch.tensor([0.3, 0.5], requires_grad=True)
+    checkpoint(function, x, use_reentrant=False).sum().backward()
+    assert x.grad.equal(x.detach().cos())
+
+    def twice(a):
+        y = a * 1
+        z = y.sin()
+        y.mul_(2)
+        return z * y.sin()
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation: a tensor of shape"):
+        checkpoint(twice, x, use_reentrant=False).sum().backward()
 
 
 def test_arguments_that_change_between_the_calls():

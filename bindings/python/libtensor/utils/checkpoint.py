@@ -150,6 +150,7 @@ class Call:
         except Stop as found:
             if found is not stop:  # that of another call around this one
                 raise
+            stop.__traceback__ = None  # with which it would keep what the function holds
         if len(made) != self.count:
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation: "
