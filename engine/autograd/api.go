@@ -93,7 +93,7 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if v == nil {
 		return nil, nil
 	}
-	grad, err := v.gradient(self)
+	grad, err := v.gradient(c, self)
 	if grad != nil || err != nil || v.retains {
 		return grad, err
 	}
@@ -104,13 +104,13 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // gradient is the gradient that a tensor has, nil where there is none.
-func (v *Variable) gradient(of *tensor.Tensor) (*tensor.Tensor, error) {
+func (v *Variable) gradient(c aten.Ctx, of *tensor.Tensor) (*tensor.Tensor, error) {
 	grad, _ := v.kept()
 	if grad == nil {
 		return nil, nil
 	}
 	defer grad.Release()
-	return gradientOf(of, grad)
+	return gradientOf(c, of, grad)
 }
 
 // IsGrad tells whether other is the gradient of self under another handle.
@@ -282,7 +282,7 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 			break
 		}
 		if grad := r.wanted[goals[i]]; grad != nil && goals[i].Node != nil {
-			made[i], err = gradientOf(inputs[i], grad)
+			made[i], err = gradientOf(r.c, inputs[i], grad)
 			continue
 		}
 		switch {

@@ -94,7 +94,7 @@ func (s *steps) shown(places []*tensor.Tensor) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
 		if grad != nil && places[k] != nil {
-			shown[k] = s.keep(gradientOf(places[k], grad))
+			shown[k] = s.keep(gradientOf(s.c, places[k], grad))
 		}
 	}
 	return shown

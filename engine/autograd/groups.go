@@ -76,7 +76,7 @@ type gathered struct {
 
 // gather calls the hook of a group, where its time has come.
 func (r *run) gather(h *hook, grad *tensor.Tensor) error {
-	shown, err := h.shown(grad)
+	shown, err := h.shown(r.c, grad)
 	if err != nil {
 		return err
 	}

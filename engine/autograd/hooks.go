@@ -103,17 +103,25 @@ func (l *hooks) run(f func(h *hook) error) (err error) {
 	return err
 }
 
-// shown is a gradient, or a leaf, as the hook of a tensor is given it: of a sparse tensor at its places.
-func (h *hook) shown(t *tensor.Tensor) (*tensor.Tensor, error) {
+// whole is a leaf as its hook is given it: of a sparse tensor at its places.
+func (h *hook) whole(leaf *tensor.Tensor) (*tensor.Tensor, error) {
+	if places := h.places[h.place]; places != nil {
+		return entries(places, leaf)
+	}
+	return leaf.Alias(), nil
+}
+
+// shown is a gradient as the hook of a tensor is given it: of a sparse tensor at its places.
+func (h *hook) shown(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, nil
 	}
-	return gradientOf(h.places[h.place], t)
+	return gradientOf(c, h.places[h.place], t)
 }
 
 // callOn gives the hook of a tensor its gradient, and puts what it makes in the place of that.
 func (h *hook) callOn(c aten.Ctx, n *Node, grad **tensor.Tensor) error {
-	shown, err := h.shown(*grad)
+	shown, err := h.shown(c, *grad)
 	if err != nil {
 		return err
 	}
@@ -310,7 +318,7 @@ func (r *run) accumulated(leaf *tensor.Tensor) error {
 		return nil
 	}
 	return l.after.run(func(h *hook) error {
-		shown, err := h.shown(leaf)
+		shown, err := h.whole(leaf)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -47,13 +48,31 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 	return t.Parts()
 }
 
-// gradientOf is a gradient as the caller gets it: that of the values of t has the places of t where that is sparse.
-func gradientOf(t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+// gradientOf is a gradient as the caller gets it: that of the values of t has the places of t where that is sparse. Entries at one place
+// have the same gradient, which is there once.
+func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	p := partsOf(t)
 	if p == nil {
 		return grad.Alias(), nil
 	}
-	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: grad, Coalesced: p.Coalesced})
+	if p.Coalesced || t.Layout() != tensor.COO {
+		return entries(t, grad)
+	}
+	s := &steps{c: c}
+	defer s.Close()
+	return s.try(func() *tensor.Tensor {
+		sum := s.keep(c.Coalesce(s.keep(entries(t, grad))))
+		ones := s.keep(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
+		count := s.keep(c.Coalesce(s.keep(entries(t, ones))))
+		once := s.keep(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
+		return s.keep(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
+	})
+}
+
+// entries is the sparse tensor with other values at the places of t.
+func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
+	p := t.Parts()
+	return tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: values, Coalesced: p.Coalesced})
 }
 
 // placed is a gradient that a caller gives for t, as what has the history of t needs it: for a sparse tensor the elements at its

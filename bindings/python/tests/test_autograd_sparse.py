@@ -116,3 +116,16 @@ def test_hooks_of_sparse_tensors_keep_nothing():
                 handle.remove()
         del x, y, handles
     assert in_use() == before
+
+
+def test_entries_at_one_place_have_one_gradient():
+    indices, values = torch.tensor([[0, 0, 1]]), torch.tensor([1.0, 2.0, 3.0])
+    s = torch.sparse_coo_tensor(indices, values, (2,)).requires_grad_()
+    weights = torch.tensor([1.0, 10.0])
+    seen = []
+    s.register_hook(lambda g: seen.append(g.to_dense().tolist()))
+    (s.to_dense() * weights).sum().backward()
+    (s.to_dense() * weights).sum().backward()
+    assert s.grad.is_coalesced() and s.grad.to_dense().tolist() == [2, 20] and seen == [[1, 10], [1, 10]]
+    (given,) = torch.autograd.grad((s.to_dense() * weights).sum(), s)
+    assert given.to_dense().tolist() == [1, 10] and s.to_dense().tolist() == [3, 3]
