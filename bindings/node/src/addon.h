@@ -167,10 +167,11 @@ typedef struct lt_env {
   napi_ref collector;              // collects garbage: of young objects, or with true of all
   struct lt_binding *bindings;
   lt_scope *scope;
-  lt_box *newest;        // of all boxes whose object has not been finalized
-  int64_t boxes, made;   // how many there are, and what came since the last sweep
-  lt_buffer *buffers;    // whose memory tensors use
-  lt_memory **memories;  // a hash table by address
+  lt_box gone[LT_CLASSES];  // for objects that were disposed
+  lt_box *newest;           // of all boxes whose object has not been finalized
+  int64_t boxes, made;      // how many there are, and what came since the last sweep
+  lt_buffer *buffers;       // whose memory tensors use
+  lt_memory **memories;     // a hash table by address
   size_t memory_count, memory_room;
   int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection
   int64_t patience;           // how much may come before the next
@@ -220,6 +221,9 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
 void lt_free_handle(lt_type kind, void *handle);
 // The box behind an object of ours, NULL for all else.
 lt_box *lt_unwrap(napi_env env, napi_value value);
+
+// lt_unwrap, also for objects that were disposed, which have no box of their own.
+lt_box *lt_unwrap_any(napi_env env, napi_value value);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);

@@ -55,41 +55,59 @@ static void enter_scope(lt_box *box, lt_scope *scope) {
   scope->boxes = box;
 }
 
-static void dispose(napi_env env, lt_env *e, lt_box *box) {
-  if (box->disposed) return;
-  box->disposed = true;
-  leave_scope(box);
-  if (box->users == 0) free_handle(env, e, box);
-  lt_drain_inbox(env, e);
-}
-
-static void finalize(napi_env env, void *data, void *hint) {
-  (void)hint;
-  lt_box *box = data;
-  lt_env *e = lt_get_env(env);
+// Takes the box out of the environment's list, and frees it unless an asynchronous call needs it.
+static void forget(lt_env *e, lt_box *box) {
   box->wrapped = false;
-  dispose(env, e, box);
   if (box->newer)
     box->newer->older = box->older;
   else
     e->newest = box->older;
   if (box->older) box->older->newer = box->newer;
   e->boxes--;
-  napi_delete_reference(env, box->object);
   if (box->users == 0) lt_free_box(e->pool, box);
 }
 
-// Node runs finalizers when the event loop turns, which a long loop does not let it do. So memory
-// of objects that the collector has already taken is given back here, from time to time.
+static void let_go(napi_env env, lt_env *e, lt_box *box) {
+  box->disposed = true;
+  leave_scope(box);
+  if (box->users == 0) free_handle(env, e, box);
+  lt_drain_inbox(env, e);
+}
+
+// Frees the handle, and what Node keeps for the object: it would run finalizers when the event loop
+// turns, which a long loop does not let it do. An object without a box is one that was disposed.
+static void dispose(napi_env env, lt_env *e, lt_box *box) {
+  if (box->disposed) return;
+  napi_value object = NULL;
+  void *wrapped;
+  if (napi_get_reference_value(env, box->object, &object) == napi_ok && object)
+    napi_remove_wrap(env, object, &wrapped);
+  napi_delete_reference(env, box->object);
+  let_go(env, e, box);
+  forget(e, box);
+}
+
+static void finalize(napi_env env, void *data, void *hint) {
+  (void)hint;
+  lt_box *box = data;
+  lt_env *e = lt_get_env(env);
+  napi_delete_reference(env, box->object);
+  let_go(env, e, box);
+  forget(e, box);
+}
+
+// Objects that the collector has already taken are disposed here from time to time, for the same
+// reason.
 static void sweep(napi_env env, lt_env *e) {
   for (lt_box *box = e->newest; box;) {
     napi_handle_scope handles;
     if (napi_open_handle_scope(env, &handles) != napi_ok) break;
-    for (int i = 0; box && i < 1024; i++, box = box->older) {
+    for (int i = 0; box && i < 1024; i++) {
+      lt_box *older = box->older;
       napi_value object = NULL;
-      if (!box->disposed && napi_get_reference_value(env, box->object, &object) == napi_ok &&
-          !object)
+      if (napi_get_reference_value(env, box->object, &object) == napi_ok && !object)
         dispose(env, e, box);
+      box = older;
     }
     napi_close_handle_scope(env, handles);
   }
@@ -194,6 +212,29 @@ lt_box *lt_unwrap(napi_env env, napi_value value) {
   return box;
 }
 
+lt_box *lt_unwrap_any(napi_env env, napi_value value) {
+  lt_box *box = lt_unwrap(env, value);
+  if (box) return box;
+  lt_env *e = lt_get_env(env);
+  napi_value prototype, above, class;
+  napi_valuetype type;
+  if (napi_get_prototype(env, value, &prototype) != napi_ok ||
+      napi_typeof(env, prototype, &type) != napi_ok || type != napi_object ||
+      napi_get_prototype(env, prototype, &above) != napi_ok ||
+      napi_typeof(env, above, &type) != napi_ok || type != napi_object)
+    return NULL;  // an object of no class
+  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++) {
+    bool is_one = false;
+    if (napi_get_reference_value(env, e->classes[kind], &class) != napi_ok ||
+        napi_instanceof(env, value, class, &is_one) != napi_ok || !is_one)
+      continue;
+    e->gone[kind].kind = (uint8_t)kind;
+    e->gone[kind].disposed = true;
+    return &e->gone[kind];
+  }
+  return NULL;
+}
+
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access) {
   char message[256];
@@ -226,8 +267,9 @@ static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
   napi_value self;
   if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, data))) return NULL;
   napi_valuetype type;
-  lt_box *box =
-      napi_typeof(env, self, &type) == napi_ok && type == napi_object ? lt_unwrap(env, self) : NULL;
+  lt_box *box = napi_typeof(env, self, &type) == napi_ok && type == napi_object
+                    ? lt_unwrap_any(env, self)
+                    : NULL;
   if (!box)
     lt_throw_type(env,
                   "the method or property was used on something else than a tensor, storage, "
@@ -354,7 +396,7 @@ static napi_value is_tensor(napi_env env, napi_callback_info info) {
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
       !lt_ok(env, napi_typeof(env, value, &type)))
     return NULL;
-  lt_box *box = type == napi_object ? lt_unwrap(env, value) : NULL;
+  lt_box *box = type == napi_object ? lt_unwrap_any(env, value) : NULL;
   lt_ok(env, napi_get_boolean(env, box && box->kind == LT_TENSOR, &result));
   return result;
 }

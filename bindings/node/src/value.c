@@ -125,6 +125,10 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     js->kind = LT_JS_TYPED_ARRAY;
     return true;
   }
+  if ((js->box = lt_unwrap_any(env, value))) {
+    js->kind = LT_JS_TENSOR + js->box->kind;
+    return true;
+  }
   return look_object(env, value, js);
 }
 

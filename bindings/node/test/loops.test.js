@@ -1,0 +1,42 @@
+'use strict';
+
+const assert = require('node:assert/strict');
+const { spawnSync } = require('node:child_process');
+const path = require('node:path');
+const { test } = require('node:test');
+const lt = require('..');
+
+const home = JSON.stringify(path.join(__dirname, '..'));
+
+// Resident bytes of a process that runs a loop of which no turn of the event loop is part.
+function resident(body) {
+  const source = `const lt = require(${home}); const a = lt.tensor([1, 2, 3]); ${body}; console.log(process.memoryUsage().rss);`;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', source], { encoding: 'utf8', timeout: 300_000 });
+  assert.equal(status, 0, stderr);
+  return Number(stdout);
+}
+
+for (const [name, body] of [
+  ['disposed', 'for (let i = 0; i < 4e6; i++) a.add(1).dispose()'],
+  ['in scopes', 'for (let i = 0; i < 4e4; i++) lt.scope(() => { for (let k = 0; k < 100; k++) a.add(1); })'],
+])
+  test(`four million tensors, ${name}, in one loop stay within 200 MB`, () => {
+    assert.ok(resident(body) < 200e6);
+  });
+
+test('what the collector takes in a loop is given back in it', () => {
+  const few = resident('for (let i = 0; i < 1e6; i++) a.add(1)');
+  const many = resident('for (let i = 0; i < 3e6; i++) a.add(1)');
+  assert.ok(many < 1.5 * few, `${few} bytes, then ${many}`);
+});
+
+test('a disposed object is told from one that never was a tensor', () => {
+  const t = lt.tensor([1, 2]);
+  t.dispose();
+  t.dispose();
+  assert.ok(t.disposed && lt.isTensor(t));
+  assert.throws(() => t.add(1), /disposed/);
+  assert.throws(() => lt.add(lt.tensor([1, 2]), t), /disposed/);
+  assert.throws(() => t.shape, /disposed/);
+  assert.equal(lt.isTensor(Object.create(null)), false);
+});
