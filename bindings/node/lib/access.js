@@ -1,6 +1,7 @@
 'use strict';
 
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
+const { getHeapStatistics } = require('node:v8');
 const native = require('./native.js');
 const memory = require('./memory.js');
 const { tensor, views } = require('./create.js');
@@ -13,6 +14,26 @@ const wide = { float16: 'float32', bfloat16: 'float32', complex32: 'complex64', 
 
 // Arrays longer than this are filled from empty: V8 makes tables of longer ones that have holes.
 const MOST_HOLES = 2 ** 25;
+
+// V8 ends the process where an array that grows, or the heap, comes to its end: these stay below.
+const LONGEST = 2 ** 26;
+const SMALL = 2 ** 20;
+const HEAP_LEFT = 2 ** 26;
+
+function checkRoom(shape, dtype) {
+  const count = shape.reduce((product, n) => product * n, 1);
+  if (count <= SMALL) return;
+  const longest = Math.max(...shape);
+  if (longest > LONGEST)
+    throw new RangeError(`toArray: dimension ${shape.indexOf(longest)} has ${longest} elements, and an array at most ${LONGEST}; data() gives a typed array`);
+  const { heap_size_limit: limit, used_heap_size: used } = getHeapStatistics();
+  const needs = count * (dtype.startsWith('complex') ? 48 : 8);
+  if (needs > limit - used - HEAP_LEFT)
+    throw new RangeError(
+      `toArray: ${count} elements take ${Math.ceil(needs / 1e6)} MB of JavaScript's heap, of which ${Math.floor((limit - used) / 1e6)} MB are left; ` +
+        'data() gives a typed array, --max-old-space-size a larger heap',
+    );
+}
 
 const HIGH = 2 ** 21;
 const WORD = 2 ** 32;
@@ -90,6 +111,7 @@ function withItems(items, fn) {
 function elements(t, share) {
   if (!views[t.dtype]) throw typeError(`elements: there is no typed array for dtype ${t.dtype}; dequantize() gives its numbers, intRepr() its integers`);
   const found = native.memoryOf(t, share);
+  if (found instanceof Uint8Array) return new views[t.dtype](found.buffer, found.byteOffset, found.byteLength / views[t.dtype].BYTES_PER_ELEMENT);
   if (found) return new views[t.dtype](found);
   return withForm(t, t.contiguous(), (dense) => elements(dense, share));
 }
@@ -125,6 +147,7 @@ const methods = {
 
   toArray() {
     const { shape, dtype } = this;
+    checkRoom(shape, dtype);
     if (wide[dtype]) return withForm(this, this.to({ dtype: wide[dtype] }), (t) => t.toArray());
     const read = (rows[dtype] ?? plainRow)(elements(this, false));
     if (shape.length === 0) return read(0, 1)[0];

@@ -240,12 +240,12 @@ bool lt_define_classes(napi_env env, napi_value exports);
 
 // The bytes of one storage, known by their address, which all boxes over them share.
 struct lt_memory {
-  uintptr_t base;          // 0 for none; then it is not in the table
-  int64_t bytes;           // accounted as external memory
-  int32_t users;           // boxes, and ArrayBuffers that data() gave
-  lt_buffer *buffer;       // the ArrayBuffer that the bytes lie in, if any
-  struct lt_held *claims;  // what asynchronous calls use
-  lt_memory *next;         // in the table
+  uintptr_t base;                        // 0 for none; then it is not in the table
+  int64_t bytes;                         // accounted as external memory
+  int32_t users;                         // boxes, and ArrayBuffers that data() gave
+  lt_buffer *buffer;                     // the ArrayBuffer that the bytes lie in, if any
+  struct lt_held *claims[LT_MOVES + 1];  // what asynchronous calls use, by what they do with it
+  lt_memory *next;                       // in the table
 };
 
 // Accounts for a new box, which call, or NULL, made: a small tensor of its own by its bytes, all

@@ -222,9 +222,24 @@ static bool is_contiguous(const tensor_t *t) {
   return true;
 }
 
-// memoryOf(tensor, share): an ArrayBuffer over the tensor's elements, or of a copy: where share is
-// false, the runtime has no external memory, or the memory must not be written. Undefined when the
-// elements do not lie one after the other.
+// The bytes of a tensor that lies in an ArrayBuffer, in that one: whoever transfers it takes them
+// away from both.
+static napi_value part_of(napi_env env, const lt_buffer *buffer, const tensor_t *t, size_t bytes) {
+  napi_value array_buffer, result;
+  void *data;
+  tensor_status status = tensor_data_ptr(t, &data);
+  if (status) return lt_throw_status(env, status, tensor_last_error());
+  if (!lt_ok(env, napi_get_reference_value(env, buffer->array_buffer, &array_buffer)) ||
+      !lt_ok(env, napi_create_typedarray(env, napi_uint8_array, bytes, array_buffer,
+                                         (size_t)((const char *)data - buffer->data), &result)))
+    return NULL;
+  return result;
+}
+
+// memoryOf(tensor, share): the tensor's elements, as a Uint8Array of the ArrayBuffer that they lie
+// in, or an ArrayBuffer over them, or of a copy: where share is false, the runtime has no external
+// memory, or the memory must not be written. Undefined when the elements do not lie one after the
+// other.
 static napi_value memory_of(napi_env env, napi_callback_info info) {
   size_t argc = 2;
   napi_value argv[2], result = NULL;
@@ -246,6 +261,8 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (!is_contiguous(t)) return NULL;
   size_t bytes = (size_t)(tensor_numel(t) * tensor_dtype_size(tensor_get_dtype(t)));
   void *data = NULL, *copy;
+  const lt_buffer *buffer = share && bytes ? lt_buffer_of(env, lt_get_env(env), t) : NULL;
+  if (buffer && buffer->detachable) return part_of(env, buffer, t, bytes);
   if (share && bytes && !lend(env, js.box, bytes, &result)) return NULL;
   if (result) return result;
   tensor_status status = tensor_data_ptr(t, &data);

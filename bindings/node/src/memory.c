@@ -204,19 +204,28 @@ static void span_of(const lt_box *box, const char **low, const char **high) {
   *high = tensor_numel(t) == 0 ? *low : base + needed_bytes(t);
 }
 
+static bool claimed(const lt_memory *m) {
+  for (int by = LT_LOOKS; by <= LT_MOVES; by++)
+    if (m->claims[by]) return true;
+  return false;
+}
+
+// Calls that only read, or only add, do not disturb each other, so that however many there are of
+// one kind, those of the others are looked at.
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing) {
   const char *low, *high;
-  if (access == LT_LOOKS || !box->memory || !box->memory->claims) return true;
+  if (access == LT_LOOKS || !box->memory || !claimed(box->memory)) return true;
   span_of(box, &low, &high);
-  for (const lt_held *claim = box->memory->claims; claim; claim = claim->next) {
-    bool writes = claim->access != LT_READS;
-    if (claim->paused && *claim->paused) continue;
-    if (access == claim->access && access <= LT_ADDS) continue;
-    if (access != LT_MOVES && (low >= claim->high || claim->low >= high)) continue;
-    *doing = access == LT_MOVES ? "shares memory that is in use by an asynchronous call"
-             : writes           ? "shares memory that is being written by an asynchronous call"
-                                : "shares memory that is being read by an asynchronous call";
-    return false;
+  for (int by = LT_LOOKS; by <= LT_MOVES; by++) {
+    if (access == (lt_access)by && access <= LT_ADDS) continue;
+    for (const lt_held *claim = box->memory->claims[by]; claim; claim = claim->next) {
+      if (claim->paused && *claim->paused) continue;
+      if (access != LT_MOVES && (low >= claim->high || claim->low >= high)) continue;
+      *doing = access == LT_MOVES ? "shares memory that is in use by an asynchronous call"
+               : by != LT_READS   ? "shares memory that is being written by an asynchronous call"
+                                  : "shares memory that is being read by an asynchronous call";
+      return false;
+    }
   }
   return true;
 }
@@ -225,9 +234,10 @@ void lt_claim(lt_held *held) {
   lt_memory *m = held->memory = held->box->memory;
   if (!m) return;
   span_of(held->box, &held->low, &held->high);
-  held->previous = NULL, held->next = m->claims;
-  if (m->claims) m->claims->previous = held;
-  m->claims = held;
+  lt_held **first = &m->claims[held->access];
+  held->previous = NULL, held->next = *first;
+  if (*first) (*first)->previous = held;
+  *first = held;
 }
 
 void lt_unclaim(lt_held *held) {
@@ -236,7 +246,7 @@ void lt_unclaim(lt_held *held) {
   if (held->previous)
     held->previous->next = held->next;
   else
-    m->claims = held->next;
+    m->claims[held->access] = held->next;
   if (held->next) held->next->previous = held->previous;
   held->memory = NULL;
 }

@@ -40,3 +40,12 @@ test('a disposed object is told from one that never was a tensor', () => {
   assert.throws(() => t.shape, /disposed/);
   assert.equal(lt.isTensor(Object.create(null)), false);
 });
+
+test('what no array can hold is a RangeError', () => {
+  const long = lt.zeros([113_000_000], { dtype: 'int8' });
+  assert.throws(() => long.toArray(), { name: 'RangeError', message: /dimension 0 has 113000000 elements.*data\(\)/ });
+  assert.throws(() => JSON.stringify(long), RangeError);
+  assert.throws(() => lt.zeros([]).expand([30_000, 30_000]).toArray(), { name: 'RangeError', message: /900000000 elements take 7200 MB.*heap/ });
+  assert.equal(lt.zeros([2_000_000]).toArray().length, 2_000_000);
+  long.dispose();
+});

@@ -477,3 +477,16 @@ test('failed calls leave no handles behind', () => {
   }
   assert.equal(lt.liveHandles(), handles);
 });
+
+test('data() of a tensor over an ArrayBuffer is of that one, so that a transfer takes it from both', () => {
+  const array = new Float32Array(new ArrayBuffer(80), 16, 8).fill(2);
+  const t = lt.asTensor(array);
+  const part = t.narrow(0, 2, 3).data();
+  assert.ok(part.buffer === array.buffer && part.byteOffset === 24 && part.length === 3);
+  part[0] = 7;
+  assert.equal(t.at(2).item(), 7);
+  if (!ArrayBuffer.prototype.transfer) return; // without which only workers take buffers away
+  array.buffer.transfer();
+  assert.equal(part.length, 0);
+  assert.throws(() => t.data(), /transferred away/);
+});
