@@ -226,12 +226,14 @@ static bool is_contiguous(const tensor_t *t) {
 // away from both.
 static napi_value part_of(napi_env env, const lt_buffer *buffer, const tensor_t *t, size_t bytes) {
   napi_value array_buffer, result;
-  void *data;
+  void *data, *start;
+  size_t length;
   tensor_status status = tensor_data_ptr(t, &data);
   if (status) return lt_throw_status(env, status, tensor_last_error());
   if (!lt_ok(env, napi_get_reference_value(env, buffer->array_buffer, &array_buffer)) ||
+      !lt_ok(env, napi_get_arraybuffer_info(env, array_buffer, &start, &length)) ||
       !lt_ok(env, napi_create_typedarray(env, napi_uint8_array, bytes, array_buffer,
-                                         (size_t)((const char *)data - buffer->data), &result)))
+                                         (size_t)((char *)data - (char *)start), &result)))
     return NULL;
   return result;
 }
