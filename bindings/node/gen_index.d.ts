@@ -392,11 +392,15 @@ export class Tensor extends Handle {
   toJSON(): NestedResult;
   /** The elements as nested arrays; a zero-dim tensor gives its number. */
   toArray(): NestedResult;
-  /** x.at(0, lt.slice(1)) is x[0, 1:] of PyTorch: a view, or a copy when an item is a tensor or an array of positions. */
+  /**
+   * x.at(0, lt.slice(1)) is x[0, 1:] of PyTorch: a view, or a copy when an item is a tensor or an array of positions. A sole array holds the items,
+   * as in set: x.at([0, 1]) is x.at(0, 1), and x.at([[0, 1]]) has the rows 0 and 1.
+   */
   at(...items: (IndexItem | readonly Nested[])[]): Tensor;
+  at(items: readonly (IndexItem | readonly Nested[])[]): Tensor;
   /** x.get('1:, None, ..., ::2') is x[1:, None, ..., ::2] of PyTorch. */
   get(index: string): Tensor;
-  /** Writes value, which broadcasts, to the indexed elements. */
+  /** Writes value, which broadcasts, to the elements that get(index) or at(index) reads. */
   set(index: string | IndexItem | readonly (IndexItem | readonly Nested[])[], value: Tensor | Nested): this;
   toString(options?: { precision?: Int; threshold?: Int; edgeitems?: Int; linewidth?: Int; sciMode?: boolean | null }): string;
   /**

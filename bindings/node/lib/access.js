@@ -91,7 +91,10 @@ function withForm(t, form, fn) {
   }
 }
 
-// Arrays in an index are positions or masks: tensors.
+// The items of an index that is given as one value: an array holds one for each dimension.
+const itemsOf = (index) => (Array.isArray(index) ? index : [index]);
+
+// Arrays among the items of an index are positions or masks: tensors.
 function withItems(items, fn) {
   const made = [];
   try {
@@ -167,7 +170,7 @@ const methods = {
   },
 
   at(...items) {
-    return withItems(items, (index) => this.indexGet(index));
+    return withItems(items.length === 1 ? itemsOf(items[0]) : items, (index) => this.indexGet(index));
   },
 
   get(index) {
@@ -175,7 +178,7 @@ const methods = {
   },
 
   set(index, value) {
-    const items = typeof index === 'string' ? index.split(',') : Array.isArray(index) ? index : [index];
+    const items = typeof index === 'string' ? index.split(',') : itemsOf(index);
     const made = Array.isArray(value) || memory.isTyped(value) ? tensor(value, Array.isArray(value) ? { dtype: this.dtype } : {}) : undefined;
     try {
       const from = made ?? value;

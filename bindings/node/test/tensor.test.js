@@ -213,3 +213,14 @@ test('whole numbers beyond int64 are floats', () => {
   assert.deepEqual(t.set('0:1', [1e25]).toArray(), [1e25, 0]);
   assert.deepEqual(t.set(1, -1e25).toArray(), [1e25, -1e25]);
 });
+
+test('an index means the same where it is read and where it is written', () => {
+  for (const index of [[0, 1], [[0, 1]], [[1, 0], [2, 0]], [1, lt.slice(0, 2)], [null, 1], [[true, false]], 1, lt.slice(1), '0, :', ['...', 0]]) {
+    const t = lt.zeros([2, 3]);
+    t.set(index, 9);
+    const read = typeof index === 'string' ? t.get(index) : t.at(index);
+    assert.ok(read.toArray().flat?.(9).every((x) => x === 9) ?? read.item() === 9, String(index));
+    assert.equal(t.eq(9).sum().item(), read.numel, String(index));
+  }
+  assert.deepEqual(lt.arange(6).view([2, 3]).at([[1, 0]]).shape, [2, 3]);
+});
