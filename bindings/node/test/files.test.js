@@ -106,6 +106,6 @@ test('what cannot be saved or loaded is told, and leaves the old file and no han
   assert.throws(() => lt.load(at('a\0.pt')), /NUL/);
   assert.throws(() => lt.saveDict(at('x.pt'), ['a'], []), /1 names were given for 0 tensors/);
   assert.deepEqual(readFileSync(at('old.pt')), before);
-  assert.equal(lt.liveHandles(), handles);
+  assert.ok(lt.liveHandles() <= handles); // the collector may have come meanwhile
   assert.deepEqual(readdirSync(folder).filter((name) => name.startsWith('.')), []);
 });

@@ -123,7 +123,10 @@ def test_what_changes_between_the_calls():
     assert x.grad.allclose(x.exp())
 
 
-@pytest.mark.parametrize("function", [lambda a: a.clone().cos_(), lambda a: (a * 1).pow_(3), lambda a: (a * 1).xlogy_(a), lambda a: (a * 1).cumprod_(0)])
+WRITES = (lambda a: a.clone().cos_(), lambda a: (a * 1).pow_(3), lambda a: (a * 1).xlogy_(a), lambda a: (a * 1).cumprod_(0))
+
+
+@pytest.mark.parametrize("function", WRITES)
 def test_what_is_written_over_is_saved_as_it_was(function):
     x = torch.tensor([0.3, 0.5, 0.7], requires_grad=True)
     (want,) = torch.autograd.grad(function(x).sum(), x)
