@@ -101,6 +101,7 @@ tensor_status lt_start(const char *op) {
     if (block) {
       keep_defaults();
       lt_entry[0](1, block, block + 2);
+      lt_give_signal_stack(NULL);  // else Go gives this thread one of its own, which is small
       lt_unusable(unusable, sizeof unusable);
     } else {
       refuse("%s: %s", op, why);
