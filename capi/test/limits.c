@@ -36,7 +36,8 @@ static void first_call_is_refused(const char *words) {
   }
 }
 
-// The limit on processes counts those of a user, and not root's: it becomes one whom nobody else is.
+// The limit on processes counts those of a user, and not root's: it becomes one whom nobody else
+// is.
 static void have_threads(void) {
   CHECK(!setrlimit(RLIMIT_NPROC, &(struct rlimit){limit, limit}));
   if (getuid() == 0) CHECK(!setuid((uid_t)(100000 + getpid())));
