@@ -9632,6 +9632,37 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
 }
 
+// ResizeAsSparse is the operator resize_as_sparse_.
+func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
+	if key := c.ahead(keys(self) | keys(template)); key != 0 {
+		if err := unmixed("resize_as_sparse_", key, keys(self)|keys(template)); err != nil {
+			return err
+		}
+		if does := backend(key).ResizeAsSparse; does != nil {
+			return does(c, self, template)
+		}
+		if key == tensor.Quantized {
+			err = Refused("resize_as_sparse_", key)
+			return
+		}
+	}
+	return parted.ResizeAsSparse(c, self, template)
+}
+
+// MarkCoalesced is the operator mark_coalesced_.
+func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MarkCoalesced; does != nil {
+			return does(c, self, coalesced)
+		}
+		if key == tensor.Quantized {
+			err = Refused("mark_coalesced_", key)
+			return
+		}
+	}
+	return parted.MarkCoalesced(c, self, coalesced)
+}
+
 // Smm is the operator smm.
 func (c Ctx) Smm(self, mat2 *tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(mat2)); key != 0 {

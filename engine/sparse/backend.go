@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,8 +14,8 @@ func init() {
 	b := backend()
 	for l := tensor.COO; l <= tensor.BSC; l++ {
 		of := b
-		if l == tensor.COO { // whose entries may be several of one place
-			of.Fill = nil
+		if l == tensor.COO { // whose entries may be several of one place; sparse_resize_() tells sparse dimensions from dense ones
+			of.Fill, of.Resize = nil, nil
 		}
 		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: of})
 	}
@@ -29,7 +30,7 @@ func backend() aten.Backend {
 	}
 	b.Detach = detached
 	b.ToOptions = toOptions
-	b.Zeros = zeros
+	b.Zeros, b.Empty = zeros, empty
 	b.Zero = zero
 	b.ZerosLike = zerosLike
 	b.OnesLike = filledLike("ones_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
@@ -59,6 +60,8 @@ func backend() aten.Backend {
 
 	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
 	b.Addmm, b.Addmv = addmm, addmv
+	b.TriangularSolve = triangularSolve
+	b.Resize, b.ResizeAs = resizeTo, resizeAs
 
 	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
 	b.Any, b.All = extreme("any", "amax", aten.Ctx.Any), extreme("all", "amin", aten.Ctx.All)
@@ -157,7 +160,19 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 }
 
 func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s := within(c, "zeros")
+	return withoutEntries(c, "zeros", out, size, d, l, dev)
+}
+
+// empty has no entries either, so that nothing in it is arbitrary.
+func empty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	if f != shape.NoFormat && f != shape.Contiguous {
+		return nil, status.Runtimef("empty: memory format %v is of strided tensors, not of sparse ones", f)
+	}
+	return withoutEntries(c, "empty", out, size, d, l, dev)
+}
+
+func withoutEntries(c aten.Ctx, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := within(c, op)
 	defer s.Close()
 	if out != nil && l == tensor.NoLayout {
 		l = out.Layout()
@@ -165,7 +180,11 @@ func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor
 	return s.result(out, s.empty(l, size, d, dev, len(size)))
 }
 
-// unaryOn is an operator that makes 0 of 0: it works on the entries alone.
+// additive are operators for which it makes no difference whether entries of one place are added up before or after.
+var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "conj_physical": true, "real": true, "imag": true, "resolve_conj": true, "resolve_neg": true}
+
+// unaryOn is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up. In place that
+// would move them, which is for coalesce() to do.
 func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
@@ -173,20 +192,20 @@ func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor
 		if !isSparse(self) {
 			return nil, mixed(op, out)
 		}
-		if out == self && (self.Layout() != tensor.COO || self.Parts().Coalesced) { // the memory of the values stays
+		whole := self.Layout() != tensor.COO || self.Parts().Coalesced || additive[op]
+		switch {
+		case out == self && !whole:
+			return nil, status.Runtimef("%s_ requires coalesced input, whose entries are elements; coalesce() gives one", op)
+		case out == self: // the memory of the values stays
 			_, err := does(c, self.Parts().Values, self.Parts().Values)
 			s.Fail(err)
 			return self, s.Err
 		}
 		x := self
-		if self.Layout() == tensor.COO {
+		if !whole {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
-			if out == self { // in place, on the entries that coalesce() has made
-				s.Do(func() error { _, err := does(c, t, t); return err })
-				return t
-			}
 			return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
 		}))
 	}

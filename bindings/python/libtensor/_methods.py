@@ -138,6 +138,9 @@ class Tensor:
     def _values(self):
         return _f.coo_values(self)
 
+    def _coalesced_(self, coalesced):
+        return _f.mark_coalesced_(self, coalesced)
+
     T = property(lambda self: _f.T(self))
     H = property(lambda self: _f.H(self))
     mT = property(lambda self: _f.mT(self))

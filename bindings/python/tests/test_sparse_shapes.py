@@ -380,8 +380,14 @@ def test_an_operator_in_place_refuses_what_it_refuses_of_coalesced_entries():
         with pytest.raises(RuntimeError, match="abs"):
             s.abs_()
         assert s.to_dense().abs().sum().item() > 0
-    s = torch.sparse_coo_tensor([[1, 1]], [-3.0, 1.0], (2,))
-    assert s.abs_() is s and s.to_dense().tolist() == [0, 2]
+    for name in ("abs_", "log1p_", "sin_", "sqrt_", "relu_", "square_", "round_", "nan_to_num_"):
+        s = torch.sparse_coo_tensor([[1, 1]], [-3.0, 1.0], (2,))
+        with pytest.raises(RuntimeError, match=f"{name} requires coalesced input, whose entries are elements; coalesce"):
+            getattr(s, name)()
+        assert s._nnz() == 2 and s._values().tolist() == [-3, 1]
+        assert torch.equal(getattr(s.coalesce(), name)().to_dense(), getattr(s.to_dense(), name)()) or name in ("log1p_", "sqrt_")
+    values = s._values()
+    assert s.neg_() is s and values.tolist() == [3, -1] and s.to_dense().tolist() == [0, 2] and not s.is_coalesced()
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc])
