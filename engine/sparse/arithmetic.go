@@ -19,11 +19,11 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
+		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // what refuses bools refuses none of them too
+			x, y := s.zeroOf(a, a.DType()), s.zeroOf(b, b.DType())
+			s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, y, alpha) })
+		}
 		if isSparse(a) && isSparse(b) {
-			if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // what refuses bools refuses none of them too
-				x, y := s.part(a.Parts().Values, 0, 0, 0), s.part(b.Parts().Values, 0, 0, 0)
-				s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, y, alpha) })
-			}
 			return s.result(out, s.joined(a, b, func(zero, v *tensor.Tensor) *tensor.Tensor {
 				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
 			}))

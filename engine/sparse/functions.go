@@ -23,7 +23,7 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	case !slices.Equal(self.Sizes(), mask.Sizes()):
 		s.Failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
 	}
-	x := s.coordinatesOf(mask)
+	x := s.coalesced(s.coordinatesOf(mask))
 	x.values = s.elements(s.dense(self), x)
 	f := form{}
 	if s.Err == nil {

@@ -188,3 +188,11 @@ def test_names_of_products():
     s = d.to_sparse()
     assert torch.equal(torch.hsmm(s, d).values(), torch.hspmm(s, d).values())
     assert torch.equal(torch.saddmm(s, s, d, beta=2).to_dense(), 2 * d + d @ d)
+
+
+def test_bools_are_not_subtracted_from_strided_tensors_either():
+    d = torch.tensor(DENSE)
+    for layout in ALL:
+        for x, y in ((d != 0, of(layout, d)), (d, of(layout, d != 0)), (d != 0, of(layout, d != 0))):
+            with pytest.raises(NotImplementedError, match="sub: subtraction, the `-` operator, with a bool tensor is not supported"):
+                x - y

@@ -435,3 +435,10 @@ def test_t_of_what_has_nothing_to_turn(sizes):
     before = torch.memory_stats().in_use
     assert x.t_() is x and x.to_dense().equal(torch.ones(sizes)) and x.t().shape == sizes
     assert torch.memory_stats().in_use == before
+
+
+def test_a_mask_counts_each_of_its_places_once():
+    mask = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 1.0, 1.0], (3,))
+    for x in (torch.tensor([5.0, 6, 7]), torch.tensor([5.0, 6, 7]).to_sparse()):
+        got = x.sparse_mask(mask)
+        assert got.to_dense().tolist() == [5, 0, 7] and got.indices().tolist() == [[0, 2]]
