@@ -3522,8 +3522,8 @@ TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
 // The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
 TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out);
 
-// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
-// each entry must have its place.
+// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
+// dense sizes do not become smaller: new elements of entries are 0.
 TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
 
 // Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
@@ -3572,7 +3572,7 @@ TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 
 // `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
-// batches of matrices, with the same batch sizes.
+// batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
 TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 

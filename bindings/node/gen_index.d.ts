@@ -2461,8 +2461,8 @@ export class Tensor extends Handle {
    */
   sparseMask(mask: Tensor): Tensor;
   /**
-   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
-   * each entry must have its place.
+   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
+   * dense sizes do not become smaller: new elements of entries are 0.
    */
   sparseResize_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
   sparseResize_(size: Ints, sparseDim: Int, denseDim: Int): this;
@@ -8770,7 +8770,7 @@ export namespace sparse {
   export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
-   * batches of matrices, with the same batch sizes.
+   * batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
    */
   export function sampledAddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   export function sampledAddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;

@@ -51,9 +51,9 @@ func backend() aten.Backend {
 	b.Mul = mul
 	b.Div = div
 	b.Pow = pow
-	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, unaryOn)
-	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, unaryOn)
-	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, unaryOn)
+	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, onElements)
+	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, onElements)
+	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, onElements)
 
 	b.Clamp = clamp
 	b.ClampMin, b.ClampMax = byNumber("clamp_min", aten.Ctx.ClampMin, keepsZero), byNumber("clamp_max", aten.Ctx.ClampMax, keepsZero)
@@ -183,29 +183,45 @@ func withoutEntries(c aten.Ctx, op string, out *tensor.Tensor, size []int64, d d
 // additive are operators for which it makes no difference whether entries of one place are added up before or after.
 var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "conj_physical": true, "real": true, "imag": true, "resolve_conj": true, "resolve_neg": true}
 
-// unaryOn is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up. In place that
-// would move them, which is for coalesce() to do.
+// unaryOn is an operator of one tensor that makes 0 of 0. In place, entries of one place would have to be added up first, which is for
+// coalesce() to do.
 func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := onElements(op, does)
+	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		if out == self && !elementwise(op, self) {
+			return nil, status.Runtimef("%s_ requires coalesced input, whose entries are elements; coalesce() gives one", op)
+		}
+		return on(c, out, self)
+	}
+}
+
+// elementwise tells whether what an operator makes of each entry of t is what it makes of elements.
+func elementwise(op string, t *tensor.Tensor) bool {
+	return t.Layout() != tensor.COO || t.Parts().Coalesced || additive[op]
+}
+
+// onElements is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up.
+func onElements(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(self) {
 			return nil, mixed(op, out)
 		}
-		whole := self.Layout() != tensor.COO || self.Parts().Coalesced || additive[op]
-		switch {
-		case out == self && !whole:
-			return nil, status.Runtimef("%s_ requires coalesced input, whose entries are elements; coalesce() gives one", op)
-		case out == self: // the memory of the values stays
+		x, whole := self, elementwise(op, self)
+		if out == self && whole { // the memory of the values stays
 			_, err := does(c, self.Parts().Values, self.Parts().Values)
 			s.Fail(err)
 			return self, s.Err
 		}
-		x := self
 		if !whole {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {
+			if out == self { // in place, on the entries that coalesce() has made
+				s.Do(func() error { _, err := does(c, t, t); return err })
+				return t
+			}
 			return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, t) })
 		}))
 	}

@@ -23,8 +23,9 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	case !slices.Equal(self.Sizes(), mask.Sizes()):
 		s.Failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
 	}
-	x := s.coalesced(s.coordinatesOf(mask))
-	x.values = s.elements(s.dense(self), x)
+	given := s.coordinatesOf(mask)
+	x := s.coalesced(given)
+	x.values, x.coalesced = s.elements(s.dense(self), x), given.coalesced
 	f := form{}
 	if s.Err == nil {
 		f = formOf(mask)
@@ -62,6 +63,12 @@ func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.
 func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sparse.sampled_addmm")
 	defer s.Close()
+	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same places in each batch
+		self = s.broadcast(self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	b := self.Dim() - 2
 	switch {
 	case !isSparse(self) || isSparse(mat1) || isSparse(mat2):
@@ -213,10 +220,13 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 }
 
 // zerosLike has no entries; asked for another layout, it has that.
-func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, _ shape.MemoryFormat) (*tensor.Tensor, error) {
+func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev = likeOf(self, d, dev)
 	s := within(c, "zeros_like")
 	defer s.Close()
+	if s.strided(l, f); s.Err != nil {
+		return nil, s.Err
+	}
 	switch {
 	case l != tensor.NoLayout && inBlocks(l) && isSparse(self) && inBlocks(self.Layout()): // of the same blocks
 		f := formOf(self)
@@ -226,6 +236,13 @@ func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev) })
 	}
 	return s.Give(s.cleared(self, d, dev))
+}
+
+// strided refuses a memory format for what is to be sparse.
+func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
+	if l != tensor.Strided && f != shape.NoFormat && f != shape.Preserve {
+		s.Failf("memory format %v is of strided tensors, not of sparse ones", f)
+	}
 }
 
 // outline is a strided tensor of the sizes and the dtype of t without elements.
@@ -241,6 +258,9 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 		s := within(c, op)
 		defer s.Close()
 		d, dev = likeOf(self, d, dev)
+		if s.strided(l, f); s.Err != nil {
+			return nil, s.Err
+		}
 		if l == tensor.Strided {
 			plain := s.outline(self)
 			return s.Last(func() (*tensor.Tensor, error) { return values(c, plain, d, dev, f) })

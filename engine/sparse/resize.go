@@ -40,8 +40,8 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 		return s.Err
 	}
 	x := s.coordinatesOf(self)
-	if int(sparseDim) != x.sparse() || !slices.Equal(size[sparseDim:], x.sizes[x.sparse():]) {
-		s.Failf("a tensor with entries keeps its %d sparse dimensions and its dense sizes %v, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
+	if int(sparseDim) != x.sparse() || !covers(size[sparseDim:], x.sizes[x.sparse():]) {
+		s.Failf("a tensor with entries keeps its %d sparse dimensions, and its dense sizes %v do not become smaller, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
 			x.sparse(), x.sizes[x.sparse():], size, sparseDim)
 		return s.Err
 	}
@@ -51,8 +51,31 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 			s.Failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
 		}
 	}
-	s.Do(func() error { return self.Replace(op, slices.Clone(size), *self.Parts()) })
+	p := *self.Parts()
+	for d, n := range size[sparseDim:] { // what is new is 0
+		more := slices.Clone(p.Values.Sizes())
+		if more[d+1] = n - more[d+1]; more[d+1] > 0 {
+			p.Values = s.cat(int64(d)+1, p.Values, s.zeros(p.Values, more...))
+		}
+		if s.Err != nil {
+			return s.Err
+		}
+	}
+	s.Do(func() error { return self.Replace(op, slices.Clone(size), p) })
 	return s.Err
+}
+
+// covers tells whether sizes are as many as others, and none is smaller.
+func covers(sizes, others []int64) bool {
+	if len(sizes) != len(others) {
+		return false
+	}
+	for i := range sizes {
+		if sizes[i] < others[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // resizeTo gives a tensor of a compressed layout other sizes: lines that are left out take their entries with them, and what the lines go over
@@ -105,7 +128,7 @@ func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryForma
 func resizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
 	switch {
 	case !isSparse(self):
-		return status.Runtimef("resize_as_: a strided tensor does not take the layout %v of the_template; resize_(the_template.shape) takes its sizes", template.Layout())
+		return status.In("resize_as_", c.Resize(self, slices.Clone(template.Sizes()), shape.NoFormat))
 	case f != shape.NoFormat && f != shape.Contiguous && f != shape.Preserve:
 		return status.Runtimef("resize_as_: memory format %v is of strided tensors, not of sparse ones", f)
 	case self.Layout() != tensor.COO:

@@ -5889,8 +5889,8 @@ def sparse_mask(input, mask):
 
 @_operator("sparse_resize_")
 def sparse_resize_(input, size, sparse_dim, dense_dim):
-    """Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
-    each entry must have its place.
+    """Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
+    dense sizes do not become smaller: new elements of entries are 0.
 
     >>> torch.eye(2).to_sparse().sparse_resize_((3, 2), 2, 0).shape
     torch.Size([3, 2])

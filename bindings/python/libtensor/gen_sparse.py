@@ -40,7 +40,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 @_operator("sparse.sampled_addmm")
 def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
     """`beta` times the entries of `input` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
-    batches of matrices, with the same batch sizes.
+    batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])
