@@ -45,11 +45,11 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	s := within(op)
 	defer s.Close()
 	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
-	if out != nil || self.Numel() == 0 {
+	if out != nil || self.Numel() == 0 || !shape.IsDense(index.Sizes(), index.Strides()) {
 		at := s.positions(index, size, wrap, refusal)
 		return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, nil) })
 	}
-	// A fresh result may be written to before all of the index has been seen.
+	// A fresh result may be written to before all of the index has been seen, which takes no more memory than the index does.
 	at := s.Keep(converted(op, index, dtype.Int64))
 	check := &launch.Within{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
 	return s.read(nil, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
