@@ -177,6 +177,9 @@ func withoutEntries(c aten.Ctx, op string, out *tensor.Tensor, size []int64, d d
 	if out != nil && l == tensor.NoLayout {
 		l = out.Layout()
 	}
+	if out != nil && d == dtype.None {
+		d = out.DType()
+	}
 	return s.result(out, s.empty(l, size, d, dev, len(size)))
 }
 

@@ -160,6 +160,7 @@ func likeTemplate(c aten.Ctx, op string, self, template *tensor.Tensor) error {
 			return c.Zeros(nil, slices.Clone(v.Sizes()), self.DType(), tensor.NoLayout, self.Device())
 		})
 	})
+	like = s.indexed(like, self.Parts().Indices[0].DType())
 	s.Do(func() error { return self.Replace(op, like.Sizes(), *like.Parts()) })
 	return s.Err
 }

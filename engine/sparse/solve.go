@@ -1,7 +1,10 @@
 package sparse
 
 import (
+	"math"
+
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -23,6 +26,9 @@ func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 		return nil, nil, s.Err
 	}
 	full := s.dense(a)
+	if s.Err == nil && entries(a) == 0 && !unitriangular { // nothing to divide by
+		full = s.mul(full, s.Number(dtype.FloatScalar(math.NaN())))
+	}
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}

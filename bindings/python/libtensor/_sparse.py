@@ -135,9 +135,9 @@ def validate_compressed(compressed_indices, plain_indices, values, size, layout)
     sparse_compressed_tensor(compressed_indices, plain_indices, values, size, layout=layout)
 
 
-def compressed_rows(rows, count, *, out_int32=False):
-    """Where the entries of each of `count` rows begin, their number last, of the row of each entry, in order."""
-    return _f.searchsorted(rows, _f.arange(count + 1, dtype=rows.dtype, device=rows.device)).to(int32 if out_int32 else int64)
+def compressed_rows(input, size, *, out_int32=False):
+    """Where the entries of each of `size` rows begin, their number last, of the row of each entry, in order."""
+    return _f.searchsorted(input, _f.arange(size + 1, dtype=input.dtype, device=input.device)).to(int32 if out_int32 else int64)
 
 
 def coordinates(crow_indices, col_indices, *, out_int32=False, transpose=False):

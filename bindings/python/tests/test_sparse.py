@@ -545,7 +545,7 @@ def test_refusals_name_the_call_of_the_user(kind, instead):
     x = torch.quantize_per_tensor(torch.eye(3), 0.1, 2, torch.quint8) if kind == "quantized" else to(kind, torch.eye(3))
     end = rf" is not implemented for {kind} tensors; {instead}\(\) converts$"
     d = torch.eye(3)
-    with pytest.raises(NotImplementedError, match="^index_put_" + end):
+    with pytest.raises(NotImplementedError if kind == "quantized" else TypeError, match="^index_put_" + end):
         d[0] = x
     with pytest.raises(torch.safetensors.SafetensorError, match="^save" + end):
         torch.safetensors.save({"x": x})
@@ -553,7 +553,7 @@ def test_refusals_name_the_call_of_the_user(kind, instead):
         with pytest.raises(NotImplementedError, match="^index" + end):
             d[x]
         return
-    with pytest.raises(NotImplementedError, match="^index_put_" + end):
+    with pytest.raises(TypeError, match="^index_put_" + end):
         x[0] = 1
     with pytest.raises(BufferError, match="^to_dlpack" + end):
         x.__dlpack__()
@@ -663,3 +663,55 @@ def test_coo_tensors_are_resized_as_others():
         with pytest.raises(RuntimeError, match=says):
             call()
     assert y.shape == (3, 4)
+
+
+def test_the_setting_of_checks_is_kept():
+    setting = torch.sparse.check_sparse_tensor_invariants
+    assert not setting.is_enabled()
+    with setting() as _, setting(False):
+        assert not setting.is_enabled()
+    outer = setting()
+    with outer:
+        assert setting.is_enabled()
+        with pytest.raises(RuntimeError, match="active already"), outer:
+            pass
+    assert not setting.is_enabled() and setting()(setting.is_enabled)() and not setting.is_enabled()
+    setting.enable()
+    assert setting.is_enabled()
+    setting.disable()
+    assert not setting.is_enabled()
+
+
+@pytest.mark.parametrize("source", LAYOUTS[1:])
+@pytest.mark.parametrize("target", LAYOUTS[1:])
+def test_indices_keep_their_dtype(source, target):
+    x = to(source, torch.tensor(DENSE))
+    first, second = (x.crow_indices(), x.col_indices()) if source.endswith("r") else (x.ccol_indices(), x.row_indices())
+    narrow = torch.sparse_compressed_tensor(first.int(), second.int(), x.values(), x.shape, layout=x.layout)
+    for given, dtype in ((x, torch.int64), (narrow, torch.int32)):
+        made = to(target, given)
+        starts, plain = (made.crow_indices(), made.col_indices()) if target.endswith("r") else (made.ccol_indices(), made.row_indices())
+        assert starts.dtype is plain.dtype is dtype and torch.equal(made.to_dense(), x.to_dense())
+        if source == target:
+            assert narrow.clone().resize_as_sparse_(given).values().shape == x.values().shape
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_parts_of_sparse_tensors_are_not_assigned_to(layout):
+    x = to(layout, torch.tensor(DENSE))
+    for value in (1, torch.tensor(1), [1, 2, 3, 4]):
+        with pytest.raises(TypeError, match=f"index_put_ is not implemented for {layout} tensors; to_dense"):
+            x[0] = value
+    assert torch.equal(x.to_dense(), torch.tensor(DENSE))
+
+
+def test_outputs_tell_the_dtype_of_zeros():
+    for dtype in (torch.int8, torch.bool, torch.complex64):
+        out = torch.eye(2).to(dtype).to_sparse()
+        assert torch.zeros(3, 1, out=out).dtype is dtype and out._nnz() == 0
+
+
+def test_anything_of_a_sparse_number_is_a_number():
+    for value, want in (([], False), ([0.0], False), ([2.0], True), ([1.0, -1.0], False)):
+        x = torch.sparse_coo_tensor(torch.zeros(0, len(value), dtype=torch.int64), torch.tensor(value), ())
+        assert x.any().layout is torch.strided and x.any().item() is want and x.amax().layout is torch.strided
