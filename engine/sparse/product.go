@@ -149,10 +149,15 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return s.Last(func() (*tensor.Tensor, error) { return c.Matmul(out, x, y) })
 	case a.Dim() == 3 && b.Dim() == 3:
 		return bmm(c, out, a, b)
-	case isSparse(a) && a.Dim() > 2 && (b.Dim() == 1 || b.Dim() == 2): // the matrices of the batch below each other
+	case a.Dim() > 2 && (b.Dim() == 1 || b.Dim() == 2): // the matrices of the batch below each other
 		n := int64(a.Dim() - 1)
 		lead := slices.Clone(a.Sizes()[:n])
-		all := s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
+		var all *tensor.Tensor
+		if isSparse(a) {
+			all = s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
+		} else {
+			all = s.reshape(a, shape.Product(lead), a.Sizes()[n])
+		}
 		made := s.Step(func() (*tensor.Tensor, error) { return matmul(c, nil, all, b) })
 		return s.result(out, s.reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
 	}

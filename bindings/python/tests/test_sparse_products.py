@@ -198,3 +198,11 @@ def test_bools_are_not_subtracted_from_strided_tensors_either():
         for x, y in ((d != 0, of(layout, d)), (d, of(layout, d != 0)), (d != 0, of(layout, d != 0))):
             with pytest.raises(NotImplementedError, match="sub: subtraction, the `-` operator, with a bool tensor is not supported"):
                 x - y
+
+
+@pytest.mark.parametrize("layout", ALL)
+def test_batches_of_matrices_times_one(layout):
+    d, batch = torch.tensor(DENSE), torch.arange(36.0).reshape(2, 2, 3, 3)
+    for b in (batch, batch[0], batch[:0]):
+        assert torch.equal(b @ of(layout, d), b @ d) and torch.equal((b.to_sparse() @ d).to_dense(), b @ d)
+    assert torch.equal(batch @ d[0].to_sparse(), batch @ d[0])
