@@ -103,6 +103,7 @@ tensor_status lt_start(const char *op) {
       lt_entry[0](1, block, block + 2);
       lt_give_signal_stack(NULL);  // else Go gives this thread one of its own, which is small
       lt_unusable(unusable, sizeof unusable);
+      lt_leave_signals();
     } else {
       refuse("%s: %s", op, why);
       status = TENSOR_ERROR_MEMORY;
