@@ -2461,8 +2461,8 @@ export class Tensor extends Handle {
    */
   sparseMask(mask: Tensor): Tensor;
   /**
-   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
-   * each entry must have its place.
+   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
+   * dense sizes do not become smaller: new elements of entries are 0.
    */
   sparseResize_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
   sparseResize_(size: Ints, sparseDim: Int, denseDim: Int): this;
@@ -2471,6 +2471,15 @@ export class Tensor extends Handle {
    */
   sparseResizeAndClear_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
   sparseResizeAndClear_(size: Ints, sparseDim: Int, denseDim: Int): this;
+  /**
+   * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
+   * together with the places of its entries, which become 0.
+   */
+  resizeAsSparse_(theTemplate: Tensor): this;
+  /**
+   * Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
+   */
+  markCoalesced_(coalesced: boolean): this;
   /**
    * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
    */
@@ -6794,7 +6803,7 @@ export function isinAsync(elements: Tensor | Scalar, testElements: Tensor | Scal
  * Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
  * for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
  * parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
- * Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+ * A number as `values` is that of one entry. Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
  * with `is_coalesced` true they must be in row-major order, each place once.
  */
 export function sparseCooTensor(indices: Tensor, options: { values: Tensor; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
@@ -6831,6 +6840,12 @@ export function cooValues(input: Tensor): Tensor;
 /** cooValues, off the event loop. */
 export function cooValuesAsync(input: Tensor, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
+ * together with the places of its entries, which become 0.
+ */
+export function resizeAsSparse_(input: Tensor, options: { theTemplate: Tensor }): Tensor;
+export function resizeAsSparse_(input: Tensor, theTemplate: Tensor): Tensor;
+/**
  * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
  */
 export function smm(input: Tensor, options: { mat2: Tensor }): Tensor;
@@ -6856,6 +6871,22 @@ export function hspmm(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | nul
 /** hspmm, off the event loop. */
 export function hspmmAsync(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hspmmAsync(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `sspaddmm`.
+ */
+export function saddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** saddmm, off the event loop. */
+export function saddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function saddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `hspmm`.
+ */
+export function hsmm(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
+export function hsmm(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+/** hsmm, off the event loop. */
+export function hsmmAsync(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hsmmAsync(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mm`.
  */
@@ -8713,7 +8744,7 @@ export namespace sparse {
   export function sumAsync(input: Tensor, options?: { dim?: Ints | null; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function sumAsync(input: Tensor, dim: Ints | null, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+   * The product of two matrices: strided unless both are sparse, of layout sparse_coo or sparse_csc where both are, else sparse_csr.
    */
   export function mm(input: Tensor, options: { mat2: Tensor }): Tensor;
   export function mm(input: Tensor, mat2: Tensor): Tensor;
@@ -8738,7 +8769,8 @@ export namespace sparse {
   export function addmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function addmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+   * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
+   * batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
    */
   export function sampledAddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   export function sampledAddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;

@@ -3,13 +3,14 @@
 from . import _sparse
 from . import gen_functions as _f
 from ._dlpack import from_numpy
-from ._dtypes import int64, sparse_bsr, sparse_coo, sparse_csr
+from ._dtypes import bcomplex32, bfloat16, complex32, complex64, float16, float32, int64, sparse_bsr, sparse_coo, sparse_csr
 from ._serialize import parts
 from .gen_sparse import *  # noqa: F403
 from .gen_sparse import __all__ as _names
 
 __all__ = [*_names, "as_sparse_gradcheck", "from_scipy", "to_scipy"]
 
+_WIDER = {float16: float32, bfloat16: float32, complex32: complex64, bcomplex32: complex64}  # dtypes that SciPy's operators do not know
 _MAKERS = {"csr": _sparse.sparse_csr_tensor, "csc": _sparse.sparse_csc_tensor, "bsr": _sparse.sparse_bsr_tensor}
 
 
@@ -66,13 +67,17 @@ def _ordered(starts, indices, values):
 
 
 def to_scipy(tensor):
-    """A sparse array of SciPy's over the memory of a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr."""
+    """A sparse array of SciPy's over the memory of a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr.
+
+    Its operators know no 16-bit floats: entries of float16 and bfloat16 are float32 there, those of complex32 and bcomplex32 complex64.
+    """
     import scipy.sparse as sp
 
     if not tensor.dim() or tensor.dense_dim() or tensor.layout is not sparse_coo and tensor.dim() != 2:
         raise RuntimeError(
             f"to_scipy: SciPy has sparse matrices, but the tensor has sizes {tuple(tensor.shape)} with {tensor.dense_dim()} dense dimensions"
         )
+    tensor = tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
     *indices, values = (part.detach().numpy() for part in parts(tensor))
     if tensor.layout is sparse_coo:
         return sp.coo_array((values, tuple(indices[0])), shape=tuple(tensor.shape))

@@ -30,6 +30,7 @@ LAWS = (
     "derivatives",
     "gradients",
     "kinds",
+    "layouts",
     "names",
     "quantized",
     "positions",
