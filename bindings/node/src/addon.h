@@ -129,10 +129,11 @@ typedef struct lt_buffer lt_buffer;
 typedef struct lt_kept lt_kept;
 typedef struct lt_inbox lt_inbox;
 
-// What a JavaScript Tensor, Storage, Generator or Node wraps. Only its environment's thread touches
-// it.
+// What a JavaScript Tensor, Storage, Generator or Node stands for. Only its environment's thread
+// touches it.
 typedef struct lt_box {
   void *handle;
+  int32_t number;         // in the pool, from 1 on
   uint8_t kind;           // LT_TENSOR to LT_NODE
   bool wrapped;           // the JavaScript object lives
   bool disposed;          // the user has let go of it
@@ -162,9 +163,11 @@ typedef struct lt_told lt_told;
 typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
-  napi_ref classes[LT_CLASSES];    // by kind
-  napi_ref factories[LT_CLASSES];  // functions that make an object of each
-  napi_ref collector;              // collects garbage: of young objects, or with true of all
+  // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
+  // box, and change it; and one that collects garbage, of young objects, or with true of all.
+  napi_ref makers[LT_CLASSES], reader, writer, collector;
+  napi_ref cells;  // the typed array by which numbers of boxes are handed over
+  int32_t *cell;   // its elements: lt_cell
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];  // for objects that were disposed
@@ -191,7 +194,7 @@ lt_pool *lt_new_pool(void);  // NULL without memory
 void lt_free_pool(lt_pool *pool);
 lt_box *lt_new_box(lt_pool *pool);  // zeroed; NULL without memory
 void lt_free_box(lt_pool *pool, lt_box *box);
-bool lt_is_box(const lt_pool *pool, const void *address);
+lt_box *lt_box_at(const lt_pool *pool, int32_t number);
 
 // --------------------------------------------------------------------------------------------------------------
 // errors
@@ -219,11 +222,9 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// The box behind an object of ours, NULL for all else.
-lt_box *lt_unwrap(napi_env env, napi_value value);
-
-// lt_unwrap, also for objects that were disposed, which have no box of their own.
-lt_box *lt_unwrap_any(napi_env env, napi_value value);
+// The box behind an object of ours, NULL for other objects. Those that were disposed, which have no
+// box of their own, share one for each kind.
+lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
@@ -233,7 +234,7 @@ void lt_unuse(napi_env env, lt_box *box);
 void lt_make_room(napi_env env, lt_env *e);
 // Tells V8 of external memory.
 void lt_account(napi_env env, lt_env *e, int64_t bytes);
-bool lt_define_classes(napi_env env, napi_value exports);
+bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes);
 
 // -------------------------------------------------------------------------------------------------------
 // memory of storages

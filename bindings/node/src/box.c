@@ -74,17 +74,30 @@ static void let_go(napi_env env, lt_env *e, lt_box *box) {
   lt_drain_inbox(env, e);
 }
 
+// Where lib/classes.js and the addon hand each other numbers of boxes.
+enum { READ, MADE };
+
+// What an object that was disposed has in the place of a box's number.
+static int32_t gone_number(const lt_box *box) { return -1 - box->kind; }
+
 // Frees the handle, and what Node keeps for the object: it would run finalizers when the event loop
-// turns, which a long loop does not let it do. An object without a box is one that was disposed.
+// turns, which a long loop does not let it do.
 static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (box->disposed) return;
-  napi_value object = NULL;
-  void *wrapped;
-  if (napi_get_reference_value(env, box->object, &object) == napi_ok && object)
-    napi_remove_wrap(env, object, &wrapped);
   napi_delete_reference(env, box->object);
   let_go(env, e, box);
   forget(e, box);
+}
+
+// Disposes a box whose object does not know of it yet, if it lives.
+static void dispose_object(napi_env env, lt_env *e, lt_box *box) {
+  napi_value object, writer, result;
+  if (napi_get_reference_value(env, box->object, &object) == napi_ok && object &&
+      napi_get_reference_value(env, e->writer, &writer) == napi_ok) {
+    e->cell[READ] = gone_number(box);
+    napi_call_function(env, object, writer, 1, &object, &result);
+  }
+  dispose(env, e, box);
 }
 
 static void finalize(napi_env env, void *data, void *hint) {
@@ -153,26 +166,12 @@ void lt_unuse(napi_env env, lt_box *box) {
   if (!box->wrapped) lt_free_box(e->pool, box);
 }
 
-// Objects come from the factories, not from the constructors.
-static napi_value construct(napi_env env, napi_callback_info info) {
-  void *data;
-  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, NULL, &data))) return NULL;
-  const char *name = data;
-  lt_throw_type(env, "%s is not constructed with new: use %s", name,
-                strcmp(name, "Tensor") == 0
-                    ? "tensor(data), zeros(size) or another function that makes tensors"
-                : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
-                : strcmp(name, "Node") == 0    ? "tensor.gradFn"
-                                               : "generatorNew()");
-  return NULL;
-}
-
 static napi_value new_object(napi_env env, lt_env *e, lt_box *box) {
-  napi_value factory, undefined, object;
-  if (!lt_ok(env, napi_get_reference_value(env, e->factories[box->kind], &factory)) ||
-      !lt_ok(env, napi_get_undefined(env, &undefined)) ||
-      !lt_ok(env, napi_call_function(env, undefined, factory, 0, NULL, &object)) ||
-      !lt_ok(env, napi_wrap(env, object, box, finalize, NULL, &box->object)))
+  napi_value maker, object;
+  if (!lt_ok(env, napi_get_reference_value(env, e->makers[box->kind], &maker))) return NULL;
+  e->cell[MADE] = box->number;
+  if (!lt_ok(env, napi_call_function(env, maker, maker, 0, NULL, &object)) ||
+      !lt_ok(env, napi_add_finalizer(env, object, box, finalize, NULL, &box->object)))
     return NULL;
   return object;
 }
@@ -205,34 +204,16 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
   return object;
 }
 
-lt_box *lt_unwrap(napi_env env, napi_value value) {
-  void *box;
-  if (napi_unwrap(env, value, &box) != napi_ok || !lt_is_box(lt_get_env(env)->pool, box))
-    return NULL;
-  return box;
-}
-
-lt_box *lt_unwrap_any(napi_env env, napi_value value) {
-  lt_box *box = lt_unwrap(env, value);
-  if (box) return box;
+lt_box *lt_unwrap(napi_env env, napi_value object) {
   lt_env *e = lt_get_env(env);
-  napi_value prototype, above, class;
-  napi_valuetype type;
-  if (napi_get_prototype(env, value, &prototype) != napi_ok ||
-      napi_typeof(env, prototype, &type) != napi_ok || type != napi_object ||
-      napi_get_prototype(env, prototype, &above) != napi_ok ||
-      napi_typeof(env, above, &type) != napi_ok || type != napi_object)
-    return NULL;  // an object of no class
-  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++) {
-    bool is_one = false;
-    if (napi_get_reference_value(env, e->classes[kind], &class) != napi_ok ||
-        napi_instanceof(env, value, class, &is_one) != napi_ok || !is_one)
-      continue;
-    e->gone[kind].kind = (uint8_t)kind;
-    e->gone[kind].disposed = true;
-    return &e->gone[kind];
-  }
-  return NULL;
+  napi_value reader, result;
+  e->cell[READ] = 0;
+  if (napi_get_reference_value(env, e->reader, &reader) != napi_ok ||
+      napi_call_function(env, object, reader, 1, &object, &result) != napi_ok)
+    return NULL;
+  int32_t number = e->cell[READ];
+  if (number > 0) return lt_box_at(e->pool, number);
+  return number < 0 ? &e->gone[-1 - number] : NULL;
 }
 
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
@@ -268,7 +249,7 @@ static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
   if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, data))) return NULL;
   napi_valuetype type;
   lt_box *box = napi_typeof(env, self, &type) == napi_ok && type == napi_object
-                    ? lt_unwrap_any(env, self)
+                    ? lt_unwrap(env, self)
                     : NULL;
   if (!box)
     lt_throw_type(env,
@@ -277,17 +258,20 @@ static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
   return box;
 }
 
-static napi_value dispose_method(napi_env env, napi_callback_info info) {
-  lt_box *box = self_of(env, info, NULL);
-  if (box) dispose(env, lt_get_env(env), box);
+// disposeBox(number): leaves what its object is to have instead in the cell.
+static napi_value dispose_box(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value value;
+  int32_t number;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_int32(env, value, &number)))
+    return NULL;
+  lt_env *e = lt_get_env(env);
+  lt_box *box = lt_box_at(e->pool, number);
+  int32_t gone = gone_number(box);
+  dispose(env, e, box);
+  e->cell[READ] = gone;
   return NULL;
-}
-
-static napi_value is_disposed(napi_env env, napi_callback_info info) {
-  lt_box *box = self_of(env, info, NULL);
-  napi_value result = NULL;
-  if (box) lt_ok(env, napi_get_boolean(env, box->disposed, &result));
-  return result;
 }
 
 typedef enum property { SHAPE, STRIDES, DTYPE, DEVICE, LAYOUT, NDIM, NUMEL, OFFSET } property;
@@ -368,7 +352,7 @@ static napi_value leave(napi_env env, napi_callback_info info) {
     if (scope->outer) enter_scope(box, scope->outer);
   }
   e->scope = scope->outer;
-  while (scope->boxes) dispose(env, e, scope->boxes);
+  while (scope->boxes) dispose_object(env, e, scope->boxes);
   free(scope);
   return NULL;
 }
@@ -396,65 +380,44 @@ static napi_value is_tensor(napi_env env, napi_callback_info info) {
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
       !lt_ok(env, napi_typeof(env, value, &type)))
     return NULL;
-  lt_box *box = type == napi_object ? lt_unwrap_any(env, value) : NULL;
+  lt_box *box = type == napi_object ? lt_unwrap(env, value) : NULL;
   lt_ok(env, napi_get_boolean(env, box && box->kind == LT_TENSOR, &result));
   return result;
 }
 
-// install(Tensor's factory, Storage's, Generator's, Node's, collector): see lib/classes.js.
-static napi_value install(napi_env env, napi_callback_info info) {
-  size_t argc = LT_CLASSES + 1;
-  napi_value argv[LT_CLASSES + 1];
-  lt_env *e = lt_get_env(env);
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL))) return NULL;
-  for (int i = 0; i <= LT_CLASSES; i++) {
-    napi_ref *to = i < LT_CLASSES ? &e->factories[i] : &e->collector;
-    if (!*to && !lt_ok(env, napi_create_reference(env, argv[i], 1, to))) return NULL;
-  }
-  return NULL;
-}
-
-static bool define_class(napi_env env, napi_value exports, lt_type kind) {
+static bool define_class(napi_env env, napi_value exports, lt_type kind, napi_value class) {
 #define PROPERTY(name, what)                                                    \
   {                                                                             \
     name, NULL, NULL, get_property, NULL, NULL, napi_configurable, (void *)what \
   }
   const napi_property_descriptor members[] = {
-      {"dispose", NULL, dispose_method, NULL, NULL, NULL, napi_default_method, NULL},
-      {"disposed", NULL, NULL, is_disposed, NULL, NULL, napi_configurable, NULL},
-      PROPERTY("shape", SHAPE),
-      PROPERTY("strides", STRIDES),
-      PROPERTY("dtype", DTYPE),
-      PROPERTY("device", DEVICE),
-      PROPERTY("layout", LAYOUT),
-      PROPERTY("ndim", NDIM),
-      PROPERTY("numel", NUMEL),
-      PROPERTY("storageOffset", OFFSET),
+      PROPERTY("shape", SHAPE),   PROPERTY("strides", STRIDES),
+      PROPERTY("dtype", DTYPE),   PROPERTY("device", DEVICE),
+      PROPERTY("layout", LAYOUT), PROPERTY("ndim", NDIM),
+      PROPERTY("numel", NUMEL),   PROPERTY("storageOffset", OFFSET),
   };
 #undef PROPERTY
-  napi_value class, prototype;
-  size_t count = kind == LT_TENSOR ? sizeof members / sizeof *members : 2;
-  // The members are defined on the prototype: those of napi_define_class insist on objects that its
-  // constructor made.
-  return lt_ok(env, napi_define_class(env, class_names[kind], NAPI_AUTO_LENGTH, construct,
-                                      (void *)class_names[kind], 0, NULL, &class)) &&
-         lt_ok(env, napi_get_named_property(env, class, "prototype", &prototype)) &&
-         lt_ok(env, napi_define_properties(env, prototype, count, members)) &&
-         lt_ok(env, napi_create_reference(env, class, 1, &lt_get_env(env)->classes[kind])) &&
+  napi_value prototype;
+  lt_box *gone = &lt_get_env(env)->gone[kind];
+  gone->kind = (uint8_t)kind, gone->disposed = true;
+  return lt_ok(env, napi_get_named_property(env, class, "prototype", &prototype)) &&
+         (kind != LT_TENSOR ||
+          lt_ok(env, napi_define_properties(env, prototype, sizeof members / sizeof *members,
+                                            members))) &&
          lt_ok(env, napi_set_named_property(env, exports, class_names[kind], class));
 }
 
-bool lt_define_classes(napi_env env, napi_value exports) {
+bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes) {
   const napi_property_descriptor functions[] = {
       {"enterScope", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
       {"releaseFromScope", NULL, release, NULL, NULL, NULL, napi_default, NULL},
-      {"install", NULL, install, NULL, NULL, NULL, napi_default, NULL},
+      {"disposeBox", NULL, dispose_box, NULL, NULL, NULL, napi_default, NULL},
       {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   lt_get_env(env)->patience = LEAST_GARBAGE;
-  return define_class(env, exports, LT_TENSOR) && define_class(env, exports, LT_STORAGE) &&
-         define_class(env, exports, LT_GENERATOR) && define_class(env, exports, LT_NODE) &&
-         lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
+  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++)
+    if (!define_class(env, exports, kind, classes[kind])) return false;
+  return lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
                                            functions));
 }

@@ -110,23 +110,19 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
       js->kind = LT_JS_OTHER;
       return true;
   }
-  if ((js->box = lt_unwrap(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
-    return true;
-  }
   bool is;
   if (!lt_ok(env, napi_is_array(env, value, &is))) return false;
   if (is) {
     js->kind = LT_JS_ARRAY;
     return true;
   }
+  if ((js->box = lt_unwrap(env, value))) {
+    js->kind = LT_JS_TENSOR + js->box->kind;
+    return true;
+  }
   if (!lt_ok(env, napi_is_typedarray(env, value, &is))) return false;
   if (is) {
     js->kind = LT_JS_TYPED_ARRAY;
-    return true;
-  }
-  if ((js->box = lt_unwrap_any(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
     return true;
   }
   return look_object(env, value, js);
