@@ -8,7 +8,8 @@ lt_env *lt_get_env(napi_env env) {
 }
 
 static void delete_references(napi_env env, lt_env *e) {
-  const napi_ref others[] = {e->reader, e->writer, e->collector, e->cells, e->raised};
+  const napi_ref others[] = {e->reader, e->writer, e->collector,
+                             e->noting, e->cells,  e->raised};
   for (int i = 0; i < LT_CLASSES; i++)
     if (e->makers[i]) napi_delete_reference(env, e->makers[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -65,22 +66,51 @@ static napi_value dtype_size(napi_env env, napi_callback_info info) {
   return lt_from_int(env, tensor_dtype_size(dtype));
 }
 
-static bool keep_items(napi_env env, napi_value array, napi_value *items, napi_ref *references) {
+static bool get(napi_env env, napi_value object, const char *name, napi_value *value) {
+  return lt_ok(env, napi_get_named_property(env, object, name, value));
+}
+
+static bool keep(napi_env env, napi_value object, const char *name, napi_ref *reference) {
+  napi_value value;
+  return get(env, object, name, &value) &&
+         lt_ok(env, napi_create_reference(env, value, 1, reference));
+}
+
+// What lib/classes.js has, but for the classes.
+static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
+  napi_value makers, maker, cells, buffer;
+  napi_typedarray_type type;
+  size_t offset, length;
+  void *cell;
+  if (!get(env, parts, "makers", &makers)) return false;
   for (uint32_t i = 0; i < LT_CLASSES; i++)
-    if (!lt_ok(env, napi_get_element(env, array, i, &items[i])) ||
-        (references && !lt_ok(env, napi_create_reference(env, items[i], 1, &references[i]))))
+    if (!lt_ok(env, napi_get_element(env, makers, i, &maker)) ||
+        !lt_ok(env, napi_create_reference(env, maker, 1, &e->makers[i])))
       return false;
+  if (!keep(env, parts, "read", &e->reader) || !keep(env, parts, "write", &e->writer) ||
+      !keep(env, parts, "collect", &e->collector) || !keep(env, parts, "noting", &e->noting) ||
+      !keep(env, parts, "cell", &e->cells) || !get(env, parts, "cell", &cells) ||
+      !lt_ok(env, napi_get_typedarray_info(env, cells, &type, &length, &cell, &buffer, &offset)))
+    return false;
+  e->cell = cell;
+  e->numbers = (double *)(e->cell + length);
   return true;
 }
 
-// install(exports, classes, makers, reader, writer, cell, collector): takes what lib/classes.js has,
-// by kind where there are several, and defines all the rest.
+static bool name_dtypes(napi_env env, napi_value parts) {
+  napi_value names;
+  if (!get(env, parts, "dtypes", &names)) return false;
+  for (int d = TENSOR_BOOL; tensor_dtype_size((tensor_dtype)d) > 0; d++) {
+    napi_value name = lt_from_text(env, tensor_dtype_name((tensor_dtype)d));
+    if (!name || !lt_ok(env, napi_set_element(env, names, (uint32_t)d, name))) return false;
+  }
+  return true;
+}
+
+// install(exports, the parts of lib/classes.js): defines all the rest.
 static napi_value install(napi_env env, napi_callback_info info) {
-  enum { EXPORTS, CLASSES, MAKERS, READER, WRITER, CELL, COLLECTOR, COUNT };
-  size_t argc = COUNT, offset, length;
-  napi_value argv[COUNT], classes[LT_CLASSES], makers[LT_CLASSES], buffer;
-  napi_typedarray_type type;
-  void *cell;
+  size_t argc = 2;
+  napi_value argv[2], list, classes[LT_CLASSES];
   lt_env *e = lt_get_env(env);
   const napi_property_descriptor functions[] = {
       {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
@@ -88,21 +118,17 @@ static napi_value install(napi_env env, napi_callback_info info) {
       {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
-      !keep_items(env, argv[CLASSES], classes, NULL) ||
-      !keep_items(env, argv[MAKERS], makers, e->makers) ||
-      !lt_ok(env, napi_create_reference(env, argv[READER], 1, &e->reader)) ||
-      !lt_ok(env, napi_create_reference(env, argv[WRITER], 1, &e->writer)) ||
-      !lt_ok(env, napi_create_reference(env, argv[CELL], 1, &e->cells)) ||
-      !lt_ok(env, napi_create_reference(env, argv[COLLECTOR], 1, &e->collector)) ||
-      !lt_ok(env, napi_get_typedarray_info(env, argv[CELL], &type, &length, &cell, &buffer,
-                                           &offset)))
+      !keep_parts(env, e, argv[1]) || !name_dtypes(env, argv[1]) ||
+      !get(env, argv[1], "classes", &list))
     return NULL;
-  e->cell = cell;
-  if (!lt_define_classes(env, argv[EXPORTS], classes) || !lt_define_buffers(env, argv[EXPORTS]) ||
-      !lt_define_nested(env, argv[EXPORTS]) || !lt_define_operators(env, e, argv[EXPORTS]) ||
-      !lt_define_hooks(env, argv[EXPORTS]) || !lt_open_async(env, e, argv[EXPORTS]) ||
-      !lt_ok(env, napi_define_properties(env, argv[EXPORTS], sizeof functions / sizeof *functions,
-                                         functions)))
+  for (uint32_t i = 0; i < LT_CLASSES; i++)
+    if (!lt_ok(env, napi_get_element(env, list, i, &classes[i]))) return NULL;
+  napi_value exports = argv[0];
+  if (!lt_define_classes(env, exports, classes) || !lt_define_buffers(env, exports) ||
+      !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
+      !lt_define_hooks(env, exports) || !lt_open_async(env, e, exports) ||
+      !lt_ok(env,
+             napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
     return NULL;
   lt_open_warnings(e);
   return NULL;

@@ -156,6 +156,11 @@ typedef struct lt_scope {
   lt_box *boxes;
 } lt_scope;
 
+// As in lib/classes.js.
+enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_KINDS = 4, LT_CELL_NUMBERS = 16 };
+typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
+enum { LT_MOST_NOTED = 5 };
+
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
 typedef struct lt_told lt_told;
@@ -164,15 +169,18 @@ typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
   // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
-  // box, and change it; and one that collects garbage, of young objects, or with true of all.
-  napi_ref makers[LT_CLASSES], reader, writer, collector;
-  napi_ref cells;  // the typed array by which numbers of boxes are handed over
-  int32_t *cell;   // its elements: lt_cell
+  // box, change it, collect garbage, of young objects, or with true of all, and wrap a function of
+  // operators so that its arguments are noted.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting;
+  napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
+  int32_t *cell;    // its integers: LT_CELL_READ and those that follow
+  double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
+  lt_box *unowned;  // of a tensor that waits for its object
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];  // for objects that were disposed
   lt_box *newest;           // of all boxes whose object has not been finalized
-  int64_t boxes, made;      // how many there are, and what came since the last sweep
+  int64_t boxes, kept_boxes;  // how many there are: now, and after the last collection
   lt_buffer *buffers;       // whose memory tensors use
   lt_memory **memories;     // a hash table by address
   size_t memory_count, memory_room;
@@ -195,6 +203,9 @@ void lt_free_pool(lt_pool *pool);
 lt_box *lt_new_box(lt_pool *pool);  // zeroed; NULL without memory
 void lt_free_box(lt_pool *pool, lt_box *box);
 lt_box *lt_box_at(const lt_pool *pool, int32_t number);
+// Between these two, boxes that are freed stay as they are: a call has them.
+void lt_keep_boxes(lt_pool *pool);
+void lt_leave_boxes(lt_pool *pool);
 
 // --------------------------------------------------------------------------------------------------------------
 // errors
@@ -222,6 +233,12 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
+// The same for a tensor of the call that noted its arguments: its box, whose object comes later.
+lt_box *lt_make_box(napi_env env, lt_type kind, void *handle, const lt_call *call);
+// Gives up a box whose object never came.
+void lt_drop_unowned(napi_env env, lt_env *e);
+// The box behind the number that an object has.
+lt_box *lt_box_of(lt_env *e, int32_t number);
 // The box behind an object of ours, NULL for other objects. Those that were disposed, which have no
 // box of their own, share one for each kind.
 lt_box *lt_unwrap(napi_env env, napi_value object);
@@ -370,12 +387,15 @@ struct lt_call {
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
+  bool noted;               // its arguments were noted: lib/classes.js makes the object of a tensor
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;
   _Alignas(16) char inline_block[512];
 };
 
+void lt_look_number(double number, lt_js *js);
+void lt_look_box(lt_box *box, lt_js *js);
 // False only with an exception pending.
 bool lt_look(napi_env env, napi_value value, lt_js *js);
 // Throws that an argument is, or has, a bigint that no int64 holds; false.

@@ -642,9 +642,8 @@ static napi_value rejected(napi_env env) {
   return promise;
 }
 
-napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
+static napi_value start_job(napi_env env, lt_env *e, napi_callback_info info) {
   napi_value promise, signal;
-  lt_env *e = lt_get_env(env);
   job *j = calloc(1, sizeof *j);
   if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
   j->e = e, j->default_dtype = e->default_dtype;
@@ -682,6 +681,14 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     at_once = true;
   }
   if (at_once) finish(env, e, j);
+  return promise;
+}
+
+napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
+  lt_env *e = lt_get_env(env);
+  lt_keep_boxes(e->pool);
+  napi_value promise = start_job(env, e, info);
+  lt_leave_boxes(e->pool);
   return promise;
 }
 

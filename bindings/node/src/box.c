@@ -8,7 +8,7 @@ static const char *const class_names[] = {"Tensor", "Storage", "Generator", "Nod
 
 enum {
   REPORT_BYTES = 1 << 18,    // V8 is told of external memory in steps of this
-  SWEEP_BOXES = 1 << 13,     // new handles after which collected objects are looked for
+  LEAST_BOXES = 1 << 15,     // new handles before garbage is looked for
   LEAST_GARBAGE = 32 << 20,  // bytes of new memory before garbage is looked for
   MOST_GARBAGE = 256 << 20
 };
@@ -74,9 +74,6 @@ static void let_go(napi_env env, lt_env *e, lt_box *box) {
   lt_drain_inbox(env, e);
 }
 
-// Where lib/classes.js and the addon hand each other numbers of boxes.
-enum { READ, MADE };
-
 // What an object that was disposed has in the place of a box's number.
 static int32_t gone_number(const lt_box *box) { return -1 - box->kind; }
 
@@ -94,7 +91,7 @@ static void dispose_object(napi_env env, lt_env *e, lt_box *box) {
   napi_value object, writer, result;
   if (napi_get_reference_value(env, box->object, &object) == napi_ok && object &&
       napi_get_reference_value(env, e->writer, &writer) == napi_ok) {
-    e->cell[READ] = gone_number(box);
+    e->cell[LT_CELL_READ] = gone_number(box);
     napi_call_function(env, object, writer, 1, &object, &result);
   }
   dispose(env, e, box);
@@ -124,7 +121,6 @@ static void sweep(napi_env env, lt_env *e) {
     }
     napi_close_handle_scope(env, handles);
   }
-  e->made = 0;
 }
 
 static void collect(napi_env env, lt_env *e, bool all) {
@@ -138,11 +134,13 @@ static void collect(napi_env env, lt_env *e, bool all) {
 }
 
 // V8 sees small objects, not the memory behind them, and lets them lie. So garbage is collected
-// here when memory has grown by a quarter: young objects first, which takes a fraction of a
-// millisecond, and all where that is not enough. Where nothing was garbage the next look is later.
+// here when memory has grown by a quarter, or handles by half: young objects first, which takes a
+// fraction of a millisecond, and all where that is not enough. Where nothing was garbage the next
+// look is later.
 void lt_make_room(napi_env env, lt_env *e) {
   if (e->bytes < e->kept_bytes) e->kept_bytes = e->bytes;
-  int64_t quarter = e->kept_bytes / 4;
+  if (e->boxes < e->kept_boxes) e->kept_boxes = e->boxes;
+  int64_t quarter = e->kept_bytes / 4, half = e->kept_boxes / 2;
   int64_t allowed = quarter > e->patience ? quarter : e->patience;
   if (e->bytes - e->kept_bytes > allowed) {
     int64_t before = e->bytes;
@@ -152,9 +150,12 @@ void lt_make_room(napi_env env, lt_env *e) {
     e->patience = garbage ? LEAST_GARBAGE : 2 * e->patience;
     if (e->patience > MOST_GARBAGE) e->patience = MOST_GARBAGE;
     e->kept_bytes = e->bytes;
-  } else if (e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES)) {
-    sweep(env, e);
+  } else if (e->boxes - e->kept_boxes > (half > LEAST_BOXES ? half : LEAST_BOXES)) {
+    collect(env, e, false);
+  } else {
+    return;
   }
+  e->kept_boxes = e->boxes;
 }
 
 void lt_use(lt_box *box) { box->users++; }
@@ -166,54 +167,84 @@ void lt_unuse(napi_env env, lt_box *box) {
   if (!box->wrapped) lt_free_box(e->pool, box);
 }
 
-static napi_value new_object(napi_env env, lt_env *e, lt_box *box) {
-  napi_value maker, object;
-  if (!lt_ok(env, napi_get_reference_value(env, e->makers[box->kind], &maker))) return NULL;
-  e->cell[MADE] = box->number;
-  if (!lt_ok(env, napi_call_function(env, maker, maker, 0, NULL, &object)) ||
-      !lt_ok(env, napi_add_finalizer(env, object, box, finalize, NULL, &box->object)))
-    return NULL;
-  return object;
-}
-
-napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call) {
-  if (!handle) {  // a result that is absent
-    napi_value null = NULL;
-    return napi_get_null(env, &null) == napi_ok ? null : NULL;
-  }
-  lt_env *e = lt_get_env(env);
-  lt_box *box = lt_new_box(e->pool);
-  if (!box) {
-    lt_free_handle(kind, handle);
-    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
-  }
-  box->kind = kind, box->handle = handle;
-  napi_value object = new_object(env, e, box);
-  if (!object) {
-    lt_free_handle(kind, handle);
-    lt_free_box(e->pool, box);
-    return NULL;
-  }
+// Makes an object the owner of a box.
+static bool own(napi_env env, lt_env *e, lt_box *box, napi_value object) {
+  if (!lt_ok(env, napi_add_finalizer(env, object, box, finalize, NULL, &box->object))) return false;
   box->wrapped = true;
   box->older = e->newest;
   if (box->older) box->older->newer = box;
   e->newest = box;
-  e->boxes++, e->made++;
+  e->boxes++;
   if (e->scope) enter_scope(box, e->scope);
+  return true;
+}
+
+static void drop(napi_env env, lt_env *e, lt_box *box) {
+  free_handle(env, e, box);
+  lt_free_box(e->pool, box);
+}
+
+lt_box *lt_make_box(napi_env env, lt_type kind, void *handle, const lt_call *call) {
+  lt_env *e = lt_get_env(env);
+  lt_box *box = lt_new_box(e->pool);
+  if (!box) {
+    lt_free_handle(kind, handle);
+    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
+    return NULL;
+  }
+  box->kind = kind, box->handle = handle;
   lt_attach(env, e, box, call);
-  return object;
+  return box;
+}
+
+napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call) {
+  napi_value maker, object = NULL;
+  if (!handle)  // a result that is absent
+    return napi_get_null(env, &object) == napi_ok ? object : NULL;
+  lt_env *e = lt_get_env(env);
+  lt_box *box = lt_make_box(env, kind, handle, call);
+  if (!box) return NULL;
+  e->cell[LT_CELL_MADE] = box->number;
+  if (lt_ok(env, napi_get_reference_value(env, e->makers[kind], &maker)) &&
+      lt_ok(env, napi_call_function(env, maker, maker, 0, NULL, &object)) &&
+      own(env, e, box, object))
+    return object;
+  e->cell[LT_CELL_MADE] = 0;
+  drop(env, e, box);
+  return NULL;
+}
+
+void lt_drop_unowned(napi_env env, lt_env *e) {
+  lt_box *box = e->unowned;
+  e->unowned = NULL;
+  if (box) drop(env, e, box);
+}
+
+// own(tensor): of the box that the last call made.
+static napi_value own_made(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value object;
+  lt_env *e = lt_get_env(env);
+  lt_box *box = e->unowned;
+  if (!box || !lt_ok(env, napi_get_cb_info(env, info, &argc, &object, NULL, NULL))) return NULL;
+  e->unowned = NULL;
+  if (!own(env, e, box, object)) drop(env, e, box);
+  return NULL;
+}
+
+lt_box *lt_box_of(lt_env *e, int32_t number) {
+  if (number > 0) return lt_box_at(e->pool, number);
+  return number < 0 ? &e->gone[-1 - number] : NULL;
 }
 
 lt_box *lt_unwrap(napi_env env, napi_value object) {
   lt_env *e = lt_get_env(env);
   napi_value reader, result;
-  e->cell[READ] = 0;
+  e->cell[LT_CELL_READ] = 0;
   if (napi_get_reference_value(env, e->reader, &reader) != napi_ok ||
       napi_call_function(env, object, reader, 1, &object, &result) != napi_ok)
     return NULL;
-  int32_t number = e->cell[READ];
-  if (number > 0) return lt_box_at(e->pool, number);
-  return number < 0 ? &e->gone[-1 - number] : NULL;
+  return lt_box_of(e, e->cell[LT_CELL_READ]);
 }
 
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
@@ -243,21 +274,6 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   return false;
 }
 
-// The box of `this`; kind is the class that the method belongs to.
-static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
-  napi_value self;
-  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, data))) return NULL;
-  napi_valuetype type;
-  lt_box *box = napi_typeof(env, self, &type) == napi_ok && type == napi_object
-                    ? lt_unwrap(env, self)
-                    : NULL;
-  if (!box)
-    lt_throw_type(env,
-                  "the method or property was used on something else than a tensor, storage, "
-                  "generator or node");
-  return box;
-}
-
 // disposeBox(number): leaves what its object is to have instead in the cell.
 static napi_value dispose_box(napi_env env, napi_callback_info info) {
   size_t argc = 1;
@@ -270,7 +286,7 @@ static napi_value dispose_box(napi_env env, napi_callback_info info) {
   lt_box *box = lt_box_at(e->pool, number);
   int32_t gone = gone_number(box);
   dispose(env, e, box);
-  e->cell[READ] = gone;
+  e->cell[LT_CELL_READ] = gone;
   return NULL;
 }
 
@@ -286,14 +302,37 @@ static napi_value int_array(napi_env env, const int64_t *values, int64_t n) {
   return array;
 }
 
-static napi_value get_property(napi_env env, napi_callback_info info) {
-  void *data;
-  lt_box *box = self_of(env, info, &data);
-  if (!box) return NULL;
-  property p = (property)(intptr_t)data;
+// Integers by way of the cell where they fit, as an array otherwise.
+static napi_value integers(napi_env env, const lt_env *e, const int64_t *values, int64_t n) {
+  bool fit = n <= LT_CELL_NUMBERS;
+  for (int64_t i = 0; i < n && fit; i++)
+    fit = values[i] <= (int64_t)1 << 53 && values[i] >= -((int64_t)1 << 53);
+  if (!fit) return int_array(env, values, n);
+  for (int64_t i = 0; i < n; i++) e->numbers[i] = (double)values[i];
+  e->cell[LT_CELL_READ] = (int32_t)n;
+  return NULL;
+}
+
+static napi_value integer(napi_env env, const lt_env *e, int64_t value) {
+  if (value > (int64_t)1 << 53 || value < -((int64_t)1 << 53)) return lt_from_int(env, value);
+  e->numbers[0] = (double)value;
+  return NULL;
+}
+
+// look(number of a box, property): undefined where the answer lies in the cell.
+static napi_value look(napi_env env, napi_callback_info info) {
   static const char *const names[] = {"shape",  "strides", "dtype", "device",
                                       "layout", "ndim",    "numel", "storageOffset"};
-  if (box->kind != LT_TENSOR) {
+  size_t argc = 2;
+  napi_value argv[2];
+  int32_t number, p;
+  lt_env *e = lt_get_env(env);
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[0], &number)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[1], &p)))
+    return NULL;
+  lt_box *box = lt_box_of(e, number);
+  if (!box || box->kind != LT_TENSOR) {
     lt_throw_type(env, "%s is a property of tensors", names[p]);
     return NULL;
   }
@@ -301,23 +340,24 @@ static napi_value get_property(napi_env env, napi_callback_info info) {
   // it is done.
   if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
   const tensor_t *t = box->handle;
-  switch (p) {
+  switch ((property)p) {
     case SHAPE:
-      return int_array(env, tensor_sizes(t), tensor_dim(t));
+      return integers(env, e, tensor_sizes(t), tensor_dim(t));
     case STRIDES:
-      return int_array(env, tensor_strides(t), tensor_dim(t));
+      return integers(env, e, tensor_strides(t), tensor_dim(t));
     case DTYPE:
-      return lt_from_text(env, tensor_dtype_name(tensor_get_dtype(t)));
+      e->cell[LT_CELL_READ] = tensor_get_dtype(t);
+      return NULL;
     case DEVICE:
       return lt_from_device(env, tensor_get_device(t));
     case LAYOUT:
       return lt_from_text(env, lt_layout_name(tensor_get_layout(t)));
     case NDIM:
-      return lt_from_int(env, tensor_dim(t));
+      return integer(env, e, tensor_dim(t));
     case NUMEL:
-      return lt_from_int(env, tensor_numel(t));
+      return integer(env, e, tensor_numel(t));
     case OFFSET:
-      return lt_from_int(env, tensor_storage_offset(t));
+      return integer(env, e, tensor_storage_offset(t));
   }
   return NULL;
 }
@@ -385,39 +425,23 @@ static napi_value is_tensor(napi_env env, napi_callback_info info) {
   return result;
 }
 
-static bool define_class(napi_env env, napi_value exports, lt_type kind, napi_value class) {
-#define PROPERTY(name, what)                                                    \
-  {                                                                             \
-    name, NULL, NULL, get_property, NULL, NULL, napi_configurable, (void *)what \
-  }
-  const napi_property_descriptor members[] = {
-      PROPERTY("shape", SHAPE),   PROPERTY("strides", STRIDES),
-      PROPERTY("dtype", DTYPE),   PROPERTY("device", DEVICE),
-      PROPERTY("layout", LAYOUT), PROPERTY("ndim", NDIM),
-      PROPERTY("numel", NUMEL),   PROPERTY("storageOffset", OFFSET),
-  };
-#undef PROPERTY
-  napi_value prototype;
-  lt_box *gone = &lt_get_env(env)->gone[kind];
-  gone->kind = (uint8_t)kind, gone->disposed = true;
-  return lt_ok(env, napi_get_named_property(env, class, "prototype", &prototype)) &&
-         (kind != LT_TENSOR ||
-          lt_ok(env, napi_define_properties(env, prototype, sizeof members / sizeof *members,
-                                            members))) &&
-         lt_ok(env, napi_set_named_property(env, exports, class_names[kind], class));
-}
-
 bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes) {
   const napi_property_descriptor functions[] = {
       {"enterScope", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
       {"releaseFromScope", NULL, release, NULL, NULL, NULL, napi_default, NULL},
       {"disposeBox", NULL, dispose_box, NULL, NULL, NULL, napi_default, NULL},
+      {"own", NULL, own_made, NULL, NULL, NULL, napi_default, NULL},
+      {"look", NULL, look, NULL, NULL, NULL, napi_default, NULL},
       {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
-  lt_get_env(env)->patience = LEAST_GARBAGE;
-  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++)
-    if (!define_class(env, exports, kind, classes[kind])) return false;
+  lt_env *e = lt_get_env(env);
+  e->patience = LEAST_GARBAGE;
+  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++) {
+    e->gone[kind].kind = (uint8_t)kind, e->gone[kind].disposed = true;
+    if (!lt_ok(env, napi_set_named_property(env, exports, class_names[kind], classes[kind])))
+      return false;
+  }
   return lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
                                            functions));
 }

@@ -21,6 +21,7 @@ typedef struct inputs {
   napi_value out, signal;  // the options of those names, NULL without
   lt_js names, leaf;       // those of factories, names and requiresGrad
   lt_js rest;
+  bool noted;  // by lib/classes.js
 } inputs;
 
 // --------------------------------------------------------------------------------------------------
@@ -90,7 +91,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
-  call->leaf = false;
+  call->leaf = call->noted = false;
 }
 
 void lt_end_call(lt_call *call) {
@@ -158,24 +159,59 @@ static const char *positional_name(const lt_binding *b, int at) {
   return last < 0 ? "" : op->arguments[at < last ? at : last].name;
 }
 
-static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding **binding,
+// What lib/classes.js noted of the arguments, before any other call changes it.
+typedef struct notes {
+  int32_t count, kinds[LT_MOST_NOTED];
+  double numbers[LT_MOST_NOTED];
+} notes;
+
+static void take_notes(const lt_env *e, notes *n) {
+  n->count = e->cell[LT_CELL_NOTED];
+  e->cell[LT_CELL_NOTED] = e->cell[LT_CELL_MADE] = 0;
+  for (int i = 0; i < n->count; i++)
+    n->kinds[i] = e->cell[LT_CELL_KINDS + i], n->numbers[i] = e->numbers[i];
+}
+
+// Looks at `this`, which comes first, or at an argument.
+static bool look(napi_env env, lt_env *e, const notes *n, int at, napi_value value, lt_js *js) {
+  lt_noted kind = at < n->count ? (lt_noted)n->kinds[at] : LT_NOTED_ANY;
+  if (kind != LT_NOTED_NUMBER && kind != LT_NOTED_OWN) return lt_look(env, value, js);
+  js->value = value;
+  js->box = NULL;
+  if (kind == LT_NOTED_NUMBER)
+    lt_look_number(n->numbers[at], js);
+  else
+    lt_look_box(lt_box_of(e, (int32_t)n->numbers[at]), js);
+  return true;
+}
+
+static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info, const lt_binding **binding,
                         inputs *in) {
   napi_value values[MAX_INPUTS + 1], self;
   size_t count = MAX_INPUTS + 1;
   void *data;
+  notes n;
+  take_notes(e, &n);
   if (!lt_ok(env, napi_get_cb_info(env, info, &count, values, &self, &data))) return false;
   const lt_binding *b = *binding = data;
   const char *op = b->entry->overloads->name;
   in->count = in->option_count = 0;
   in->out = in->signal = NULL;
   in->names.kind = in->leaf.kind = LT_JS_ABSENT;
-  if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
+  in->noted = n.count > 0;
+  if (b->method && !look(env, e, &n, 0, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
-  for (size_t i = 0; i < count; i++) {
+  for (int i = 0; i < (int)count; i++) {
     lt_js *js = &in->positional[in->count++];
-    if (!lt_look(env, values[i], js)) return false;
+    if (!look(env, e, &n, i + 1, values[i], js)) return false;
     if (js->kind == LT_JS_WIDE) return lt_throw_wide(env, op, positional_name(b, in->count - 1));
+  }
+  lt_make_room(env, e);
+  if (n.count == (int)count + 1 && n.kinds[count] == LT_NOTED_OUT) {
+    lt_kind kind = in->positional[--in->count].kind;
+    if (kind != LT_JS_ABSENT && kind != LT_JS_NULL) in->out = values[count - 1];
+    return true;
   }
   while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
   if (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_OBJECT)
@@ -456,6 +492,10 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
   switch (what->type) {
     case LT_TENSOR:
       if (call->names) return named_result(env, call, r->tensor);
+      if (call->noted && r->tensor) {
+        lt_get_env(env)->unowned = lt_make_box(env, LT_TENSOR, r->tensor, call);
+        return NULL;
+      }
       return lt_wrap(env, LT_TENSOR, r->tensor, call);
     case LT_STORAGE:
       return lt_wrap(env, LT_STORAGE, r->storage, call);
@@ -539,13 +579,13 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   inputs in;
   const lt_js *given[LT_MAX_ARGUMENTS];
   const lt_binding *b;
-  lt_make_room(env, lt_get_env(env));
-  if (!read_inputs(env, info, &b, &in)) return false;
+  if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
   lt_mode mode = b->mode == LT_FUNCTION && in.out ? LT_OUT : b->mode;
   const lt_operator *op = choose(env, b->entry, mode, &in, given);
   if (!op) return false;
   start_call(call, op, mode);
+  call->noted = in.noted;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
@@ -639,19 +679,29 @@ static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
   return undefined;
 }
 
-static napi_value invoke(napi_env env, napi_callback_info info) {
+static napi_value prepare_and_run(napi_env env, lt_env *e, napi_callback_info info) {
   lt_call call;
-  lt_env *e = lt_get_env(env);
+  napi_value v = NULL;
   if (!lt_prepare(env, info, &call, NULL)) return NULL;
-  if (e->buffers && !lt_check_graph(env, &call)) {
-    lt_end_call(&call);
-    return NULL;
+  if (!e->buffers || lt_check_graph(env, &call)) {
+    tensor_status status = lt_run(&call, e->default_dtype);
+    v = status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, &call);
   }
-  tensor_status status = lt_run(&call, e->default_dtype);
-  napi_value v =
-      status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, &call);
   lt_end_call(&call);
+  return v;
+}
+
+static napi_value invoke(napi_env env, napi_callback_info info) {
+  lt_env *e = lt_get_env(env);
+  lt_drop_unowned(env, e);
+  lt_keep_boxes(e->pool);
+  napi_value v = prepare_and_run(env, e, info);
+  lt_leave_boxes(e->pool);
+  // Warnings may call functions of the program's, which make calls.
+  lt_box *made = e->unowned;
+  e->unowned = NULL;
   lt_drain_inbox(env, e);
+  if ((e->unowned = made)) e->cell[LT_CELL_MADE] = made->number;
   return v;
 }
 
@@ -687,20 +737,30 @@ static double needed_arguments(const lt_binding *binding) {
   return needed > 0 ? needed : 0;
 }
 
-static bool define(napi_env env, lt_binding *binding, napi_value object, const char *name,
+// The function of lib/classes.js that notes the arguments of one.
+static bool note_arguments(napi_env env, const lt_env *e, napi_value *function) {
+  napi_value noting;
+  return lt_ok(env, napi_get_reference_value(env, e->noting, &noting)) &&
+         lt_ok(env, napi_call_function(env, noting, noting, 1, function, function));
+}
+
+static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_value object, const char *name,
                    const char *suffix) {
   char full[96];
   snprintf(full, sizeof full, "%s%s", name, suffix);
   napi_callback callback = binding->async                         ? lt_invoke_async
                            : strcmp(name, "setDefaultDtype") == 0 ? set_default_dtype
                                                                   : invoke;
-  napi_value function, length;
+  napi_value function, length, called;
   if (!lt_ok(env,
              napi_create_function(env, full, NAPI_AUTO_LENGTH, callback, binding, &function)) ||
-      !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)))
+      (callback == invoke && !note_arguments(env, e, &function)) ||
+      !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)) ||
+      !lt_ok(env, napi_create_string_utf8(env, full, NAPI_AUTO_LENGTH, &called)))
     return false;
-  const napi_property_descriptor of_function = {"length",          NULL, NULL, NULL, NULL, length,
-                                                napi_configurable, NULL};
+  const napi_property_descriptor of_function[] = {
+      {"length", NULL, NULL, NULL, NULL, length, napi_configurable, NULL},
+      {"name", NULL, NULL, NULL, NULL, called, napi_configurable, NULL}};
   const napi_property_descriptor of_object = {
       full,
       NULL,
@@ -710,7 +770,7 @@ static bool define(napi_env env, lt_binding *binding, napi_value object, const c
       function,
       binding->method ? napi_default_method : napi_default_jsproperty,
       NULL};
-  return lt_ok(env, napi_define_properties(env, function, 1, &of_function)) &&
+  return lt_ok(env, napi_define_properties(env, function, 2, of_function)) &&
          lt_ok(env, napi_define_properties(env, object, 1, &of_object));
 }
 
@@ -726,29 +786,29 @@ typedef struct prototypes {
   napi_value tensor, storage, generator;
 } prototypes;
 
-static bool define_entry(napi_env env, lt_binding **next, napi_value exports, const prototypes *p,
+static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_value exports, const prototypes *p,
                          const lt_entry *entry) {
   napi_value object;
   const char *name;
   if (!find_place(env, exports, entry->path, &object, &name)) return false;
   if (entry->forms & LT_AS_FUNCTION) {
     **next = (lt_binding){entry, LT_FUNCTION, false, false};
-    if (!define(env, (*next)++, object, name, "")) return false;
+    if (!define(env, e, (*next)++, object, name, "")) return false;
   }
   if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
     **next = (lt_binding){entry, LT_FUNCTION, false, true};
-    if (!define(env, (*next)++, object, name, "Async")) return false;
+    if (!define(env, e, (*next)++, object, name, "Async")) return false;
   }
   if (entry->forms & LT_AS_METHOD) {
     napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
                        : entry->forms & LT_AS_GENERATOR ? p->generator
                                                         : p->tensor;
     **next = (lt_binding){entry, LT_FUNCTION, true, false};
-    if (!define(env, (*next)++, class, name, "")) return false;
+    if (!define(env, e, (*next)++, class, name, "")) return false;
   }
   if (entry->forms & LT_AS_INPLACE) {
     **next = (lt_binding){entry, LT_INPLACE, true, false};
-    if (!define(env, (*next)++, p->tensor, name, "_")) return false;
+    if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
   }
   return true;
 }
@@ -766,7 +826,7 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
     napi_handle_scope scope;
     if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
     // A worker may be terminated in between, which every call of Node-API fails with.
-    defined = define_entry(env, &next, exports, &p, &lt_entries[i]);
+    defined = define_entry(env, e, &next, exports, &p, &lt_entries[i]);
     napi_close_handle_scope(env, scope);
   }
   return defined;

@@ -4,7 +4,8 @@
 enum { BOXES = 256, FIRST_ROOM = 16 };
 
 struct lt_pool {
-  lt_box *free;
+  lt_box *free, *kept;
+  int32_t keepers;
   lt_box **chunks;  // of BOXES boxes each
   int32_t count, room;
 };
@@ -21,7 +22,8 @@ static bool add_chunk(lt_pool *pool) {
   if (!boxes) return false;
   for (int i = BOXES - 1; i >= 0; i--) {
     boxes[i].number = pool->count * BOXES + i + 1;
-    lt_free_box(pool, &boxes[i]);
+    boxes[i].next = pool->free;
+    pool->free = &boxes[i];
   }
   pool->chunks[pool->count++] = boxes;
   return true;
@@ -50,8 +52,19 @@ lt_box *lt_new_box(lt_pool *pool) {
 }
 
 void lt_free_box(lt_pool *pool, lt_box *box) {
-  box->next = pool->free;
-  pool->free = box;
+  lt_box **list = pool->keepers ? &pool->kept : &pool->free;
+  box->next = *list;
+  *list = box;
+}
+
+void lt_keep_boxes(lt_pool *pool) { pool->keepers++; }
+
+void lt_leave_boxes(lt_pool *pool) {
+  if (--pool->keepers) return;
+  for (lt_box *box; (box = pool->kept);) {
+    pool->kept = box->next;
+    lt_free_box(pool, box);
+  }
 }
 
 lt_box *lt_box_at(const lt_pool *pool, int32_t number) {

@@ -25,7 +25,7 @@ bool lt_throw_wide(napi_env env, const char *op, const char *argument) {
   return false;
 }
 
-static void look_number(double d, lt_js *js) {
+void lt_look_number(double d, lt_js *js) {
   // -0 has no integer form, and 2^63 and beyond do not fit.
   bool integer = d == floor(d) && d >= -0x1p63 && d < 0x1p63 && !(d == 0 && signbit(d));
   js->kind = integer ? LT_JS_INT : LT_JS_FLOAT;
@@ -71,6 +71,11 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   return true;
 }
 
+void lt_look_box(lt_box *box, lt_js *js) {
+  js->box = box;
+  js->kind = LT_JS_TENSOR + box->kind;
+}
+
 bool lt_look(napi_env env, napi_value value, lt_js *js) {
   napi_valuetype type;
   js->value = value;
@@ -93,7 +98,7 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     case napi_number: {
       double d;
       if (!lt_ok(env, napi_get_value_double(env, value, &d))) return false;
-      look_number(d, js);
+      lt_look_number(d, js);
       return true;
     }
     case napi_bigint:
@@ -116,8 +121,9 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     js->kind = LT_JS_ARRAY;
     return true;
   }
-  if ((js->box = lt_unwrap(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
+  lt_box *box = lt_unwrap(env, value);
+  if (box) {
+    lt_look_box(box, js);
     return true;
   }
   if (!lt_ok(env, napi_is_typedarray(env, value, &is))) return false;
