@@ -156,8 +156,8 @@ typedef struct lt_scope {
   lt_box *boxes;
 } lt_scope;
 
-// As in lib/classes.js.
-enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_KINDS = 4, LT_CELL_NUMBERS = 16 };
+// As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and step.
+enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_FAILED, LT_CELL_KINDS, LT_CELL_NUMBERS = 16 };
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
 enum { LT_MOST_NOTED = 5 };
 
@@ -175,7 +175,7 @@ typedef struct lt_env {
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
-  lt_box *unowned;  // of a tensor that waits for its object
+  const lt_operator *index;
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];  // for objects that were disposed
@@ -233,10 +233,8 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// The same for a tensor of the call that noted its arguments: its box, whose object comes later.
-lt_box *lt_make_box(napi_env env, lt_type kind, void *handle, const lt_call *call);
-// Gives up a box whose object never came.
-void lt_drop_unowned(napi_env env, lt_env *e);
+// Gives a tensor to the object that waits for it; the number of its box, 0 on failure.
+int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
 // The box behind the number that an object has.
 lt_box *lt_box_of(lt_env *e, int32_t number);
 // The box behind an object of ours, NULL for other objects. Those that were disposed, which have no
@@ -387,7 +385,8 @@ struct lt_call {
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
-  bool noted;               // its arguments were noted: lib/classes.js makes the object of a tensor
+  napi_value waiting;       // the object that is to own the tensor that it makes; NULL without
+  int32_t made;             // the number of its box then
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;

@@ -8,7 +8,7 @@ static const char *const class_names[] = {"Tensor", "Storage", "Generator", "Nod
 
 enum {
   REPORT_BYTES = 1 << 18,    // V8 is told of external memory in steps of this
-  LEAST_BOXES = 1 << 15,     // new handles before garbage is looked for
+  LEAST_BOXES = 1 << 13,     // new handles before garbage is looked for
   LEAST_GARBAGE = 32 << 20,  // bytes of new memory before garbage is looked for
   MOST_GARBAGE = 256 << 20
 };
@@ -184,7 +184,7 @@ static void drop(napi_env env, lt_env *e, lt_box *box) {
   lt_free_box(e->pool, box);
 }
 
-lt_box *lt_make_box(napi_env env, lt_type kind, void *handle, const lt_call *call) {
+static lt_box *make_box(napi_env env, lt_type kind, void *handle, const lt_call *call) {
   lt_env *e = lt_get_env(env);
   lt_box *box = lt_new_box(e->pool);
   if (!box) {
@@ -202,7 +202,7 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
   if (!handle)  // a result that is absent
     return napi_get_null(env, &object) == napi_ok ? object : NULL;
   lt_env *e = lt_get_env(env);
-  lt_box *box = lt_make_box(env, kind, handle, call);
+  lt_box *box = make_box(env, kind, handle, call);
   if (!box) return NULL;
   e->cell[LT_CELL_MADE] = box->number;
   if (lt_ok(env, napi_get_reference_value(env, e->makers[kind], &maker)) &&
@@ -214,22 +214,13 @@ napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call
   return NULL;
 }
 
-void lt_drop_unowned(napi_env env, lt_env *e) {
-  lt_box *box = e->unowned;
-  e->unowned = NULL;
-  if (box) drop(env, e, box);
-}
-
-// own(tensor): of the box that the last call made.
-static napi_value own_made(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value object;
+int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object) {
   lt_env *e = lt_get_env(env);
-  lt_box *box = e->unowned;
-  if (!box || !lt_ok(env, napi_get_cb_info(env, info, &argc, &object, NULL, NULL))) return NULL;
-  e->unowned = NULL;
-  if (!own(env, e, box, object)) drop(env, e, box);
-  return NULL;
+  lt_box *box = make_box(env, LT_TENSOR, handle, call);
+  if (!box) return 0;
+  if (own(env, e, box, object)) return box->number;
+  drop(env, e, box);
+  return 0;
 }
 
 lt_box *lt_box_of(lt_env *e, int32_t number) {
@@ -431,7 +422,6 @@ bool lt_define_classes(napi_env env, napi_value exports, const napi_value *class
       {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
       {"releaseFromScope", NULL, release, NULL, NULL, NULL, napi_default, NULL},
       {"disposeBox", NULL, dispose_box, NULL, NULL, NULL, napi_default, NULL},
-      {"own", NULL, own_made, NULL, NULL, NULL, napi_default, NULL},
       {"look", NULL, look, NULL, NULL, NULL, napi_default, NULL},
       {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };

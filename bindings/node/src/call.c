@@ -1,4 +1,5 @@
 // Binding of JavaScript arguments to an operator's overloads, the call itself, and its results.
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,10 +19,11 @@ typedef struct inputs {
   int count;
   option options[MAX_INPUTS];
   int option_count;
-  napi_value out, signal;  // the options of those names, NULL without
+  napi_value signal;       // the option of that name, NULL without
+  lt_js out;               // that of the name out, LT_JS_ABSENT without
   lt_js names, leaf;       // those of factories, names and requiresGrad
   lt_js rest;
-  bool noted;  // by lib/classes.js
+  napi_value waiting;  // the object that a tensor is for, after the arguments; NULL without
 } inputs;
 
 // --------------------------------------------------------------------------------------------------
@@ -91,7 +93,8 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
-  call->leaf = call->noted = false;
+  call->leaf = false;
+  call->waiting = NULL, call->made = 0;
 }
 
 void lt_end_call(lt_call *call) {
@@ -137,7 +140,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
     if (o->js.kind == LT_JS_WIDE) return lt_throw_wide(env, op, o->name);
     if (o->js.kind == LT_JS_ABSENT) continue;
     if (strcmp(o->name, "out") == 0) {
-      if (o->js.kind != LT_JS_NULL) in->out = value;
+      if (o->js.kind != LT_JS_NULL) in->out = o->js;
       continue;
     }
     if (strcmp(o->name, "names") == 0 && o->js.kind != LT_JS_NULL) in->names = o->js;
@@ -167,7 +170,7 @@ typedef struct notes {
 
 static void take_notes(const lt_env *e, notes *n) {
   n->count = e->cell[LT_CELL_NOTED];
-  e->cell[LT_CELL_NOTED] = e->cell[LT_CELL_MADE] = 0;
+  e->cell[LT_CELL_NOTED] = 0;
   for (int i = 0; i < n->count; i++)
     n->kinds[i] = e->cell[LT_CELL_KINDS + i], n->numbers[i] = e->numbers[i];
 }
@@ -175,7 +178,8 @@ static void take_notes(const lt_env *e, notes *n) {
 // Looks at `this`, which comes first, or at an argument.
 static bool look(napi_env env, lt_env *e, const notes *n, int at, napi_value value, lt_js *js) {
   lt_noted kind = at < n->count ? (lt_noted)n->kinds[at] : LT_NOTED_ANY;
-  if (kind != LT_NOTED_NUMBER && kind != LT_NOTED_OWN) return lt_look(env, value, js);
+  bool own = kind == LT_NOTED_OWN || (kind == LT_NOTED_OUT && n->numbers[at] != 0);
+  if (kind != LT_NOTED_NUMBER && !own) return lt_look(env, value, js);
   js->value = value;
   js->box = NULL;
   if (kind == LT_NOTED_NUMBER)
@@ -196,9 +200,14 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info, const 
   const lt_binding *b = *binding = data;
   const char *op = b->entry->overloads->name;
   in->count = in->option_count = 0;
-  in->out = in->signal = NULL;
-  in->names.kind = in->leaf.kind = LT_JS_ABSENT;
-  in->noted = n.count > 0;
+  in->signal = NULL;
+  in->out.kind = in->names.kind = in->leaf.kind = LT_JS_ABSENT;
+  in->waiting = NULL;
+  if (n.count > 0) {
+    napi_valuetype type;
+    if (!lt_ok(env, napi_typeof(env, values[--count], &type))) return false;
+    if (type == napi_object) in->waiting = values[count];
+  }
   if (b->method && !look(env, e, &n, 0, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
@@ -209,8 +218,8 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info, const 
   }
   lt_make_room(env, e);
   if (n.count == (int)count + 1 && n.kinds[count] == LT_NOTED_OUT) {
-    lt_kind kind = in->positional[--in->count].kind;
-    if (kind != LT_JS_ABSENT && kind != LT_JS_NULL) in->out = values[count - 1];
+    in->out = in->positional[--in->count];
+    if (in->out.kind == LT_JS_NULL) in->out.kind = LT_JS_ABSENT;
     return true;
   }
   while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
@@ -361,24 +370,25 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
 }
 
 // The tensors of the out option: one, or an array or object of as many as there are results.
-static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
+static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
   const lt_operator *op = call->op;
   bool array = false;
   uint32_t length = op->result_count;
-  if (op->result_count > 1 && !lt_ok(env, napi_is_array(env, out, &array))) return false;
-  if (array && !lt_ok(env, napi_get_array_length(env, out, &length))) return false;
+  if (op->result_count > 1 && !lt_ok(env, napi_is_array(env, out->value, &array))) return false;
+  if (array && !lt_ok(env, napi_get_array_length(env, out->value, &length))) return false;
   if (length != op->result_count)
     return lt_throw_type(env,
                          "%s: out must have a tensor for each of the %d results, but it has %u",
                          op->name, op->result_count, length);
   for (int i = 0; i < op->result_count; i++) {
-    napi_value item = out;
+    napi_value item = out->value;
     const char *name = op->results[i].name;
-    lt_js js;
-    if (op->result_count > 1 && !lt_ok(env, array ? napi_get_element(env, out, (uint32_t)i, &item)
-                                                  : napi_get_named_property(env, out, name, &item)))
+    lt_js js = *out;
+    if (op->result_count > 1 &&
+        (!lt_ok(env, array ? napi_get_element(env, item, (uint32_t)i, &item)
+                           : napi_get_named_property(env, item, name, &item)) ||
+         !lt_look(env, item, &js)))
       return false;
-    if (!lt_look(env, item, &js)) return false;
     if (js.kind != LT_JS_TENSOR && op->result_count > 1)
       return lt_throw_type(env, "%s: out must have a tensor for each of the %d results; '%s' is %s",
                            op->name, op->result_count, name, lt_kind_name(&js));
@@ -431,7 +441,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
       !lt_convert_names(env, call, &in->names))
     return false;
   if (op->flags & LT_MAKES && !bind_leaf(env, call, &in->leaf)) return false;
-  if (call->mode == LT_OUT && !bind_outs(env, call, in->out)) return false;
+  if (call->mode == LT_OUT && !bind_outs(env, call, &in->out)) return false;
   return lt_check_held(env, call);
 }
 
@@ -492,8 +502,8 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
   switch (what->type) {
     case LT_TENSOR:
       if (call->names) return named_result(env, call, r->tensor);
-      if (call->noted && r->tensor) {
-        lt_get_env(env)->unowned = lt_make_box(env, LT_TENSOR, r->tensor, call);
+      if (call->waiting && r->tensor) {
+        call->made = lt_give(env, r->tensor, call, call->waiting);
         return NULL;
       }
       return lt_wrap(env, LT_TENSOR, r->tensor, call);
@@ -581,11 +591,11 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   const lt_binding *b;
   if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
-  lt_mode mode = b->mode == LT_FUNCTION && in.out ? LT_OUT : b->mode;
+  lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
   const lt_operator *op = choose(env, b->entry, mode, &in, given);
   if (!op) return false;
   start_call(call, op, mode);
-  call->noted = in.noted;
+  call->waiting = in.waiting;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
@@ -679,30 +689,72 @@ static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
   return undefined;
 }
 
-static napi_value prepare_and_run(napi_env env, lt_env *e, napi_callback_info info) {
-  lt_call call;
-  napi_value v = NULL;
-  if (!lt_prepare(env, info, &call, NULL)) return NULL;
-  if (!e->buffers || lt_check_graph(env, &call)) {
-    tensor_status status = lt_run(&call, e->default_dtype);
-    v = status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, &call);
-  }
-  lt_end_call(&call);
-  return v;
+static napi_value run_bound(napi_env env, lt_env *e, lt_call *call) {
+  if (e->buffers && !lt_check_graph(env, call)) return NULL;
+  tensor_status status = lt_run(call, e->default_dtype);
+  return status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, call);
+}
+
+// Ends a call whose arguments were noted. Warnings may call functions of the program's, which make
+// calls: what this one made is told last.
+static void end_noted(napi_env env, lt_env *e, int32_t made) {
+  lt_leave_boxes(e->pool);
+  lt_drain_inbox(env, e);
+  e->cell[LT_CELL_MADE] = made;
 }
 
 static napi_value invoke(napi_env env, napi_callback_info info) {
+  lt_call call;
   lt_env *e = lt_get_env(env);
-  lt_drop_unowned(env, e);
+  napi_value v = NULL;
   lt_keep_boxes(e->pool);
-  napi_value v = prepare_and_run(env, e, info);
-  lt_leave_boxes(e->pool);
-  // Warnings may call functions of the program's, which make calls.
-  lt_box *made = e->unowned;
-  e->unowned = NULL;
-  lt_drain_inbox(env, e);
-  if ((e->unowned = made)) e->cell[LT_CELL_MADE] = made->number;
+  call.made = 0;
+  if (lt_prepare(env, info, &call, NULL)) {
+    v = run_bound(env, e, &call);
+    lt_end_call(&call);
+  }
+  end_noted(env, e, call.made);
   return v;
+}
+
+static int64_t bound_of(double number) { return isnan(number) ? TENSOR_NONE : (int64_t)number; }
+
+static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int32_t count) {
+  tensor_index *items = lt_allocate(call, (size_t)count * sizeof *items + 1);
+  for (int32_t i = 0; i < count; i++) {
+    const double *n = &e->numbers[4 * i];
+    items[i] = (tensor_index){.kind = (int32_t)n[0],
+                              .start = n[0] <= TENSOR_INDEX_SLICE ? bound_of(n[1]) : TENSOR_NONE,
+                              .stop = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[2]) : TENSOR_NONE,
+                              .step = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[3]) : TENSOR_NONE};
+  }
+  call->arguments[1].list.data = items, call->arguments[1].list.length = count;
+  if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method is of tensors");
+  lt_make_room(env, e);
+  return lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor);
+}
+
+// indexNoted(number of a box, count, object): has an object own what an index gives whose items lie in
+// the cell.
+static napi_value index_noted(napi_env env, napi_callback_info info) {
+  size_t argc = 3;
+  napi_value argv[3];
+  int32_t number, count;
+  lt_call call;
+  lt_env *e = lt_get_env(env);
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[0], &number)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[1], &count)))
+    return NULL;
+  lt_keep_boxes(e->pool);
+  start_call(&call, e->index, LT_FUNCTION);
+  call.waiting = argv[2];
+  call.form = e->index->forms[LT_FUNCTION][0];
+  call.outs[0] = NULL;
+  if (bind_index(env, e, &call, lt_box_of(e, number), count)) run_bound(env, e, &call);
+  lt_end_call(&call);
+  end_noted(env, e, call.made);
+  return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -737,11 +789,24 @@ static double needed_arguments(const lt_binding *binding) {
   return needed > 0 ? needed : 0;
 }
 
+// Whether what a binding gives is a tensor, new for each call.
+static bool makes_tensor(const lt_binding *binding) {
+  bool makes = binding->mode == LT_FUNCTION;
+  for (int i = 0; i < binding->entry->count; i++) {
+    const lt_operator *op = &binding->entry->overloads[i];
+    makes = makes && op->result_count == 1 && op->results[0].type == LT_TENSOR &&
+            !(op->results[0].flags & LT_IS_LIST);
+  }
+  return makes;
+}
+
 // The function of lib/classes.js that notes the arguments of one.
-static bool note_arguments(napi_env env, const lt_env *e, napi_value *function) {
-  napi_value noting;
+static bool note_arguments(napi_env env, const lt_env *e, const lt_binding *binding,
+                           napi_value *function) {
+  napi_value noting, arguments[2] = {*function};
   return lt_ok(env, napi_get_reference_value(env, e->noting, &noting)) &&
-         lt_ok(env, napi_call_function(env, noting, noting, 1, function, function));
+         lt_ok(env, napi_get_boolean(env, makes_tensor(binding), &arguments[1])) &&
+         lt_ok(env, napi_call_function(env, noting, noting, 2, arguments, function));
 }
 
 static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_value object, const char *name,
@@ -754,7 +819,7 @@ static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_valu
   napi_value function, length, called;
   if (!lt_ok(env,
              napi_create_function(env, full, NAPI_AUTO_LENGTH, callback, binding, &function)) ||
-      (callback == invoke && !note_arguments(env, e, &function)) ||
+      (callback == invoke && !note_arguments(env, e, binding, &function)) ||
       !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)) ||
       !lt_ok(env, napi_create_string_utf8(env, full, NAPI_AUTO_LENGTH, &called)))
     return false;
@@ -826,8 +891,11 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
     napi_handle_scope scope;
     if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
     // A worker may be terminated in between, which every call of Node-API fails with.
+    if (strcmp(lt_entries[i].path, "indexGet") == 0) e->index = lt_entries[i].overloads;
     defined = define_entry(env, e, &next, exports, &p, &lt_entries[i]);
     napi_close_handle_scope(env, scope);
   }
-  return defined;
+  const napi_property_descriptor function = {"indexNoted", NULL, index_noted,  NULL,
+                                             NULL,         NULL, napi_default, NULL};
+  return defined && lt_ok(env, napi_define_properties(env, exports, 1, &function));
 }
