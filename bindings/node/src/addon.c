@@ -39,6 +39,7 @@ static void close_env(napi_env env, void *data, void *hint) {
     }
   lt_close_inbox(env, e);
   free(e->memories);
+  for (lt_binding *b = e->bindings; b && b->name; b++) free((char *)b->name);
   free(e->bindings);
   lt_free_async(e);
   lt_free_pool(e->pool);

@@ -216,6 +216,12 @@ napi_value lt_throw_status(napi_env env, tensor_status status, const char *messa
 bool lt_throw_type(napi_env env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // The error object of a failed call.
 napi_value lt_error(napi_env env, tensor_status status, int32_t number, const char *message);
+// Throws the library's error of a call of a function of that name.
+napi_value lt_throw_last(napi_env env, tensor_status status, const char *name);
+// A message of the library's in JavaScript's words; and in the name of the function that was
+// called. malloc's; NULL without memory.
+char *lt_in_javascript(const char *message);
+char *lt_in_name_of(const char *name, const char *message);
 // Throws what a failed N-API call left behind; false when it did fail.
 bool lt_ok(napi_env env, napi_status status);
 
@@ -369,6 +375,7 @@ typedef struct lt_held {
 // One call: its bound arguments and what it must give back. Kept on the heap by asynchronous calls.
 struct lt_call {
   const lt_operator *op;
+  const char *name;  // the binding's
   lt_mode mode;
   lt_form form;
   lt_value arguments[LT_MAX_ARGUMENTS];
@@ -426,6 +433,7 @@ bool lt_define_nested(napi_env env, napi_value exports);
 
 // A function of the module or a method of a class: an entry in one of its forms.
 typedef struct lt_binding {
+  const char *name;  // as it is called: "add_", "linalg.normAsync"
   const lt_entry *entry;
   lt_mode mode;
   bool method, async;

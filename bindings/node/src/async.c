@@ -130,7 +130,7 @@ static tensor_status set_modes(const modes *m) {
 static void run(job *j) {
   j->status = lt_run(&j->call, j->default_dtype);
   if (!j->status) return;
-  j->message = strdup(tensor_last_error());
+  j->message = lt_in_name_of(j->call.name, tensor_last_error());
   j->number = tensor_last_errno();
 }
 
@@ -617,7 +617,7 @@ static bool heed_signal(napi_env env, job *j, napi_value signal) {
   if (!lt_ok(env, napi_typeof(env, signal, &type))) return false;
   if (type != napi_object ||
       !lt_ok(env, napi_has_named_property(env, signal, "addEventListener", &is)) || !is)
-    return lt_throw_type(env, "%s: argument 'signal' must be an AbortSignal", j->call.op->name);
+    return lt_throw_type(env, "%s: argument 'signal' must be an AbortSignal", j->call.name);
   if (!lt_ok(env, napi_get_named_property(env, signal, "aborted", &value)) ||
       !lt_ok(env, napi_coerce_to_bool(env, value, &value)) ||
       !lt_ok(env, napi_get_value_bool(env, value, &is)))

@@ -51,7 +51,7 @@ void *lt_allocate(lt_call *call, size_t bytes) {
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle) {
   if (access == LT_READS && call->views) access = LT_LOOKS;
-  if (!lt_check_box(env, call->op->name, argument, box, access)) return false;
+  if (!lt_check_box(env, call->name, argument, box, access)) return false;
   if (call->held_count == call->held_room) {
     int32_t room = call->held_room ? 2 * call->held_room : 4;
     lt_held *held = lt_allocate(call, (size_t)room * sizeof *held);
@@ -73,7 +73,7 @@ bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_
 bool lt_check_held(napi_env env, const lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
     const lt_held *held = &call->held[i];
-    if (!lt_check_box(env, call->op->name, held->argument, held->box, held->access)) return false;
+    if (!lt_check_box(env, call->name, held->argument, held->box, held->access)) return false;
   }
   return true;
 }
@@ -198,7 +198,7 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info, const 
   take_notes(e, &n);
   if (!lt_ok(env, napi_get_cb_info(env, info, &count, values, &self, &data))) return false;
   const lt_binding *b = *binding = data;
-  const char *op = b->entry->overloads->name;
+  const char *op = b->name;
   in->count = in->option_count = 0;
   in->signal = NULL;
   in->out.kind = in->names.kind = in->leaf.kind = LT_JS_ABSENT;
@@ -301,8 +301,8 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
 }
 
 // "add(input, other, {alpha})"
-static int signature(const lt_operator *op, char *to, size_t room) {
-  int n = snprintf(to, room, "%s(", op->name);
+static int signature(const char *name, const lt_operator *op, char *to, size_t room) {
+  int n = snprintf(to, room, "%s(", name);
   for (int i = 0; i < op->argument_count && n < (int)room; i++) {
     const lt_argument *a = &op->arguments[i];
     bool keyword = a->flags & LT_IS_KEYWORD,
@@ -314,18 +314,19 @@ static int signature(const lt_operator *op, char *to, size_t room) {
   return n < (int)room ? n : (int)room - 1;
 }
 
-static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode, inputs *in,
+static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode, inputs *in,
                                  const lt_js **given) {
+  const lt_entry *entry = b->entry;
   char why[256], message[1024];
   for (int i = 0; i < entry->count; i++)
     if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why))
       return &entry->overloads[i];
   if (entry->count == 1) {
-    lt_throw_type(env, "%s: %s", entry->overloads->name, why);
+    lt_throw_type(env, "%s: %s", b->name, why);
     return NULL;
   }
   int n = snprintf(message, sizeof message, "%s: no form takes these arguments (",
-                   entry->overloads->name);
+                   b->name);
   for (int i = 0; i < in->count + in->option_count && n < (int)sizeof message; i++) {
     const option *o = i < in->count ? NULL : &in->options[i - in->count];
     n += snprintf(message + n, sizeof message - (size_t)n, "%s%s%s%s", i ? ", " : "",
@@ -336,7 +337,7 @@ static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mo
   int first = n;
   for (int i = 0; i < entry->count && n + 4 < (int)sizeof message; i++) {
     char form[256];
-    signature(&entry->overloads[i], form, sizeof form);
+    signature(b->name, &entry->overloads[i], form, sizeof form);
     if (n > first && strstr(message + first, form)) continue;  // it differs in types alone
     n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", n > first ? " and " : "", form);
   }
@@ -348,7 +349,7 @@ static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mo
 static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_value *to) {
   tensor_status status = tensor_scalar_operand(scalar, &to->tensor);
   if (status) {
-    lt_throw_status(env, status, tensor_last_error());
+    lt_throw_last(env, status, call->name);
     return false;
   }
   call->temporaries[call->temporary_count++] = to->tensor;
@@ -379,7 +380,7 @@ static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
   if (length != op->result_count)
     return lt_throw_type(env,
                          "%s: out must have a tensor for each of the %d results, but it has %u",
-                         op->name, op->result_count, length);
+                         call->name, op->result_count, length);
   for (int i = 0; i < op->result_count; i++) {
     napi_value item = out->value;
     const char *name = op->results[i].name;
@@ -391,9 +392,9 @@ static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
       return false;
     if (js.kind != LT_JS_TENSOR && op->result_count > 1)
       return lt_throw_type(env, "%s: out must have a tensor for each of the %d results; '%s' is %s",
-                           op->name, op->result_count, name, lt_kind_name(&js));
+                           call->name, op->result_count, name, lt_kind_name(&js));
     if (js.kind != LT_JS_TENSOR)
-      return lt_throw_type(env, "%s: out must be a tensor, not %s", op->name, lt_kind_name(&js));
+      return lt_throw_type(env, "%s: out must be a tensor, not %s", call->name, lt_kind_name(&js));
     call->outs[i] = item;
     if (!lt_hold(env, call, "out", js.box, LT_WRITES, (void **)&call->results[i].tensor))
       return false;
@@ -405,14 +406,14 @@ static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
 static bool bind_leaf(napi_env env, lt_call *call, const lt_js *js) {
   if (js->kind == LT_JS_ABSENT) return true;
   if (js->kind != LT_JS_BOOL)
-    return lt_throw_type(env, "%s: option 'requiresGrad' must be a boolean, not %s", call->op->name,
+    return lt_throw_type(env, "%s: option 'requiresGrad' must be a boolean, not %s", call->name,
                          lt_kind_name(js));
   call->leaf = js->scalar.value.i;
   if (!call->leaf || call->mode != LT_OUT) return true;
   return lt_throw_type(env,
                        "%s: option 'requiresGrad' is for a tensor that is made: with out, use "
                        "out.requiresGrad_()",
-                       call->op->name);
+                       call->name);
 }
 
 static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **given) {
@@ -488,7 +489,7 @@ static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
     lt_throw_type(env,
                   "%s: an ellipsis stands for names that a tensor has, and a new one has none; "
                   "null names no dimension",
-                  call->op->name);
+                  call->name);
   tensor_free(made);
   return NULL;
 }
@@ -592,12 +593,13 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
   lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
-  const lt_operator *op = choose(env, b->entry, mode, &in, given);
+  const lt_operator *op = choose(env, b, mode, &in, given);
   if (!op) return false;
   start_call(call, op, mode);
   call->waiting = in.waiting;
+  call->name = b->name;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
-    return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
+    return lt_throw_type(env, "%s: the method was used on %s", b->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
   lt_end_call(call);
   return false;
@@ -683,7 +685,7 @@ static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
     lt_get_env(env)->default_dtype = dtype;
     lt_ok(env, napi_get_undefined(env, &undefined));
   } else if (call.form(call.arguments, call.results)) {
-    lt_throw_status(env, TENSOR_ERROR_TYPE, tensor_last_error());
+    lt_throw_last(env, TENSOR_ERROR_TYPE, call.name);
   }
   lt_end_call(&call);
   return undefined;
@@ -692,7 +694,7 @@ static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
 static napi_value run_bound(napi_env env, lt_env *e, lt_call *call) {
   if (e->buffers && !lt_check_graph(env, call)) return NULL;
   tensor_status status = lt_run(call, e->default_dtype);
-  return status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, call);
+  return status ? lt_throw_last(env, status, call->name) : lt_results(env, call);
 }
 
 // Ends a call whose arguments were noted. Warnings may call functions of the program's, which make
@@ -749,6 +751,7 @@ static napi_value index_noted(napi_env env, napi_callback_info info) {
   lt_keep_boxes(e->pool);
   start_call(&call, e->index, LT_FUNCTION);
   call.waiting = argv[2];
+  call.name = "at";
   call.form = e->index->forms[LT_FUNCTION][0];
   call.outs[0] = NULL;
   if (bind_index(env, e, &call, lt_box_of(e, number), count)) run_bound(env, e, &call);
@@ -811,8 +814,10 @@ static bool note_arguments(napi_env env, const lt_env *e, const lt_binding *bind
 
 static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_value object, const char *name,
                    const char *suffix) {
-  char full[96];
+  char full[96], *called_as = malloc(strlen(binding->entry->path) + strlen(suffix) + 1);
   snprintf(full, sizeof full, "%s%s", name, suffix);
+  if (!called_as) return false;
+  binding->name = strcat(strcpy(called_as, binding->entry->path), suffix);
   napi_callback callback = binding->async                         ? lt_invoke_async
                            : strcmp(name, "setDefaultDtype") == 0 ? set_default_dtype
                                                                   : invoke;
@@ -857,22 +862,22 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
   const char *name;
   if (!find_place(env, exports, entry->path, &object, &name)) return false;
   if (entry->forms & LT_AS_FUNCTION) {
-    **next = (lt_binding){entry, LT_FUNCTION, false, false};
+    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, false};
     if (!define(env, e, (*next)++, object, name, "")) return false;
   }
   if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){entry, LT_FUNCTION, false, true};
+    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, true};
     if (!define(env, e, (*next)++, object, name, "Async")) return false;
   }
   if (entry->forms & LT_AS_METHOD) {
     napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
                        : entry->forms & LT_AS_GENERATOR ? p->generator
                                                         : p->tensor;
-    **next = (lt_binding){entry, LT_FUNCTION, true, false};
+    **next = (lt_binding){NULL, entry, LT_FUNCTION, true, false};
     if (!define(env, e, (*next)++, class, name, "")) return false;
   }
   if (entry->forms & LT_AS_INPLACE) {
-    **next = (lt_binding){entry, LT_INPLACE, true, false};
+    **next = (lt_binding){NULL, entry, LT_INPLACE, true, false};
     if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
   }
   return true;
@@ -884,7 +889,7 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
       !prototype_of(env, exports, "Storage", &p.storage) ||
       !prototype_of(env, exports, "Generator", &p.generator))
     return false;
-  lt_binding *next = e->bindings = calloc(4 * lt_entry_count, sizeof *next);
+  lt_binding *next = e->bindings = calloc(4 * lt_entry_count + 1, sizeof *next);
   if (!next) return false;
   bool defined = true;
   for (size_t i = 0; defined && i < lt_entry_count; i++) {

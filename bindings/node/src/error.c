@@ -78,6 +78,13 @@ napi_value lt_throw_status(napi_env env, tensor_status status, const char *messa
   return NULL;
 }
 
+napi_value lt_throw_last(napi_env env, tensor_status status, const char *name) {
+  char *message = lt_in_name_of(name, tensor_last_error());
+  lt_throw_status(env, status, message ? message : tensor_last_error());
+  free(message);
+  return NULL;
+}
+
 bool lt_throw_type(napi_env env, const char *format, ...) {
   char message[1024];
   va_list list;

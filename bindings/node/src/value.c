@@ -325,16 +325,13 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
   }
   if (!lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length))) return NULL;
   if (strlen(text) == length) return text;
-  lt_throw_type(env, "%s: a text must not have NUL characters", call->op->name);
+  lt_throw_type(env, "%s: a text must not have NUL characters", call->name);
   return NULL;
 }
 
 // Throws the error of a function that a call needs, in the name of the call.
 void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status) {
-  const char *said = status == TENSOR_ERROR_RUNTIME ? strstr(tensor_last_error(), ": ") : NULL;
-  char message[1024];
-  snprintf(message, sizeof message, "%s%s", call->op->name, said ? said : "");
-  lt_throw_status(env, status, said ? message : tensor_last_error());
+  lt_throw_last(env, status, call->name);
 }
 
 // The dimension that a text names, of an argument that is converted already: a tensor, or the first
@@ -354,7 +351,7 @@ static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument
 
 static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at,
                        const lt_js *item) {
-  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->op->name,
+  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->name,
                        argument->name, lt_type_name(argument), at, lt_kind_name(item));
 }
 
@@ -425,7 +422,7 @@ static bool bad_index(napi_env env, const lt_call *call, const char *text) {
   lt_throw_type(
       env,
       "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'",
-      call->op->name, text);
+      call->name, text);
   return false;
 }
 
@@ -436,10 +433,10 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
   if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js))
     return false;
   *to = TENSOR_NONE;
-  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, name);
+  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, name);
   if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
   if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
-  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name,
+  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->name, name,
                        lt_kind_name(&js));
 }
 
@@ -551,7 +548,7 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     napi_value v;
     if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
       return false;
-    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, argument->name);
+    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, argument->name);
     if (!convert_item(env, call, argument, &item, i, data)) return false;
   }
   to->list.data = data, to->list.length = length;
@@ -671,7 +668,7 @@ bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js) {
   if (js->kind != LT_JS_ARRAY)
     return lt_throw_type(
         env, "%s: option 'names' must be an array with a name for each dimension, not %s",
-        call->op->name, lt_kind_name(js));
+        call->name, lt_kind_name(js));
   if (!lt_ok(env, napi_get_array_length(env, js->value, &n))) return false;
   const char **texts = lt_allocate(call, n * sizeof *texts + 1);
   if (!texts) return out_of_memory(env);
