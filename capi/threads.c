@@ -65,7 +65,9 @@ static struct sigaction urgent;
 static void interrupted(int number, siginfo_t *info, void *context) {
   if (me) {
     sigset_t *mask = &((ucontext_t *)context)->uc_sigmask;
-    sigaddset(mask, SIGCHLD), sigaddset(mask, SIGSTKFLT), sigaddset(mask, SIGRTMIN);
+    static const int useless[] = {SIGCHLD, SIGPROF, SIGSTKFLT};
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++) sigaddset(mask, useless[i]);
+    sigaddset(mask, SIGRTMIN);
     me->blocks = true;
   }
   urgent.sa_sigaction(number, info, context);
