@@ -13,7 +13,7 @@ require('./lib/names.js');
 const { internal, ...gradients } = require('./lib/grad.js');
 const { version } = require('./package.json');
 
-const { install, Node, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { install, Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 
 module.exports = { ...operators, ...constants, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, version };

@@ -3,6 +3,7 @@
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
 const { getHeapStatistics } = require('node:v8');
 const native = require('./native.js');
+const { indexed } = require('./classes.js');
 const memory = require('./memory.js');
 const { tensor, views } = require('./create.js');
 const { isDtype, kindOf, typeError } = require('./options.js');
@@ -170,7 +171,8 @@ const methods = {
   },
 
   at(...items) {
-    return withItems(items.length === 1 ? itemsOf(items[0]) : items, (index) => this.indexGet(index));
+    const index = items.length === 1 && Array.isArray(items[0]) ? items[0] : items;
+    return indexed(this, index) ?? withItems(index, (made) => this.indexGet(made));
   },
 
   get(index) {

@@ -129,10 +129,11 @@ typedef struct lt_buffer lt_buffer;
 typedef struct lt_kept lt_kept;
 typedef struct lt_inbox lt_inbox;
 
-// What a JavaScript Tensor, Storage, Generator or Node wraps. Only its environment's thread touches
-// it.
+// What a JavaScript Tensor, Storage, Generator or Node stands for. Only its environment's thread
+// touches it.
 typedef struct lt_box {
   void *handle;
+  int32_t number;         // in the pool, from 1 on
   uint8_t kind;           // LT_TENSOR to LT_NODE
   bool wrapped;           // the JavaScript object lives
   bool disposed;          // the user has let go of it
@@ -155,6 +156,11 @@ typedef struct lt_scope {
   lt_box *boxes;
 } lt_scope;
 
+// As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and step.
+enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_FAILED, LT_CELL_KINDS, LT_CELL_NUMBERS = 16 };
+typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
+enum { LT_MOST_NOTED = 5 };
+
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
 typedef struct lt_told lt_told;
@@ -162,14 +168,19 @@ typedef struct lt_told lt_told;
 typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
-  napi_ref classes[LT_CLASSES];    // by kind
-  napi_ref factories[LT_CLASSES];  // functions that make an object of each
-  napi_ref collector;              // collects garbage: of young objects, or with true of all
+  // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
+  // box, change it, collect garbage, of young objects, or with true of all, and wrap a function of
+  // operators so that its arguments are noted.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting;
+  napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
+  int32_t *cell;    // its integers: LT_CELL_READ and those that follow
+  double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
+  const lt_operator *index;
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];  // for objects that were disposed
   lt_box *newest;           // of all boxes whose object has not been finalized
-  int64_t boxes, made;      // how many there are, and what came since the last sweep
+  int64_t boxes, kept_boxes;  // how many there are: now, and after the last collection
   lt_buffer *buffers;       // whose memory tensors use
   lt_memory **memories;     // a hash table by address
   size_t memory_count, memory_room;
@@ -191,7 +202,10 @@ lt_pool *lt_new_pool(void);  // NULL without memory
 void lt_free_pool(lt_pool *pool);
 lt_box *lt_new_box(lt_pool *pool);  // zeroed; NULL without memory
 void lt_free_box(lt_pool *pool, lt_box *box);
-bool lt_is_box(const lt_pool *pool, const void *address);
+lt_box *lt_box_at(const lt_pool *pool, int32_t number);
+// Between these two, boxes that are freed stay as they are: a call has them.
+void lt_keep_boxes(lt_pool *pool);
+void lt_leave_boxes(lt_pool *pool);
 
 // --------------------------------------------------------------------------------------------------------------
 // errors
@@ -202,6 +216,12 @@ napi_value lt_throw_status(napi_env env, tensor_status status, const char *messa
 bool lt_throw_type(napi_env env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // The error object of a failed call.
 napi_value lt_error(napi_env env, tensor_status status, int32_t number, const char *message);
+// Throws the library's error of a call of a function of that name.
+napi_value lt_throw_last(napi_env env, tensor_status status, const char *name);
+// A message of the library's in JavaScript's words; and in the name of the function that was
+// called. malloc's; NULL without memory.
+char *lt_in_javascript(const char *message);
+char *lt_in_name_of(const char *name, const char *message);
 // Throws what a failed N-API call left behind; false when it did fail.
 bool lt_ok(napi_env env, napi_status status);
 
@@ -219,11 +239,13 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// The box behind an object of ours, NULL for all else.
-lt_box *lt_unwrap(napi_env env, napi_value value);
-
-// lt_unwrap, also for objects that were disposed, which have no box of their own.
-lt_box *lt_unwrap_any(napi_env env, napi_value value);
+// Gives a tensor to the object that waits for it; the number of its box, 0 on failure.
+int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
+// The box behind the number that an object has.
+lt_box *lt_box_of(lt_env *e, int32_t number);
+// The box behind an object of ours, NULL for other objects. Those that were disposed, which have no
+// box of their own, share one for each kind.
+lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
@@ -233,7 +255,7 @@ void lt_unuse(napi_env env, lt_box *box);
 void lt_make_room(napi_env env, lt_env *e);
 // Tells V8 of external memory.
 void lt_account(napi_env env, lt_env *e, int64_t bytes);
-bool lt_define_classes(napi_env env, napi_value exports);
+bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes);
 
 // -------------------------------------------------------------------------------------------------------
 // memory of storages
@@ -353,6 +375,7 @@ typedef struct lt_held {
 // One call: its bound arguments and what it must give back. Kept on the heap by asynchronous calls.
 struct lt_call {
   const lt_operator *op;
+  const char *name;  // the binding's
   lt_mode mode;
   lt_form form;
   lt_value arguments[LT_MAX_ARGUMENTS];
@@ -369,12 +392,16 @@ struct lt_call {
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
+  napi_value waiting;       // the object that is to own the tensor that it makes; NULL without
+  int32_t made;             // the number of its box then
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;
   _Alignas(16) char inline_block[512];
 };
 
+void lt_look_number(double number, lt_js *js);
+void lt_look_box(lt_box *box, lt_js *js);
 // False only with an exception pending.
 bool lt_look(napi_env env, napi_value value, lt_js *js);
 // Throws that an argument is, or has, a bigint that no int64 holds; false.
@@ -406,6 +433,7 @@ bool lt_define_nested(napi_env env, napi_value exports);
 
 // A function of the module or a method of a class: an entry in one of its forms.
 typedef struct lt_binding {
+  const char *name;  // as it is called: "add_", "linalg.normAsync"
   const lt_entry *entry;
   lt_mode mode;
   bool method, async;

@@ -130,7 +130,7 @@ static tensor_status set_modes(const modes *m) {
 static void run(job *j) {
   j->status = lt_run(&j->call, j->default_dtype);
   if (!j->status) return;
-  j->message = strdup(tensor_last_error());
+  j->message = lt_in_name_of(j->call.name, tensor_last_error());
   j->number = tensor_last_errno();
 }
 
@@ -617,7 +617,7 @@ static bool heed_signal(napi_env env, job *j, napi_value signal) {
   if (!lt_ok(env, napi_typeof(env, signal, &type))) return false;
   if (type != napi_object ||
       !lt_ok(env, napi_has_named_property(env, signal, "addEventListener", &is)) || !is)
-    return lt_throw_type(env, "%s: argument 'signal' must be an AbortSignal", j->call.op->name);
+    return lt_throw_type(env, "%s: argument 'signal' must be an AbortSignal", j->call.name);
   if (!lt_ok(env, napi_get_named_property(env, signal, "aborted", &value)) ||
       !lt_ok(env, napi_coerce_to_bool(env, value, &value)) ||
       !lt_ok(env, napi_get_value_bool(env, value, &is)))
@@ -642,9 +642,8 @@ static napi_value rejected(napi_env env) {
   return promise;
 }
 
-napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
+static napi_value start_job(napi_env env, lt_env *e, napi_callback_info info) {
   napi_value promise, signal;
-  lt_env *e = lt_get_env(env);
   job *j = calloc(1, sizeof *j);
   if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
   j->e = e, j->default_dtype = e->default_dtype;
@@ -682,6 +681,14 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     at_once = true;
   }
   if (at_once) finish(env, e, j);
+  return promise;
+}
+
+napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
+  lt_env *e = lt_get_env(env);
+  lt_keep_boxes(e->pool);
+  napi_value promise = start_job(env, e, info);
+  lt_leave_boxes(e->pool);
   return promise;
 }
 

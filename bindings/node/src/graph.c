@@ -54,7 +54,7 @@ static bool is_there(napi_env env, const lt_call *call, const tensor_t *t, lt_ac
   if (!buffer || !lt_buffer_detached(env, buffer)) return true;
   char message[128];
   snprintf(message, sizeof message,
-           "%s: a %s of the graph shares an ArrayBuffer that was transferred away", call->op->name,
+           "%s: a %s of the graph shares an ArrayBuffer that was transferred away", call->name,
            role_of(access));
   lt_throw_status(env, TENSOR_ERROR_HANDLE, message);
   return false;
@@ -77,7 +77,7 @@ static bool hold(napi_env env, const lt_call *call, lt_graph *graph, tensor_t **
   lt_use(box);
   lt_attach(env, e, box, NULL);
   lt_track(env, e, box);
-  bool checked = lt_check_box(env, call->op->name, role_of(access), box, access);
+  bool checked = lt_check_box(env, call->name, role_of(access), box, access);
   box->disposed = true;  // no object owns it: it goes with its last user
   lt_held *held = &graph->held[graph->count++];
   *held = (lt_held){.box = box, .access = access, .paused = &graph->paused};

@@ -25,7 +25,7 @@ bool lt_throw_wide(napi_env env, const char *op, const char *argument) {
   return false;
 }
 
-static void look_number(double d, lt_js *js) {
+void lt_look_number(double d, lt_js *js) {
   // -0 has no integer form, and 2^63 and beyond do not fit.
   bool integer = d == floor(d) && d >= -0x1p63 && d < 0x1p63 && !(d == 0 && signbit(d));
   js->kind = integer ? LT_JS_INT : LT_JS_FLOAT;
@@ -71,6 +71,11 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   return true;
 }
 
+void lt_look_box(lt_box *box, lt_js *js) {
+  js->box = box;
+  js->kind = LT_JS_TENSOR + box->kind;
+}
+
 bool lt_look(napi_env env, napi_value value, lt_js *js) {
   napi_valuetype type;
   js->value = value;
@@ -93,7 +98,7 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     case napi_number: {
       double d;
       if (!lt_ok(env, napi_get_value_double(env, value, &d))) return false;
-      look_number(d, js);
+      lt_look_number(d, js);
       return true;
     }
     case napi_bigint:
@@ -110,23 +115,20 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
       js->kind = LT_JS_OTHER;
       return true;
   }
-  if ((js->box = lt_unwrap(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
-    return true;
-  }
   bool is;
   if (!lt_ok(env, napi_is_array(env, value, &is))) return false;
   if (is) {
     js->kind = LT_JS_ARRAY;
     return true;
   }
+  lt_box *box = lt_unwrap(env, value);
+  if (box) {
+    lt_look_box(box, js);
+    return true;
+  }
   if (!lt_ok(env, napi_is_typedarray(env, value, &is))) return false;
   if (is) {
     js->kind = LT_JS_TYPED_ARRAY;
-    return true;
-  }
-  if ((js->box = lt_unwrap_any(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
     return true;
   }
   return look_object(env, value, js);
@@ -323,16 +325,13 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
   }
   if (!lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length))) return NULL;
   if (strlen(text) == length) return text;
-  lt_throw_type(env, "%s: a text must not have NUL characters", call->op->name);
+  lt_throw_type(env, "%s: a text must not have NUL characters", call->name);
   return NULL;
 }
 
 // Throws the error of a function that a call needs, in the name of the call.
 void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status) {
-  const char *said = status == TENSOR_ERROR_RUNTIME ? strstr(tensor_last_error(), ": ") : NULL;
-  char message[1024];
-  snprintf(message, sizeof message, "%s%s", call->op->name, said ? said : "");
-  lt_throw_status(env, status, said ? message : tensor_last_error());
+  lt_throw_last(env, status, call->name);
 }
 
 // The dimension that a text names, of an argument that is converted already: a tensor, or the first
@@ -352,7 +351,7 @@ static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument
 
 static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at,
                        const lt_js *item) {
-  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->op->name,
+  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->name,
                        argument->name, lt_type_name(argument), at, lt_kind_name(item));
 }
 
@@ -423,7 +422,7 @@ static bool bad_index(napi_env env, const lt_call *call, const char *text) {
   lt_throw_type(
       env,
       "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'",
-      call->op->name, text);
+      call->name, text);
   return false;
 }
 
@@ -434,10 +433,10 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
   if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js))
     return false;
   *to = TENSOR_NONE;
-  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, name);
+  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, name);
   if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
   if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
-  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name,
+  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->name, name,
                        lt_kind_name(&js));
 }
 
@@ -549,7 +548,7 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     napi_value v;
     if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
       return false;
-    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, argument->name);
+    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, argument->name);
     if (!convert_item(env, call, argument, &item, i, data)) return false;
   }
   to->list.data = data, to->list.length = length;
@@ -669,7 +668,7 @@ bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js) {
   if (js->kind != LT_JS_ARRAY)
     return lt_throw_type(
         env, "%s: option 'names' must be an array with a name for each dimension, not %s",
-        call->op->name, lt_kind_name(js));
+        call->name, lt_kind_name(js));
   if (!lt_ok(env, napi_get_array_length(env, js->value, &n))) return false;
   const char **texts = lt_allocate(call, n * sizeof *texts + 1);
   if (!texts) return out_of_memory(env);
