@@ -4,7 +4,7 @@
 const native = require('./native.js');
 const { Function } = require('./function.js');
 const { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
-const { kindOf, read, typeError } = require('./options.js');
+const { define, kindOf, read, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
@@ -106,6 +106,10 @@ const methods = {
   detach_() {
     return native.detach_(this);
   },
+};
+
+// Functions of the program's, which these call, fail in names of their own.
+const runs = {
   backward(gradient, options) {
     native.backward(...backwardArguments('backward', this, gradient, options));
   },
@@ -115,6 +119,7 @@ const methods = {
 };
 
 for (const [name, property] of Object.entries(properties)) Object.defineProperty(Tensor.prototype, name, { ...property, configurable: true });
-for (const [name, value] of Object.entries(methods)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
+define(Tensor, methods);
+for (const [name, value] of Object.entries(runs)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 
 module.exports = { noGrad, enableGrad, inferenceMode, autograd, internal };

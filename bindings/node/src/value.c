@@ -421,7 +421,7 @@ static bool parse_index(const char **text, tensor_index *to) {
 static bool bad_index(napi_env env, const lt_call *call, const char *text) {
   lt_throw_type(
       env,
-      "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'",
+      "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'null' and '1:, null, ..., ::2'",
       call->name, text);
   return false;
 }
