@@ -3,6 +3,7 @@
 // Tensors from numbers, nested arrays and typed arrays.
 const { markAsUntransferable } = require('node:worker_threads');
 const native = require('./native.js');
+const { late } = require('./classes.js');
 const memory = require('./memory.js');
 const nested = require('./nested.js');
 const { isShown, restored, views } = require('./elements.js');
@@ -172,5 +173,7 @@ function asTensor(data, options) {
   const made = data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });
   return shape === undefined ? made : made.reshape(shape);
 }
+
+late.tensor = (data) => tensor(data);
 
 module.exports = { tensor, asTensor, float };

@@ -159,7 +159,7 @@ typedef struct lt_scope {
 // As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and step.
 enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_FAILED, LT_CELL_KINDS, LT_CELL_NUMBERS = 16 };
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
-enum { LT_MOST_NOTED = 5 };
+enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000 };
 
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
@@ -169,9 +169,9 @@ typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
   // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
-  // box, change it, collect garbage, of young objects, or with true of all, and wrap a function of
-  // operators so that its arguments are noted.
-  napi_ref makers[LT_CLASSES], reader, writer, collector, noting;
+  // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
+  // operators so that its arguments are noted, and make a tensor of an array.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor;
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
@@ -387,8 +387,8 @@ struct lt_call {
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call
   int32_t held_count, held_room;
-  tensor_t *temporaries[LT_MAX_ARGUMENTS];  // numbers made into operands
-  int32_t temporary_count;
+  struct lt_temporary *temporaries;  // numbers and arrays made into tensors
+  bool arrays;                       // it takes arrays for tensors
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
@@ -406,8 +406,10 @@ void lt_look_box(lt_box *box, lt_js *js);
 bool lt_look(napi_env env, napi_value value, lt_js *js);
 // Throws that an argument is, or has, a bigint that no int64 holds; false.
 bool lt_throw_wide(napi_env env, const char *op, const char *argument);
-// Whether a value fits an argument, by its kind.
-bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js);
+// Whether a value fits an argument, by its kind; with arrays also those that are to be made tensors.
+bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays);
+// A tensor of an array, for the call.
+bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to);
 // Puts a value that fits into its C form; false with an exception pending.
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                 lt_value *to);
@@ -440,6 +442,8 @@ typedef struct lt_binding {
 } lt_binding;
 
 void *lt_allocate(lt_call *call, size_t bytes);
+// Has a tensor freed with the call; false, with an exception, without memory.
+bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor);
 // Checks a box and notes that the call uses it; *handle is where the call finds its handle.
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle);

@@ -225,7 +225,7 @@ int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value 
 
 lt_box *lt_box_of(lt_env *e, int32_t number) {
   if (number > 0) return lt_box_at(e->pool, number);
-  return number < 0 ? &e->gone[-1 - number] : NULL;
+  return number < 0 && number != LT_CELL_LIST ? &e->gone[-1 - number] : NULL;
 }
 
 lt_box *lt_unwrap(napi_env env, napi_value object) {
