@@ -6,7 +6,7 @@ const { inspect } = require('node:util');
 const native = require('./native.js');
 const classes = require('./classes.js');
 const { elements, shown } = require('./elements.js');
-const { define, inNameOf, typeError } = require('./options.js');
+const { define, inNameOf, kindOf, read, typeError, valueError } = require('./options.js');
 require('./access.js');
 
 const { Tensor, Storage, Generator, Node } = native;
@@ -31,6 +31,29 @@ classes.views.Generator = named((generator) => {
   }
 });
 
+// How tensors are printed.
+const usual = { precision: 4, threshold: 1000, edgeitems: 3, linewidth: 80 };
+const profiles = { default: usual, short: { ...usual, precision: 2, edgeitems: 2 }, full: { ...usual, threshold: Number.MAX_SAFE_INTEGER } };
+let print = { ...usual, sciMode: null };
+
+function setPrintoptions(given) {
+  const { profile, ...options } = read('setPrintoptions', given, ['precision', 'threshold', 'edgeitems', 'linewidth', 'sciMode', 'profile']);
+  if (profile !== undefined && !Object.hasOwn(profiles, profile)) throw valueError(`setPrintoptions: option 'profile' must be one of ${Object.keys(profiles).join(', ')}, not ${kindOf(profile)}`);
+  if (options.threshold === Infinity) options.threshold = Number.MAX_SAFE_INTEGER;
+  const wanted = { ...print, ...(profile && profiles[profile]), ...options, sciMode: options.sciMode ?? null };
+  inNameOf('setPrintoptions', () => {
+    const shown = native.zeros([]);
+    try {
+      native.toString(shown, wanted); // refuses what it cannot be
+    } finally {
+      shown.dispose();
+    }
+  });
+  print = wanted;
+}
+
+const getPrintoptions = () => ({ ...print });
+
 // The number of one element.
 function number(t, hint) {
   const value = t.numel === 1 ? t.item() : undefined;
@@ -52,7 +75,7 @@ const indented = (text, depth) => text.replaceAll('\n', `\n${' '.repeat(depth)}`
 
 define(Tensor, {
   toString(options = {}) {
-    return native.toString(this, options);
+    return native.toString(this, { ...print, ...options });
   },
   toJSON() {
     return this.toArray();
@@ -61,7 +84,7 @@ define(Tensor, {
     return hint === 'string' ? this.toString() : number(this, hint);
   },
   [inspect.custom](depth, options) {
-    return inspected(this, 'Tensor', () => indented(native.toString(this), options?.indentationLvl ?? 0));
+    return inspected(this, 'Tensor', () => indented(native.toString(this, print), options?.indentationLvl ?? 0));
   },
 });
 
@@ -88,3 +111,5 @@ define(Node, {
     return inspected(this, 'Node', () => `<${this.name}>`);
   },
 });
+
+module.exports = { getPrintoptions, setPrintoptions };
