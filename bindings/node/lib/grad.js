@@ -3,7 +3,10 @@
 // Gradients: properties and methods of tensors, modes, and lt.autograd.
 const native = require('./native.js');
 const { Function } = require('./function.js');
-const { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
+const functional = require('./functional.js');
+const { GradcheckError, gradcheck, gradgradcheck } = require('./gradcheck.js');
+const { Node, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
+const { enableGrad, inferenceMode, noGrad } = require('./modes.js');
 const { define, kindOf, read, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
@@ -23,24 +26,6 @@ function listOf(op, what, given, optional = false) {
   const wanted = optional ? 'a tensor, null or an array of these' : 'a tensor or an array of tensors';
   throw typeError(`${op}: ${what} must be ${wanted}${isIterable(given) ? `; item ${wrong} is ` : ', not '}${kindOf(list[wrong])}`);
 }
-
-// Calls fn under a mode of the thread, which is what it was afterwards.
-function under(op, set, enabled, fn) {
-  checkFunction(op, fn);
-  const grad = native.isGradEnabled();
-  const inference = native.isInferenceModeEnabled();
-  set(enabled);
-  try {
-    return immediate(op, fn());
-  } finally {
-    native.setInferenceMode(inference); // which sets the other mode too
-    native.setGradEnabled(grad);
-  }
-}
-
-const noGrad = (fn) => under('noGrad', native.setGradEnabled, false, fn);
-const enableGrad = (fn) => under('enableGrad', native.setGradEnabled, true, fn);
-const inferenceMode = (fn) => under('inferenceMode', native.setInferenceMode, true, fn);
 
 const backwardOptions = ['retainGraph', 'createGraph', 'inputs', 'signal'];
 
@@ -67,6 +52,10 @@ function gradArguments(op, outputs, inputs, given) {
 
 const autograd = {
   Function,
+  functional,
+  GradcheckError,
+  gradcheck,
+  gradgradcheck,
   Node,
   registerMultiGradHook,
   savedTensorsHooks,

@@ -162,4 +162,4 @@ function registerMultiGradHook(tensors, fn, options) {
   }));
 }
 
-module.exports = { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks };
+module.exports = { Node, checkFunction, immediate, registerMultiGradHook, same, savedTensorsHooks };
