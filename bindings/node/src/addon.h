@@ -129,6 +129,15 @@ typedef struct lt_buffer lt_buffer;
 typedef struct lt_kept lt_kept;
 typedef struct lt_inbox lt_inbox;
 
+// What there is to see of a tensor without its elements.
+typedef struct lt_facts {
+  tensor_dtype dtype;
+  tensor_device device;
+  tensor_layout layout;
+  int64_t numel, offset, dim;
+  const int64_t *sizes, *strides;
+} lt_facts;
+
 // What a JavaScript Tensor, Storage, Generator or Node stands for. Only its environment's thread
 // touches it.
 typedef struct lt_box {
@@ -138,6 +147,7 @@ typedef struct lt_box {
   bool wrapped;           // the JavaScript object lives
   bool disposed;          // the user has let go of it
   bool writing;           // an asynchronous call writes it
+  struct lt_facts *before;  // what there was to see of it before that call, NULL without
   int32_t reading;        // asynchronous calls that read it
   int32_t users;          // asynchronous calls that need the handle
   lt_memory *memory;      // of its storage, NULL without
@@ -249,6 +259,10 @@ lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
+// Notes what there is to see of a box that an asynchronous call writes from now on, which may change
+// it on another thread; forgets it when the call is done.
+void lt_begin_writing(lt_box *box);
+void lt_end_writing(lt_box *box);
 void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
 // Gives back memory of objects that nobody reaches before a call that needs more.
@@ -517,6 +531,8 @@ typedef struct lt_graph {
 // Holds what a call that runs through a graph will use; false with an exception pending.
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);
+// Whether a call may call functions of recorded calls, such as hooks.
+bool lt_runs_graph(const lt_call *call);
 // Refuses a run through what an ArrayBuffer had before it was transferred away; false with an
 // exception pending.
 bool lt_check_graph(napi_env env, const lt_call *call);

@@ -911,6 +911,10 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
     **next = (lt_binding){NULL, entry, LT_INPLACE, true, false};
     if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
   }
+  if (entry->forms & LT_AS_INPLACE && entry->forms & LT_AS_ASYNC) {
+    **next = (lt_binding){NULL, entry, LT_INPLACE, true, true};
+    if (!define(env, e, (*next)++, p->tensor, name, "_Async")) return false;
+  }
   return true;
 }
 
@@ -920,7 +924,7 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
       !prototype_of(env, exports, "Storage", &p.storage) ||
       !prototype_of(env, exports, "Generator", &p.generator))
     return false;
-  lt_binding *next = e->bindings = calloc(4 * lt_entry_count + 1, sizeof *next);
+  lt_binding *next = e->bindings = calloc(5 * lt_entry_count + 1, sizeof *next);
   if (!next) return false;
   bool defined = true;
   for (size_t i = 0; defined && i < lt_entry_count; i++) {
