@@ -18,7 +18,7 @@ const { internal, ...gradients } = require('./lib/grad.js');
 const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
-const { install, Node, accountedBytes, disposeBox, look, indexNoted, failAllocation, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { install, Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 
 module.exports = { ...operators, ...constants, ...numbers, ...methods, ...print, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
