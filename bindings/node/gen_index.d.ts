@@ -360,6 +360,13 @@ export function finfo(dtype?: DType): { dtype: DType; bits: number; eps: number;
 export function iinfo(dtype: DType): { dtype: DType; bits: number; min: Int; max: Int };
 /** The shape that shapes broadcast to; a RangeError where they do not. */
 export function broadcastShapes(...shapes: (number | readonly number[])[]): number[];
+/** Tensors of the compressed layouts, of their two lists of indices and their values. */
+export function sparseCsrTensor(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
+export function sparseCscTensor(ccolIndices: TensorLike, rowIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
+export function sparseBsrTensor(crowIndices: TensorLike, colIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
+export function sparseBscTensor(ccolIndices: TensorLike, rowIndices: TensorLike, values: TensorLike, options?: { size?: Ints | null; dtype?: DType | null; device?: Device | null }): Tensor;
+/** Whether a tensor was made in inference mode. */
+export function isInference(input: Tensor): boolean;
 export function isComplex(input: Tensor): boolean;
 export function isFloatingPoint(input: Tensor): boolean;
 export function isSigned(input: Tensor): boolean;
@@ -482,6 +489,7 @@ export class Tensor extends Handle {
   where(condition: TensorLike, other: TensorLike | Scalar): Tensor;
   /** Derivative n of the digamma function. */
   polygamma(n: Int): Tensor;
+  polygamma_(n: Int): this;
   isComplex(): boolean;
   isFloatingPoint(): boolean;
   isSigned(): boolean;

@@ -455,6 +455,7 @@ const lt_isComplex = lt.isComplex;
 const lt_isConj = lt.isConj;
 const lt_isFloatingPoint = lt.isFloatingPoint;
 const lt_isGradEnabled = lt.isGradEnabled;
+const lt_isInference = lt.isInference;
 const lt_isInferenceModeEnabled = lt.isInferenceModeEnabled;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
@@ -855,10 +856,14 @@ const lt_softmaxAsync = lt.softmaxAsync;
 const lt_sort = lt.sort;
 const lt_sortAsync = lt.sortAsync;
 const lt_sparse = lt.sparse;
+const lt_sparseBscTensor = lt.sparseBscTensor;
+const lt_sparseBsrTensor = lt.sparseBsrTensor;
 const lt_sparseCompressedTensor = lt.sparseCompressedTensor;
 const lt_sparseCompressedTensorAsync = lt.sparseCompressedTensorAsync;
 const lt_sparseCooTensor = lt.sparseCooTensor;
 const lt_sparseCooTensorAsync = lt.sparseCooTensorAsync;
+const lt_sparseCscTensor = lt.sparseCscTensor;
+const lt_sparseCsrTensor = lt.sparseCsrTensor;
 const lt_special = lt.special;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
@@ -1457,6 +1462,7 @@ export {
   lt_isConj as isConj,
   lt_isFloatingPoint as isFloatingPoint,
   lt_isGradEnabled as isGradEnabled,
+  lt_isInference as isInference,
   lt_isInferenceModeEnabled as isInferenceModeEnabled,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
@@ -1857,10 +1863,14 @@ export {
   lt_sort as sort,
   lt_sortAsync as sortAsync,
   lt_sparse as sparse,
+  lt_sparseBscTensor as sparseBscTensor,
+  lt_sparseBsrTensor as sparseBsrTensor,
   lt_sparseCompressedTensor as sparseCompressedTensor,
   lt_sparseCompressedTensorAsync as sparseCompressedTensorAsync,
   lt_sparseCooTensor as sparseCooTensor,
   lt_sparseCooTensorAsync as sparseCooTensorAsync,
+  lt_sparseCscTensor as sparseCscTensor,
+  lt_sparseCsrTensor as sparseCsrTensor,
   lt_special as special,
   lt_split as split,
   lt_splitAsync as splitAsync,

@@ -43,6 +43,9 @@ define(Tensor, {
   polygamma(n) {
     return native.polygamma(n, this);
   },
+  polygamma_(n) {
+    return native.polygamma(n, this, { out: this });
+  },
   isComplex() {
     return checks.isComplexDtype(this.dtype);
   },
@@ -90,7 +93,22 @@ const isComplex = (input) => tensorOf('isComplex', input).isComplex();
 const isFloatingPoint = (input) => tensorOf('isFloatingPoint', input).isFloatingPoint();
 const isSigned = (input) => tensorOf('isSigned', input).isSigned();
 const numel = (input) => tensorOf('numel', input).numel;
+const isInference = (input) => tensorOf('isInference', input).isInference();
 const isStorage = (value) => value instanceof native.Storage;
+
+// Tensors of the compressed layouts, of which each has a function of its own.
+const compressed = (layout) => (...args) => {
+  const last = args.at(-1);
+  const isGiven = typeof last === 'object' && last !== null && !native.isTensor(last) && !Array.isArray(last) && !ArrayBuffer.isView(last);
+  return native.sparseCompressedTensor(...(isGiven ? args.slice(0, -1) : args), { ...(isGiven && last), layout });
+};
+
+const sparse = {
+  sparseCsrTensor: compressed('sparse_csr'),
+  sparseCscTensor: compressed('sparse_csc'),
+  sparseBsrTensor: compressed('sparse_bsr'),
+  sparseBscTensor: compressed('sparse_bsc'),
+};
 
 // The shape that shapes broadcast to.
 function broadcastShapes(...shapes) {
@@ -108,4 +126,4 @@ function broadcastShapes(...shapes) {
   return made;
 }
 
-module.exports = { broadcastShapes, isComplex, isFloatingPoint, isSigned, isStorage, numel };
+module.exports = { ...sparse, broadcastShapes, isComplex, isFloatingPoint, isInference, isSigned, isStorage, numel };
