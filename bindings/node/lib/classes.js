@@ -326,7 +326,7 @@ function collect(all) {
 function install(addon) {
   native = addon;
   // An addon that is loaded already has the classes of before.
-  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, toTensor: (array) => late.tensor(array) });
+  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, toTensor: (array, op) => late.tensor(array, op) });
   return addon;
 }
 

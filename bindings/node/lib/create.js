@@ -134,7 +134,7 @@ function wishes(data) {
 
 function make(op, data, given, share) {
   const { requiresGrad, names, ...options } = { ...wishes(data), ...read(op, given, ['dtype', 'device', 'shape', 'requiresGrad', 'names']) };
-  const made = plain(op, data, options, share);
+  const made = share ? inNameOf(op, () => plain(op, data, options, share)) : plain(op, data, options, share);
   if (!requiresGrad && !names) return made;
   try {
     if (names) giveNames(op, made, names);
@@ -174,6 +174,6 @@ function asTensor(data, options) {
   return shape === undefined ? made : made.reshape(shape);
 }
 
-late.tensor = (data) => tensor(data);
+late.tensor = (data, op) => inNameOf(op, () => tensor(data));
 
 module.exports = { tensor, asTensor, float };

@@ -4,6 +4,7 @@
 // gets a tensor or several, and gives a tensor or an array of them.
 const native = require('./native.js');
 const func = require('./func.js');
+const { checkFunction } = require('./graph.js');
 const { kindOf, read, typeError } = require('./options.js');
 
 const options = ['createGraph'];
@@ -38,6 +39,7 @@ function vectors(op, v, like, what) {
 // What fn gives of the inputs, and the product of a vector, which is like that, with the Jacobian there.
 function vjp(fn, inputs, v, given) {
   const op = 'autograd.functional.vjp';
+  checkFunction(op, fn);
   const { createGraph = false } = read(op, given, options);
   const [output, multiplied] = func.vjp(fn, taken(listOf(op, 'the inputs', inputs), createGraph));
   const outputs = listOf(op, 'what the function gives', output);
@@ -49,6 +51,7 @@ function vjp(fn, inputs, v, given) {
 // What fn gives of the inputs, and the product of its Jacobian there with a vector, which is like the inputs.
 function jvp(fn, inputs, v, given) {
   const op = 'autograd.functional.jvp';
+  checkFunction(op, fn);
   const { createGraph = false } = read(op, given, options);
   const primals = taken(listOf(op, 'the inputs', inputs), createGraph);
   const [output, made] = func.jvp(fn, primals, vectors(op, v, primals, 'the inputs'));
@@ -58,6 +61,7 @@ function jvp(fn, inputs, v, given) {
 
 // Of a function whose result is a single element: what it gives, and the product of a vector with its Hessian, which is symmetric.
 function product(op, fn, inputs, v, given) {
+  checkFunction(op, fn);
   const { createGraph = false } = read(op, given, options);
   const primals = taken(listOf(op, 'the inputs', inputs), createGraph);
   const list = vectors(op, v, primals, 'the inputs');
@@ -80,6 +84,7 @@ const vhp = (fn, inputs, v, given) => product('autograd.functional.vhp', fn, inp
 const hvp = (fn, inputs, v, given) => product('autograd.functional.hvp', fn, inputs, v, given);
 
 function whole(op, make, fn, inputs, given) {
+  checkFunction(op, fn);
   const { createGraph = false } = read(op, given, options);
   const primals = taken(listOf(op, 'the inputs', inputs), createGraph);
   const made = make(fn, { argnums: Array.isArray(inputs) ? [...primals.keys()] : 0 })(...primals);
@@ -91,6 +96,10 @@ const detached = (tree) => (Array.isArray(tree) ? tree.map(detached) : tree.deta
 // The sizes of an output, then those of an input; in arrays where these are several.
 const jacobian = (fn, inputs, given) => whole('autograd.functional.jacobian', func.jacrev, fn, inputs, given);
 // Of a function whose result is a single element.
-const hessian = (fn, inputs, given) => whole('autograd.functional.hessian', func.hessian, (...args) => single('autograd.functional.hessian', fn(...args)), inputs, given);
+function hessian(fn, inputs, given) {
+  const op = 'autograd.functional.hessian';
+  checkFunction(op, fn);
+  return whole(op, func.hessian, (...args) => single(op, fn(...args)), inputs, given);
+}
 
 module.exports = { hessian, hvp, jacobian, jvp, vhp, vjp };

@@ -7,7 +7,7 @@ const functional = require('./functional.js');
 const { GradcheckError, gradcheck, gradgradcheck } = require('./gradcheck.js');
 const { Node, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
 const { enableGrad, inferenceMode, noGrad } = require('./modes.js');
-const { define, kindOf, read, typeError } = require('./options.js');
+const { define, kindOf, read, renamed, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
@@ -66,7 +66,13 @@ const autograd = {
     return native.backwardAsync(...backwardArguments('autograd.backwardAsync', tensors, gradients, options));
   },
   grad(outputs, inputs, options) {
-    return native.autogradGrad(...gradArguments('autograd.grad', outputs, inputs, options));
+    const args = gradArguments('autograd.grad', outputs, inputs, options);
+    try {
+      return native.autogradGrad(...args);
+    } catch (error) {
+      // Errors of hooks have names of their own.
+      throw error?.message?.startsWith('autogradGrad: ') ? renamed('autograd.grad', error) : error;
+    }
   },
   gradAsync(outputs, inputs, options) {
     return native.autogradGradAsync(...gradArguments('autograd.gradAsync', outputs, inputs, options));

@@ -3,7 +3,7 @@
 // Shorter forms of what operators do, and questions that a tensor's properties answer.
 const native = require('./native.js');
 const { checks } = require('./numbers.js');
-const { define, kindOf, typeError, valueError } = require('./options.js');
+const { define, inNameOf, kindOf, typeError, valueError } = require('./options.js');
 
 const { Tensor } = native;
 
@@ -97,27 +97,29 @@ const isInference = (input) => tensorOf('isInference', input).isInference();
 const isStorage = (value) => value instanceof native.Storage;
 
 // Tensors of the compressed layouts, of which each has a function of its own.
-const compressed = (layout) => (...args) => {
+const compressed = (op, layout) => (...args) => {
   const last = args.at(-1);
   const isGiven = typeof last === 'object' && last !== null && !native.isTensor(last) && !Array.isArray(last) && !ArrayBuffer.isView(last);
-  return native.sparseCompressedTensor(...(isGiven ? args.slice(0, -1) : args), { ...(isGiven && last), layout });
+  return inNameOf(op, () => native.sparseCompressedTensor(...(isGiven ? args.slice(0, -1) : args), { ...(isGiven && last), layout }));
 };
 
 const sparse = {
-  sparseCsrTensor: compressed('sparse_csr'),
-  sparseCscTensor: compressed('sparse_csc'),
-  sparseBsrTensor: compressed('sparse_bsr'),
-  sparseBscTensor: compressed('sparse_bsc'),
+  sparseCsrTensor: compressed('sparseCsrTensor', 'sparse_csr'),
+  sparseCscTensor: compressed('sparseCscTensor', 'sparse_csc'),
+  sparseBsrTensor: compressed('sparseBsrTensor', 'sparse_bsr'),
+  sparseBscTensor: compressed('sparseBscTensor', 'sparse_bsc'),
 };
 
 // The shape that shapes broadcast to.
-function broadcastShapes(...shapes) {
-  const lists = shapes.map((shape) => (typeof shape === 'number' ? [shape] : Array.from(shape)));
+const broadcastShapes = (...shapes) => inNameOf('broadcastShapes', () => broadcast(shapes));
+
+function broadcast(shapes) {
+  const lists = shapes.map((shape) => (typeof shape === 'object' && shape !== null ? Array.from(shape) : [shape]));
   const made = new Array(Math.max(0, ...lists.map((list) => list.length))).fill(1);
   for (const list of lists) {
     for (let i = 1; i <= list.length; i++) {
       const size = list.at(-i);
-      if (!Number.isSafeInteger(size) || size < 0) throw valueError(`broadcastShapes: ${String(size)} is not a size; sizes are integers from 0 on`);
+      if (!Number.isSafeInteger(size) || size < 0) throw valueError(`broadcastShapes: ${typeof size === 'number' ? size : kindOf(size)} is not a size; sizes are integers from 0 on`);
       const other = made.at(-i);
       if (size !== 1 && other !== 1 && size !== other) throw valueError(`broadcastShapes: ${lists.map((shape) => `[${shape}]`).join(', ')} do not broadcast: ${other} and ${size} differ`);
       if (size !== 1) made[made.length - i] = size;

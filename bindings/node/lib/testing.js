@@ -4,7 +4,7 @@
 const { AssertionError } = require('node:assert');
 const native = require('./native.js');
 const { checks } = require('./numbers.js');
-const { kindOf, read, typeError, valueError } = require('./options.js');
+const { inNameOf, kindOf, read, typeError, valueError } = require('./options.js');
 const { tensor } = require('./create.js');
 const { scope } = require('./scope.js');
 
@@ -70,7 +70,7 @@ function tensorDifference(actual, expected, where, options) {
 function assertClose(actual, expected, given) {
   const options = read('testing.assertClose', given, names);
   if ((options.rtol === undefined) !== (options.atol === undefined)) throw valueError('testing.assertClose: rtol and atol are given together, or neither');
-  const problem = scope(() => difference(actual, expected, '', options));
+  const problem = inNameOf('testing.assertClose', () => scope(() => difference(actual, expected, '', options)));
   if (problem) throw new AssertionError({ message: options.msg ?? problem, actual, expected, operator: 'assertClose' });
 }
 

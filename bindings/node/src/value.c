@@ -580,10 +580,11 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
 }
 
 bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to) {
-  napi_value maker, made, function, result;
+  napi_value maker, made, function, result, arguments[2] = {js->value};
   lt_js look;
   if (!lt_ok(env, napi_get_reference_value(env, lt_get_env(env)->to_tensor, &maker)) ||
-      !lt_ok(env, napi_call_function(env, maker, maker, 1, &js->value, &made)) ||
+      !(arguments[1] = lt_from_text(env, call->name)) ||
+      !lt_ok(env, napi_call_function(env, maker, maker, 2, arguments, &made)) ||
       !lt_look(env, made, &look))
     return false;
   tensor_status status = tensor_new_handle(look.box->handle, to);
