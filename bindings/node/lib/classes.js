@@ -17,6 +17,9 @@ const [READ, MADE, NOTED, FAILED, KINDS] = [0, 1, 2, 3, 4];
 const [ANY, NUMBER, OWN, OUT] = [0, 1, 2, 3];
 const MOST_ARGUMENTS = 4;
 
+// What other files give: lib/create.js the function tensor.
+const late = {};
+
 // What comparisons, structuredClone and postMessage see of an object: its elements, as an own property.
 const views = {};
 // A getter defined so takes a third of the time of one that defineProperty takes a descriptor for.
@@ -177,8 +180,11 @@ const classes = [Tensor, Storage, Generator, Node];
 const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
 const makers = [makeTensor, ...others].map((make) => () => make(cell[MADE]));
 
+// Arrays that only JavaScript knows as such, which are proxies.
+const LIST = -1000;
+
 function read(object) {
-  cell[READ] = numberOf(object);
+  cell[READ] = numberOf(object) || (Array.isArray(object) ? LIST : 0);
 }
 
 function write(object) {
@@ -320,8 +326,8 @@ function collect(all) {
 function install(addon) {
   native = addon;
   // An addon that is loaded already has the classes of before.
-  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes });
+  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, toTensor: (array, op) => late.tensor(array, op) });
   return addon;
 }
 
-module.exports = { indexed, install, views };
+module.exports = { indexed, install, late, views };

@@ -8,8 +8,8 @@ lt_env *lt_get_env(napi_env env) {
 }
 
 static void delete_references(napi_env env, lt_env *e) {
-  const napi_ref others[] = {e->reader, e->writer, e->collector,
-                             e->noting, e->cells,  e->raised};
+  const napi_ref others[] = {e->reader,    e->writer, e->collector, e->noting,
+                             e->to_tensor, e->cells,  e->raised};
   for (int i = 0; i < LT_CLASSES; i++)
     if (e->makers[i]) napi_delete_reference(env, e->makers[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -90,7 +90,7 @@ static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
       return false;
   if (!keep(env, parts, "read", &e->reader) || !keep(env, parts, "write", &e->writer) ||
       !keep(env, parts, "collect", &e->collector) || !keep(env, parts, "noting", &e->noting) ||
-      !keep(env, parts, "cell", &e->cells) || !get(env, parts, "cell", &cells) ||
+      !keep(env, parts, "toTensor", &e->to_tensor) || !keep(env, parts, "cell", &e->cells) || !get(env, parts, "cell", &cells) ||
       !lt_ok(env, napi_get_typedarray_info(env, cells, &type, &length, &cell, &buffer, &offset)))
     return false;
   e->cell = cell;

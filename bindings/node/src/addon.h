@@ -129,6 +129,15 @@ typedef struct lt_buffer lt_buffer;
 typedef struct lt_kept lt_kept;
 typedef struct lt_inbox lt_inbox;
 
+// What there is to see of a tensor without its elements.
+typedef struct lt_facts {
+  tensor_dtype dtype;
+  tensor_device device;
+  tensor_layout layout;
+  int64_t numel, offset, dim;
+  const int64_t *sizes, *strides;
+} lt_facts;
+
 // What a JavaScript Tensor, Storage, Generator or Node stands for. Only its environment's thread
 // touches it.
 typedef struct lt_box {
@@ -138,6 +147,7 @@ typedef struct lt_box {
   bool wrapped;           // the JavaScript object lives
   bool disposed;          // the user has let go of it
   bool writing;           // an asynchronous call writes it
+  struct lt_facts *before;  // what there was to see of it before that call, NULL without
   int32_t reading;        // asynchronous calls that read it
   int32_t users;          // asynchronous calls that need the handle
   lt_memory *memory;      // of its storage, NULL without
@@ -159,7 +169,7 @@ typedef struct lt_scope {
 // As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and step.
 enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_FAILED, LT_CELL_KINDS, LT_CELL_NUMBERS = 16 };
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
-enum { LT_MOST_NOTED = 5 };
+enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000 };
 
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
@@ -169,9 +179,9 @@ typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
   // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
-  // box, change it, collect garbage, of young objects, or with true of all, and wrap a function of
-  // operators so that its arguments are noted.
-  napi_ref makers[LT_CLASSES], reader, writer, collector, noting;
+  // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
+  // operators so that its arguments are noted, and make a tensor of an array.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor;
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
@@ -249,6 +259,10 @@ lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
+// Notes what there is to see of a box that an asynchronous call writes from now on, which may change
+// it on another thread; forgets it when the call is done.
+void lt_begin_writing(lt_box *box);
+void lt_end_writing(lt_box *box);
 void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
 // Gives back memory of objects that nobody reaches before a call that needs more.
@@ -387,8 +401,8 @@ struct lt_call {
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call
   int32_t held_count, held_room;
-  tensor_t *temporaries[LT_MAX_ARGUMENTS];  // numbers made into operands
-  int32_t temporary_count;
+  struct lt_temporary *temporaries;  // numbers and arrays made into tensors
+  bool arrays;                       // it takes arrays for tensors
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
@@ -406,8 +420,10 @@ void lt_look_box(lt_box *box, lt_js *js);
 bool lt_look(napi_env env, napi_value value, lt_js *js);
 // Throws that an argument is, or has, a bigint that no int64 holds; false.
 bool lt_throw_wide(napi_env env, const char *op, const char *argument);
-// Whether a value fits an argument, by its kind.
-bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js);
+// Whether a value fits an argument, by its kind; with arrays also those that are to be made tensors.
+bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays);
+// A tensor of an array, for the call.
+bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to);
 // Puts a value that fits into its C form; false with an exception pending.
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                 lt_value *to);
@@ -440,6 +456,8 @@ typedef struct lt_binding {
 } lt_binding;
 
 void *lt_allocate(lt_call *call, size_t bytes);
+// Has a tensor freed with the call; false, with an exception, without memory.
+bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor);
 // Checks a box and notes that the call uses it; *handle is where the call finds its handle.
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle);
@@ -513,6 +531,8 @@ typedef struct lt_graph {
 // Holds what a call that runs through a graph will use; false with an exception pending.
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);
+// Whether a call may call functions of recorded calls, such as hooks.
+bool lt_runs_graph(const lt_call *call);
 // Refuses a run through what an ArrayBuffer had before it was transferred away; false with an
 // exception pending.
 bool lt_check_graph(napi_env env, const lt_call *call);

@@ -158,6 +158,31 @@ void lt_make_room(napi_env env, lt_env *e) {
   e->kept_boxes = e->boxes;
 }
 
+static lt_facts facts_of(const tensor_t *t) {
+  return (lt_facts){tensor_get_dtype(t),      tensor_get_device(t), tensor_get_layout(t),
+                    tensor_numel(t),          tensor_storage_offset(t), tensor_dim(t),
+                    tensor_sizes(t),          tensor_strides(t)};
+}
+
+void lt_begin_writing(lt_box *box) {
+  box->writing = true;
+  if (box->kind != LT_TENSOR || box->before) return;
+  lt_facts f = facts_of(box->handle);
+  size_t bytes = (size_t)f.dim * sizeof(int64_t);
+  if (!(box->before = malloc(sizeof f + 2 * bytes))) return;
+  int64_t *sizes = (int64_t *)(box->before + 1);
+  memcpy(sizes, f.sizes, bytes);
+  memcpy(sizes + f.dim, f.strides, bytes);
+  f.sizes = sizes, f.strides = sizes + f.dim;
+  *box->before = f;
+}
+
+void lt_end_writing(lt_box *box) {
+  box->writing = false;
+  free(box->before);
+  box->before = NULL;
+}
+
 void lt_use(lt_box *box) { box->users++; }
 
 void lt_unuse(napi_env env, lt_box *box) {
@@ -225,7 +250,7 @@ int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value 
 
 lt_box *lt_box_of(lt_env *e, int32_t number) {
   if (number > 0) return lt_box_at(e->pool, number);
-  return number < 0 ? &e->gone[-1 - number] : NULL;
+  return number < 0 && number != LT_CELL_LIST ? &e->gone[-1 - number] : NULL;
 }
 
 lt_box *lt_unwrap(napi_env env, napi_value object) {
@@ -327,28 +352,31 @@ static napi_value look(napi_env env, napi_callback_info info) {
     lt_throw_type(env, "%s is a property of tensors", names[p]);
     return NULL;
   }
-  // Sizes may change under an asynchronous call that writes, so that the tensor is off limits until
-  // it is done.
-  if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
-  const tensor_t *t = box->handle;
+  // A call that writes may change sizes on its thread: until it is done they are what they were.
+  lt_facts now;
+  if (box->disposed || !box->before) {
+    if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
+    now = facts_of(box->handle);
+  }
+  const lt_facts *f = !box->disposed && box->before ? box->before : &now;
   switch ((property)p) {
     case SHAPE:
-      return integers(env, e, tensor_sizes(t), tensor_dim(t));
+      return integers(env, e, f->sizes, f->dim);
     case STRIDES:
-      return integers(env, e, tensor_strides(t), tensor_dim(t));
+      return integers(env, e, f->strides, f->dim);
     case DTYPE:
-      e->cell[LT_CELL_READ] = tensor_get_dtype(t);
+      e->cell[LT_CELL_READ] = f->dtype;
       return NULL;
     case DEVICE:
-      return lt_from_device(env, tensor_get_device(t));
+      return lt_from_device(env, f->device);
     case LAYOUT:
-      return lt_from_text(env, lt_layout_name(tensor_get_layout(t)));
+      return lt_from_text(env, lt_layout_name(f->layout));
     case NDIM:
-      return integer(env, e, tensor_dim(t));
+      return integer(env, e, f->dim);
     case NUMEL:
-      return integer(env, e, tensor_numel(t));
+      return integer(env, e, f->numel);
     case OFFSET:
-      return integer(env, e, tensor_storage_offset(t));
+      return integer(env, e, f->offset);
   }
   return NULL;
 }

@@ -48,6 +48,23 @@ void *lt_allocate(lt_call *call, size_t bytes) {
   return block->data;
 }
 
+typedef struct lt_temporary {
+  tensor_t *tensor;
+  struct lt_temporary *next;
+} lt_temporary;
+
+bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor) {
+  lt_temporary *kept = lt_allocate(call, sizeof *kept);
+  if (!kept) {
+    tensor_free(tensor);
+    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
+    return false;
+  }
+  *kept = (lt_temporary){tensor, call->temporaries};
+  call->temporaries = kept;
+  return true;
+}
+
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle) {
   if (access == LT_READS && call->views) access = LT_LOOKS;
@@ -89,7 +106,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
     call->aliases |= alias;
   }
   call->held = NULL, call->held_count = call->held_room = 0;
-  call->temporary_count = 0;
+  call->temporaries = NULL, call->arrays = false;
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
@@ -98,7 +115,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
 }
 
 void lt_end_call(lt_call *call) {
-  for (int i = 0; i < call->temporary_count; i++) tensor_free(call->temporaries[i]);
+  for (lt_temporary *t = call->temporaries; t; t = t->next) tensor_free(t->tensor);
   if (call->callback) lt_let_go(call->callback);
   while (call->blocks) {
     lt_block *next = call->blocks->next;
@@ -258,7 +275,7 @@ static bool is_of_factories(const char *option) {
 // Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
 // not fit.
 static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, const lt_js **given,
-                char *why, size_t room) {
+                bool arrays, char *why, size_t room) {
   if (!op->forms[mode][0]) {
     snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
     return false;
@@ -291,7 +308,7 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
       snprintf(why, room, "argument '%s' (%s) is missing", a->name, lt_type_name(a));
       return false;
     }
-    if (given[i] && !lt_accepts(env, a, given[i])) {
+    if (given[i] && !lt_accepts(env, a, given[i], arrays && (i > 0 || mode != LT_INPLACE))) {
       snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a),
                lt_kind_name(given[i]));
       return false;
@@ -314,13 +331,25 @@ static int signature(const char *name, const lt_operator *op, char *to, size_t r
   return n < (int)room ? n : (int)room - 1;
 }
 
+static bool has_arrays(const inputs *in) {
+  for (int i = 0; i < in->count + in->option_count; i++) {
+    lt_kind kind = i < in->count ? in->positional[i].kind : in->options[i - in->count].js.kind;
+    if (kind == LT_JS_ARRAY || kind == LT_JS_TYPED_ARRAY) return true;
+  }
+  return false;
+}
+
 static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode, inputs *in,
-                                 const lt_js **given) {
+                                 const lt_js **given, bool *arrays) {
   const lt_entry *entry = b->entry;
   char why[256], message[1024];
-  for (int i = 0; i < entry->count; i++)
-    if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why))
-      return &entry->overloads[i];
+  // Arrays are taken for tensors where no form takes them as what they are.
+  for (*arrays = false;; *arrays = true) {
+    for (int i = 0; i < entry->count; i++)
+      if (fit(env, &entry->overloads[i], mode, in, given, *arrays, why, sizeof why))
+        return &entry->overloads[i];
+    if (*arrays || !has_arrays(in)) break;
+  }
   if (entry->count == 1) {
     lt_throw_type(env, "%s: %s", b->name, why);
     return NULL;
@@ -352,8 +381,7 @@ static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_va
     lt_throw_last(env, status, call->name);
     return false;
   }
-  call->temporaries[call->temporary_count++] = to->tensor;
-  return true;
+  return lt_keep_tensor(env, call, to->tensor);
 }
 
 static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to,
@@ -361,6 +389,8 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
   const lt_argument *a = &call->op->arguments[i];
   if (js && js->kind == LT_JS_TENSOR)
     return lt_hold(env, call, a->name, js->box, LT_READS, (void **)&to->tensor);
+  if (js && (js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY))
+    return lt_from_array(env, call, js, &to->tensor);
   tensor_scalar scalar = js ? js->scalar : a->value.scalar;
   if (i == call->op->operand && call->op->forms[call->mode][1]) {
     to->scalar = scalar;
@@ -593,11 +623,12 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
   lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
-  const lt_operator *op = choose(env, b, mode, &in, given);
+  bool arrays;
+  const lt_operator *op = choose(env, b, mode, &in, given, &arrays);
   if (!op) return false;
   start_call(call, op, mode);
   call->waiting = in.waiting;
-  call->name = b->name;
+  call->name = b->name, call->arrays = arrays;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s: the method was used on %s", b->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
@@ -880,6 +911,10 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
     **next = (lt_binding){NULL, entry, LT_INPLACE, true, false};
     if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
   }
+  if (entry->forms & LT_AS_INPLACE && entry->forms & LT_AS_ASYNC) {
+    **next = (lt_binding){NULL, entry, LT_INPLACE, true, true};
+    if (!define(env, e, (*next)++, p->tensor, name, "_Async")) return false;
+  }
   return true;
 }
 
@@ -889,7 +924,7 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
       !prototype_of(env, exports, "Storage", &p.storage) ||
       !prototype_of(env, exports, "Generator", &p.generator))
     return false;
-  lt_binding *next = e->bindings = calloc(4 * lt_entry_count + 1, sizeof *next);
+  lt_binding *next = e->bindings = calloc(5 * lt_entry_count + 1, sizeof *next);
   if (!next) return false;
   bool defined = true;
   for (size_t i = 0; defined && i < lt_entry_count; i++) {

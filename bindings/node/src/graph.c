@@ -12,6 +12,14 @@ static const struct run {
   bool capture;
 } runs[] = {{"backward", 0, 4, false}, {"autogradGrad", 0, 1, true}};
 
+static const struct run *run_of(const lt_call *call) {
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    if (strcmp(call->op->name, runs[i].name) == 0) return &runs[i];
+  return NULL;
+}
+
+bool lt_runs_graph(const lt_call *call) { return run_of(call) || strcmp(call->op->name, "nodeCall") == 0; }
+
 // What a run uses beside its operands: the tensors that recorded calls saved, and the gradients
 // that it adds to.
 typedef struct parts {
@@ -22,11 +30,9 @@ typedef struct parts {
 // The parts of a call that runs through a graph; false for other calls, and for errors, of which
 // the run itself tells, but for *status without memory.
 static bool find_parts(const lt_call *call, parts *p, tensor_status *status) {
-  const struct run *run = NULL;
+  const struct run *run = run_of(call);
   *p = (parts){0};
   *status = TENSOR_OK;
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    if (strcmp(call->op->name, runs[i].name) == 0) run = &runs[i];
   if (!run) return false;
   const lt_value *outputs = &call->arguments[run->outputs], *inputs = &call->arguments[run->inputs];
   *status = tensor_graph_reads(outputs->list.data, outputs->list.length, inputs->list.data,
