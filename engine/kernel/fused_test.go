@@ -14,10 +14,10 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-type real interface{ float32 | float64 }
+type floating interface{ float32 | float64 }
 
 // runWith computes a row over adjacent elements, with one parameter of its dtype.
-func runWith[T real](tier *table, name string, d dtype.DType, parameter T, inputs ...[]T) []T {
+func runWith[T floating](tier *table, name string, d dtype.DType, parameter T, inputs ...[]T) []T {
 	out := make([]T, len(inputs[0]))
 	l := &Loop{Row: tier.kernels[name].Row(d), Operands: int32(len(inputs) + 1), Outputs: 1, Ndim: 1}
 	l.Sizes[0] = int64(len(out))
@@ -35,7 +35,7 @@ func runWith[T real](tier *table, name string, d dtype.DType, parameter T, input
 }
 
 // fusedSum is a b + c, rounded once.
-func fusedSum[T real](a, b, c T) T {
+func fusedSum[T floating](a, b, c T) T {
 	exact := func(x T) *big.Float { return new(big.Float).SetPrec(5000).SetFloat64(float64(x)) }
 	sum := new(big.Float).SetPrec(5000).Mul(exact(a), exact(b))
 	sum.Add(sum, exact(c))
@@ -49,7 +49,7 @@ func fusedSum[T real](a, b, c T) T {
 
 // A sum with a product is rounded once, in every tier and at every place of a vector, also where a product that is out of
 // range, or the digits that it loses, come back.
-func testFused[T real](t *testing.T, d dtype.DType, exponents int) {
+func testFused[T floating](t *testing.T, d dtype.DType, exponents int) {
 	r := rand.New(rand.NewPCG(3, uint64(d)))
 	number := func() T { return T(math.Ldexp(r.NormFloat64(), r.IntN(2*exponents)-exponents)) }
 	for _, tier := range tierTables() {
