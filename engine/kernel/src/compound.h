@@ -4,7 +4,7 @@
 #define LIBTENSOR_KERNEL_COMPOUND_H
 
 #include "native.h"
-// Come after native.h, which a device has in another form.
+// Comes after native.h, which a device has in another form.
 #include "pair.h"
 
 namespace lt {
@@ -28,15 +28,14 @@ constexpr double kLogOf2[] = {
 
 // z turned by an angle.
 LT_INLINE Complex128 turned(Complex128 z, double angle) {
-  const double s = __builtin_sin(angle), c = __builtin_cos(angle);
-  return {z.re * c - z.im * s, z.re * s + z.im * c};
+  return z * Complex128(__builtin_cos(angle), __builtin_sin(angle));
 }
 
 // 2^x (cos(y log 2) + i sin(y log 2)), the angle of any y to the last digit.
 inline Complex128 exp2_of(Complex128 z) {
   if (!finite(z)) return cexp(Complex128(z.re * kLogOf2[0], z.im * kLogOf2[0]));
   const double x = z.re < -4000 ? -4000 : z.re > 4000 ? 4000 : z.re, n = __builtin_rint(x);
-  const double size = __builtin_exp2(x - n);
+  const double size = __builtin_pow(2, x - n);
   Complex128 way = {1, 0};
   double rest = 0;
   for (double digits : kLogOf2) {
@@ -133,11 +132,11 @@ inline Complex128 sinc_of(Complex128 z) {
   const double c = __builtin_sin(kPi.hi * (0.5 - a));
   const Pair p = Pair::product(y, kPi.hi);
   // What is beyond e^600 comes in last; twice where all that is not 0 is infinite.
-  const double past = __builtin_fabs(p.hi) - 600,
-               h = past > 0 ? __builtin_copysign(600.0, y) : p.hi;
+  const double size = __builtin_fabs(p.hi), past = size - 600, h = past > 0 ? 600 : size;
   const double scale = past > 0 ? __builtin_exp(past < 700 ? past : 700) : 1;
   const double rest = past < 700 ? p.lo + y * kPi.lo : 0;
-  const double up = __builtin_cosh(h), along = __builtin_sinh(h);
+  const double e = __builtin_exp(h), m = __builtin_expm1(h);
+  const double up = (e + 1 / e) / 2, along = __builtin_copysign((m + m / e) / 2, y);
   const Complex128 top = {(r < 0 ? -s : s) * (up + rest * along), c * (along + rest * up)};
   const Complex128 q = top / z;
   const double again = past > 700 ? scale : 1;

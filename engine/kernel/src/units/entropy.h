@@ -1,4 +1,6 @@
 // Sums and products in the domain of logarithms.
+#include "../native.h"
+// Comes after native.h, which a device has in another form.
 #include "../compound.h"
 #include "../vmath_exp.h"
 #include "../vmath_log.h"

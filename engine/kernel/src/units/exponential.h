@@ -1,4 +1,6 @@
 // Exponentials, square roots and the logistic function.
+#include "../native.h"
+// Comes after native.h, which a device has in another form.
 #include "../compound.h"
 #include "../vmath_exp.h"
 

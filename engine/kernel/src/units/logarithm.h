@@ -1,4 +1,6 @@
 // Logarithms.
+#include "../native.h"
+// Comes after native.h, which a device has in another form.
 #include "../compound.h"
 #include "../vmath_log.h"
 

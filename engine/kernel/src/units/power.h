@@ -1,4 +1,6 @@
 // Powers and hypotenuses.
+#include "../native.h"
+// Comes after native.h, which a device has in another form.
 #include "../compound.h"
 #include "../vmath_pow.h"
 
