@@ -2910,7 +2910,7 @@ export class Tensor extends Handle {
    * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
    * together with the places of its entries, which become 0.
    */
-  resizeAsSparse_(theTemplate: Tensor): this;
+  resizeAsSparse_(theTemplate: TensorLike): this;
   /**
    * Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
    */
@@ -7350,8 +7350,8 @@ export function cooValuesAsync(input: TensorLike, options?: { signal?: Signal | 
  * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
  * together with the places of its entries, which become 0.
  */
-export function resizeAsSparse_(input: Tensor, options: { theTemplate: Tensor }): Tensor;
-export function resizeAsSparse_(input: Tensor, theTemplate: Tensor): Tensor;
+export function resizeAsSparse_(input: Tensor, options: { theTemplate: TensorLike }): Tensor;
+export function resizeAsSparse_(input: Tensor, theTemplate: TensorLike): Tensor;
 /**
  * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
  */
@@ -7381,19 +7381,19 @@ export function hspmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?:
 /**
  * Another name of `sspaddmm`.
  */
-export function saddmm(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
-export function saddmm(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function saddmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function saddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
 /** saddmm, off the event loop. */
-export function saddmmAsync(input: Tensor, options: { mat1: Tensor; mat2: Tensor; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function saddmmAsync(input: Tensor, mat1: Tensor, mat2: Tensor, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function saddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function saddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `hspmm`.
  */
-export function hsmm(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null }): Tensor;
-export function hsmm(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null }): Tensor;
+export function hsmm(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
+export function hsmm(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
 /** hsmm, off the event loop. */
-export function hsmmAsync(mat1: Tensor, options: { mat2: Tensor; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function hsmmAsync(mat1: Tensor, mat2: Tensor, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hsmmAsync(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hsmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mm`.
  */

@@ -166,6 +166,19 @@ class Tensor:
         self._kept = None
         _f.set_data_(self, value)
 
+    @data.deleter
+    def data(self):
+        raise RuntimeError("data: a tensor's data cannot be deleted; del the tensor")
+
+    def _is_view(self):
+        """True for what an operator gave that shares the memory of its argument: `_base` is the tensor that owns it.
+
+        >>> x = torch.zeros(3)
+        >>> x[1:]._is_view(), x[1:]._base is x, x._is_view()
+        (True, True, False)
+        """
+        return self._base is not None
+
     def storage(self):
         """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.
 
