@@ -311,6 +311,12 @@ static void copy_back(napi_env env, job *j, const lt_held *held) {
   j->message = strdup(message);
 }
 
+static void copy_all_back(napi_env env, job *j) {
+  const lt_call *call = &j->call;
+  for (int i = 0; !j->status && i < call->held_count; i++)
+    if (call->held[i].copy && call->held[i].access >= LT_WRITES) copy_back(env, j, &call->held[i]);
+}
+
 static void drop_copies(lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
     if (call->held[i].copy) tensor_free(call->held[i].copy);
@@ -467,8 +473,6 @@ static void settle(napi_env env, job *j) {
   lt_call *call = &j->call;
   napi_value value = NULL, error;
   if (!call_signal(env, j, "removeEventListener")) take_exception(env);
-  for (int i = 0; !j->status && i < call->held_count; i++)
-    if (call->held[i].copy && call->held[i].access >= LT_WRITES) copy_back(env, j, &call->held[i]);
   if (j->settled) {
     if (!j->status) lt_drop_results(call);
   } else if (!j->status && restore_outs(env, j) && (value = lt_results(env, call))) {
@@ -488,8 +492,11 @@ static void finish(napi_env env, lt_env *e, job *j) {
   napi_handle_scope scope;
   lt_scope *of_caller = e->scope;
   e->scope = NULL;
+  bool opened = napi_open_handle_scope(env, &scope) == napi_ok;
+  // Before the tensors go that were disposed meanwhile.
+  if (opened) copy_all_back(env, j);
   release_operands(env, &j->call);
-  if (napi_open_handle_scope(env, &scope) == napi_ok) {
+  if (opened) {
     settle(env, j);
     napi_close_handle_scope(env, scope);
   }
