@@ -588,7 +588,8 @@ bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to) 
       !lt_look(env, made, &look))
     return false;
   tensor_status status = tensor_new_handle(look.box->handle, to);
-  bool kept = status ? lt_throw_last(env, status, call->name) != NULL : lt_keep_tensor(env, call, *to);
+  bool kept =
+      status ? lt_throw_last(env, status, call->name) != NULL : lt_keep_tensor(env, call, *to);
   return kept && lt_ok(env, napi_get_named_property(env, made, "dispose", &function)) &&
          lt_ok(env, napi_call_function(env, made, function, 0, NULL, &result));
 }
