@@ -411,7 +411,6 @@ struct lt_call {
   lt_held *held;                    // tensors, storages and generators of the call
   int32_t held_count, held_room;
   struct lt_temporary *temporaries;  // numbers and arrays made into tensors
-  bool arrays;                       // it takes arrays for tensors
   const char *const *names;          // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too

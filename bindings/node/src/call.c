@@ -106,7 +106,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
     call->aliases |= alias;
   }
   call->held = NULL, call->held_count = call->held_room = 0;
-  call->temporaries = NULL, call->arrays = false;
+  call->temporaries = NULL;
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
@@ -340,15 +340,15 @@ static bool has_arrays(const inputs *in) {
 }
 
 static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode, inputs *in,
-                                 const lt_js **given, bool *arrays) {
+                                 const lt_js **given) {
   const lt_entry *entry = b->entry;
   char why[256], message[1024];
   // Arrays are taken for tensors where no form takes them as what they are.
-  for (*arrays = false;; *arrays = true) {
+  for (bool arrays = false;; arrays = true) {
     for (int i = 0; i < entry->count; i++)
-      if (fit(env, &entry->overloads[i], mode, in, given, *arrays, why, sizeof why))
+      if (fit(env, &entry->overloads[i], mode, in, given, arrays, why, sizeof why))
         return &entry->overloads[i];
-    if (*arrays || !has_arrays(in)) break;
+    if (arrays || !has_arrays(in)) break;
   }
   if (entry->count == 1) {
     lt_throw_type(env, "%s: %s", b->name, why);
@@ -622,12 +622,11 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
   lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
-  bool arrays;
-  const lt_operator *op = choose(env, b, mode, &in, given, &arrays);
+  const lt_operator *op = choose(env, b, mode, &in, given);
   if (!op) return false;
   start_call(call, op, mode);
   call->waiting = in.waiting;
-  call->name = b->name, call->arrays = arrays;
+  call->name = b->name;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s: the method was used on %s", b->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;

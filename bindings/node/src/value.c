@@ -525,7 +525,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     ((const tensor_t **)data)[at] = NULL;
     return true;
   }
-  if (call->arrays && takes_array(argument) && is_array(js))
+  if (takes_array(argument) && is_array(js))
     return lt_from_array(env, call, js, (tensor_t **)data + at);
   if (!accepts_one(env, argument, js)) return wrong_item(env, call, argument, at, js);
   switch (argument->type) {
