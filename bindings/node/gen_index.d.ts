@@ -2896,8 +2896,8 @@ export class Tensor extends Handle {
    */
   sparseMask(mask: TensorLike): Tensor;
   /**
-   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
-   * each entry must have its place.
+   * Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
+   * dense sizes do not become smaller: new elements of entries are 0.
    */
   sparseResize_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
   sparseResize_(size: Ints, sparseDim: Int, denseDim: Int): this;
@@ -2906,6 +2906,15 @@ export class Tensor extends Handle {
    */
   sparseResizeAndClear_(size: Ints, options: { sparseDim: Int; denseDim: Int }): this;
   sparseResizeAndClear_(size: Ints, sparseDim: Int, denseDim: Int): this;
+  /**
+   * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
+   * together with the places of its entries, which become 0.
+   */
+  resizeAsSparse_(theTemplate: TensorLike): this;
+  /**
+   * Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
+   */
+  markCoalesced_(coalesced: boolean): this;
   /**
    * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
    */
@@ -7301,7 +7310,7 @@ export function isinAsync(elements: TensorLike | Scalar, testElements: TensorLik
  * Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
  * for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
  * parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
- * Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+ * A number as `values` is that of one entry. Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
  * with `is_coalesced` true they must be in row-major order, each place once.
  */
 export function sparseCooTensor(indices: TensorLike, options: { values: TensorLike; size?: Ints | null; dtype?: DType | null; device?: Device | null; isCoalesced?: boolean | null }): Tensor;
@@ -7338,6 +7347,12 @@ export function cooValues(input: TensorLike): Tensor;
 /** cooValues, off the event loop. */
 export function cooValuesAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
+ * together with the places of its entries, which become 0.
+ */
+export function resizeAsSparse_(input: Tensor, options: { theTemplate: TensorLike }): Tensor;
+export function resizeAsSparse_(input: Tensor, theTemplate: TensorLike): Tensor;
+/**
  * The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
  */
 export function smm(input: TensorLike, options: { mat2: TensorLike }): Tensor;
@@ -7363,6 +7378,22 @@ export function hspmm(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tens
 /** hspmm, off the event loop. */
 export function hspmmAsync(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function hspmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `sspaddmm`.
+ */
+export function saddmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+export function saddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
+/** saddmm, off the event loop. */
+export function saddmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function saddmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `hspmm`.
+ */
+export function hsmm(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null }): Tensor;
+export function hsmm(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** hsmm, off the event loop. */
+export function hsmmAsync(mat1: TensorLike, options: { mat2: TensorLike; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hsmmAsync(mat1: TensorLike, mat2: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Another name of `mm`.
  */
@@ -9215,7 +9246,7 @@ export namespace sparse {
   export function sumAsync(input: TensorLike, options?: { dim?: Ints | null; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function sumAsync(input: TensorLike, dim: Ints | null, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+   * The product of two matrices: strided unless both are sparse, of layout sparse_coo or sparse_csc where both are, else sparse_csr.
    */
   export function mm(input: TensorLike, options: { mat2: TensorLike }): Tensor;
   export function mm(input: TensorLike, mat2: TensorLike): Tensor;
@@ -9240,7 +9271,8 @@ export namespace sparse {
   export function addmmAsync(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   export function addmmAsync(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; signal?: Signal | null }): Promise<Tensor>;
   /**
-   * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+   * `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
+   * batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
    */
   export function sampledAddmm(input: TensorLike, options: { mat1: TensorLike; mat2: TensorLike; beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;
   export function sampledAddmm(input: TensorLike, mat1: TensorLike, mat2: TensorLike, options?: { beta?: Scalar; alpha?: Scalar; out?: Tensor | null }): Tensor;

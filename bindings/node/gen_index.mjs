@@ -409,6 +409,8 @@ const lt_histogram = lt.histogram;
 const lt_histogramAsync = lt.histogramAsync;
 const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
+const lt_hsmm = lt.hsmm;
+const lt_hsmmAsync = lt.hsmmAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
 const lt_hspmm = lt.hspmm;
@@ -763,6 +765,7 @@ const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
+const lt_resizeAsSparse_ = lt.resizeAsSparse_;
 const lt_resizeAs_ = lt.resizeAs_;
 const lt_resolveConj = lt.resolveConj;
 const lt_resolveConjAsync = lt.resolveConjAsync;
@@ -781,6 +784,8 @@ const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
 const lt_rsubAsync = lt.rsubAsync;
+const lt_saddmm = lt.saddmm;
+const lt_saddmmAsync = lt.saddmmAsync;
 const lt_safetensorsLoad = lt.safetensorsLoad;
 const lt_safetensorsLoadAsync = lt.safetensorsLoadAsync;
 const lt_safetensorsLoadFile = lt.safetensorsLoadFile;
@@ -1416,6 +1421,8 @@ export {
   lt_histogramAsync as histogramAsync,
   lt_histogramdd as histogramdd,
   lt_histogramddAsync as histogramddAsync,
+  lt_hsmm as hsmm,
+  lt_hsmmAsync as hsmmAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
   lt_hspmm as hspmm,
@@ -1770,6 +1777,7 @@ export {
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
+  lt_resizeAsSparse_ as resizeAsSparse_,
   lt_resizeAs_ as resizeAs_,
   lt_resolveConj as resolveConj,
   lt_resolveConjAsync as resolveConjAsync,
@@ -1788,6 +1796,8 @@ export {
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
   lt_rsubAsync as rsubAsync,
+  lt_saddmm as saddmm,
+  lt_saddmmAsync as saddmmAsync,
   lt_safetensorsLoad as safetensorsLoad,
   lt_safetensorsLoadAsync as safetensorsLoadAsync,
   lt_safetensorsLoadFile as safetensorsLoadFile,
