@@ -193,7 +193,7 @@ typedef struct lt_env {
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
-  const lt_operator *index;
+  const lt_operator *index, *select, *slice;
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];    // for objects that were disposed
@@ -406,6 +406,7 @@ struct lt_call {
   napi_value outs[LT_MAX_RESULTS];  // the objects that an out or in-place form returns
   bool views;                       // it only makes views, and reads no elements
   bool aliases;                     // a result may share memory with its tensors
+  bool shows;                       // a result lies in the memory of its first tensor
   bool shares;                      // a tensor of the call lies in an ArrayBuffer
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call

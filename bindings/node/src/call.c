@@ -112,6 +112,7 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->names = NULL, call->name_count = 0;
   call->leaf = false;
   call->waiting = NULL, call->made = 0;
+  call->shows = false;
 }
 
 void lt_end_call(lt_call *call) {
@@ -750,6 +751,28 @@ napi_value lt_invoke(napi_env env, napi_callback_info info) {
 
 static int64_t bound_of(double number) { return isnan(number) ? TENSOR_NONE : (int64_t)number; }
 
+// A position or a slice alone, which the tensor has, is a call of select or slice: they look no
+// further.
+static bool bind_simple(const lt_env *e, lt_call *call, const tensor_t *t,
+                        const tensor_index *item) {
+  int64_t n = tensor_dim(t) > 0 ? *tensor_sizes(t) : -1;
+  lt_value *a = call->arguments;
+  a[1].i = 0;
+  if (item->kind == TENSOR_INDEX_INT && item->start >= -n && item->start < n) {
+    a[2].i = item->start;
+    call->op = e->select;
+  } else if (item->kind == TENSOR_INDEX_SLICE && n >= 0 &&
+             (item->step == TENSOR_NONE || item->step > 0)) {
+    a[2].i = item->start, a[3].i = item->stop;
+    a[4].i = item->step == TENSOR_NONE ? 1 : item->step;
+    call->op = e->slice;
+  } else {
+    return false;
+  }
+  call->shows = true;
+  return true;
+}
+
 static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int32_t count) {
   tensor_index *items = lt_allocate(call, (size_t)count * sizeof *items + 1);
   for (int32_t i = 0; i < count; i++) {
@@ -759,10 +782,13 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
                               .stop = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[2]) : TENSOR_NONE,
                               .step = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[3]) : TENSOR_NONE};
   }
-  call->arguments[1].list.data = items, call->arguments[1].list.length = count;
   if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method is of tensors");
   lt_make_room(env, e);
-  return lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor);
+  if (!lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor)) return false;
+  if (count != 1 || !bind_simple(e, call, box->handle, items))
+    call->arguments[1].list.data = items, call->arguments[1].list.length = count;
+  call->form = call->op->forms[LT_FUNCTION][0];
+  return true;
 }
 
 // indexNoted(number of a box, count, object): has an object own what an index gives whose items lie
@@ -781,7 +807,6 @@ napi_value lt_index_noted(napi_env env, napi_callback_info info) {
   start_call(&call, e->index, LT_FUNCTION);
   call.waiting = argv[2];
   call.name = "at";
-  call.form = e->index->forms[LT_FUNCTION][0];
   call.outs[0] = NULL;
   if (bind_index(env, e, &call, lt_box_of(e, number), count)) run_bound(env, e, &call);
   lt_end_call(&call);

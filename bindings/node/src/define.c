@@ -140,7 +140,10 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
     napi_handle_scope scope;
     if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
     // A worker may be terminated in between, which every call of Node-API fails with.
-    if (strcmp(lt_entries[i].path, "indexGet") == 0) e->index = lt_entries[i].overloads;
+    const char *path = lt_entries[i].path;
+    if (strcmp(path, "indexGet") == 0) e->index = lt_entries[i].overloads;
+    if (strcmp(path, "select") == 0) e->select = lt_entries[i].overloads;
+    if (strcmp(path, "slice") == 0) e->slice = lt_entries[i].overloads;
     defined = define_entry(env, e, &next, exports, &p, &lt_entries[i]);
     napi_close_handle_scope(env, scope);
   }
