@@ -46,7 +46,8 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   if (thread) PyEval_RestoreThread(thread);
   if (o->makes && !a->out) {
     if (given >= LT_STATUSES)
-      return a->leaf || a->pins || a->names ? made_as_asked(f, a, given) : wrap(f->s, given);
+      return a->leaf || a->pins || a->names ? made_as_asked(f, a, given)
+                                            : as_view(f, o, a, wrap(f->s, given));
     if (!given) return maybe(f->s, NULL);
   } else if (!given) {
     return as_leaf(a, result_of(f, o, a));
@@ -218,7 +219,7 @@ static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged
   if (count_of(flagged) == 2 && !names && !f->s->intercepting &&
       read_plain_tensor(f->s, args[0], &v->pointer)) {
     int64_t n = library.dim(v->pointer) > 0 ? *library.sizes(v->pointer) : -1;
-    a.number = a.leaf = a.pins = false, a.out = a.names = NULL;
+    a.number = a.leaf = a.pins = false, a.out = a.names = NULL, a.first = args[0];
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
       result = invoke(f, f->overloads, &a);
@@ -247,13 +248,29 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return PyType_GenericAlloc(type, 0);
 }
 
+// An attribute of what a view is of may be the view.
+static int tensor_traverse(PyObject *self, int (*visit)(PyObject *, void *), void *argument) {
+  PyObject *base = ((tensor *)self)->base;
+  int stop = visit((PyObject *)self->type, argument);
+  return stop || !base ? stop : visit(base, argument);
+}
+
+static int tensor_clear(PyObject *self) {
+  PyObject *base = ((tensor *)self)->base;
+  ((tensor *)self)->base = NULL;
+  if (base) Py_DecRef(base);
+  return 0;
+}
+
 // The owner of lent memory may be freed with the tensor, by Python code. An exception that is on
 // its way has to arrive.
 static void tensor_dealloc(PyObject *self) {
   PyObject *type, *value, *trace;
   bool raised = PyErr_Occurred();
   if (raised) PyErr_Fetch(&type, &value, &trace);
+  PyObject_GC_UnTrack(self);
   if (((tensor *)self)->handle) library.free((void *)((tensor *)self)->handle);
+  tensor_clear(self);
   if (raised) PyErr_Restore(type, value, trace);
   free_object(self);
 }
@@ -280,11 +297,15 @@ static PyObject *function_get(PyObject *self, PyObject *object, PyObject *type) 
 // The class that Tensor is made from. Returns a new reference, NULL with an exception.
 EXPORT PyObject *direct_tensor_base(void) {
   static PyMemberDef members[] = {
-      {"_h", T_ULONGLONG, offsetof(tensor, handle), 0, "The handle, which the object owns."}, {0}};
-  static PyType_Slot slots[] = {
-      {Py_tp_members, members}, {Py_tp_new, tensor_new}, {Py_tp_dealloc, tensor_dealloc}, {0}};
+      {"_h", T_ULONGLONG, offsetof(tensor, handle), 0, "The handle, which the object owns."},
+      {"_base", T_OBJECT, offsetof(tensor, base), READONLY,
+       "The tensor that this one is a view of, None for other tensors."},
+      {0}};
+  static PyType_Slot slots[] = {{Py_tp_members, members},          {Py_tp_new, tensor_new},
+                                {Py_tp_traverse, tensor_traverse}, {Py_tp_clear, tensor_clear},
+                                {Py_tp_dealloc, tensor_dealloc},   {0}};
   static PyType_Spec spec = {"libtensor._direct.TensorBase", sizeof(tensor), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   return PyType_FromSpec(&spec);
 }
 
@@ -329,13 +350,26 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->dim, "dim"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"},
-               {&s->names, "names"}};
+               {&s->names, "names"},
+               {&s->gradients, "gradients"},
+               {&s->backward_class, "_backward_cls"},
+               {&s->forward, "forward"},
+               {&s->setup_context, "setup_context"},
+               {&s->is_tensor, "is_tensor"},
+               {&s->needs_input_grad, "needs_input_grad"},
+               {&s->to_save, "to_save"},
+               {&s->dirty, "dirty"},
+               {&s->non_differentiable, "non_differentiable"},
+               {&s->materialize_grads, "materialize_grads"},
+               {&s->name, "__name__"},
+               {&s->h, "_h"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
   for (int i = 0; i < ALIASES; i++)
     if (!(s->aliases[i].other = PyUnicode_InternFromString(aliases[i].other)) ||
         !(s->aliases[i].name = PyUnicode_InternFromString(aliases[i].name)))
       return NULL;
+  if (!(s->nothing = PyType_GenericAlloc(&PyTuple_Type, 0))) return NULL;
   return (s->function_type = function_class()) ? s : NULL;
 }
 
@@ -365,6 +399,12 @@ EXPORT bool direct_help(state *s, PyObject *python) {
   Py_IncRef(python);
   for (Py_ssize_t i = 0; i < n; i++) *all[i] = PyTuple_GetItem(python, i);
   return true;
+}
+
+// Tells what keeps the exceptions of what the library calls, and Function.setup_context.
+EXPORT void direct_apply_with(state *s, PyObject *raised, PyObject *no_setup) {
+  Py_IncRef(raised), Py_IncRef(no_setup);
+  s->raised = raised, s->no_setup = no_setup;
 }
 
 // Tells what converts values that are not plain to arguments of a kind.
@@ -416,7 +456,8 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
   static const vectorcall calls[] = {call,        operates,         reflects, subscript, assign,
-                                     make_tensor, make_of_sequence, receive,  lend};
+                                     make_tensor, make_of_sequence, receive,  lend,
+                                     apply};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;
