@@ -31,7 +31,11 @@ LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
     if (y.re > 0) return {0};
     return {y.re < 0 ? T(__builtin_inf()) : T(__builtin_nan("")), T(__builtin_nan(""))};
   }
-  return rounded<Complex<T>>(power_of(rounded<Complex128>(x), rounded<Complex128>(y)));
+  // Where that is small, what the logarithm rounds does not count.
+  const Complex128 a = rounded<Complex128>(x), b = rounded<Complex128>(y), plain = b * clog(a);
+  if (__builtin_fabs(plain.re) + __builtin_fabs(plain.im) < (sizeof(T) == 4 ? 0x1p20 : 4))
+    return rounded<Complex<T>>(cexp(plain));
+  return rounded<Complex<T>>(power_of(a, b));
 }
 
 // A constant exponent that needs no general power; false where it does.
