@@ -189,6 +189,8 @@ const lt_cos = lt.cos;
 const lt_cosAsync = lt.cosAsync;
 const lt_cosh = lt.cosh;
 const lt_coshAsync = lt.coshAsync;
+const lt_cosineSimilarity = lt.cosineSimilarity;
+const lt_cosineSimilarityAsync = lt.cosineSimilarityAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cov = lt.cov;
@@ -793,6 +795,8 @@ const lt_scatterReduceAsync = lt.scatterReduceAsync;
 const lt_scope = lt.scope;
 const lt_searchsorted = lt.searchsorted;
 const lt_searchsortedAsync = lt.searchsortedAsync;
+const lt_segmentReduce = lt.segmentReduce;
+const lt_segmentReduceAsync = lt.segmentReduceAsync;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_selectScatter = lt.selectScatter;
@@ -1170,6 +1174,8 @@ export {
   lt_cosAsync as cosAsync,
   lt_cosh as cosh,
   lt_coshAsync as coshAsync,
+  lt_cosineSimilarity as cosineSimilarity,
+  lt_cosineSimilarityAsync as cosineSimilarityAsync,
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cov as cov,
@@ -1774,6 +1780,8 @@ export {
   lt_scope as scope,
   lt_searchsorted as searchsorted,
   lt_searchsortedAsync as searchsortedAsync,
+  lt_segmentReduce as segmentReduce,
+  lt_segmentReduceAsync as segmentReduceAsync,
   lt_select as select,
   lt_selectAsync as selectAsync,
   lt_selectScatter as selectScatter,
