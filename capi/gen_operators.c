@@ -2069,6 +2069,14 @@ static intptr_t packed_histogramdd(lt_value *a) { return tensor_histogramdd(a[0]
 
 static intptr_t packed_histogramdd_edges(lt_value *a) { return tensor_histogramdd_edges(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].pointer, a[4].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
+static intptr_t packed_hsmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_hsmm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_hsmm_out(lt_value *a) { return tensor_hsmm_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
 static intptr_t packed_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
@@ -3201,6 +3209,8 @@ static intptr_t packed_make_per_tensor_quantized_tensor(lt_value *a) {
 
 static intptr_t packed_manual_seed(lt_value *a) { return tensor_manual_seed(a[0].i); }
 
+static intptr_t packed_mark_coalesced_(lt_value *a) { return tensor_mark_coalesced_(a[0].pointer, a[1].i); }
+
 static intptr_t packed_masked_fill(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_masked_fill(a[0].pointer, a[1].pointer, a[2].pointer, &made);
@@ -4295,6 +4305,8 @@ static intptr_t packed_resize_(lt_value *a) { return tensor_resize_(a[0].pointer
 
 static intptr_t packed_resize_as_(lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, a[2].i); }
 
+static intptr_t packed_resize_as_sparse_(lt_value *a) { return tensor_resize_as_sparse_(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_resolve_conj(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_resolve_conj(a[0].pointer, &made);
@@ -4387,6 +4399,14 @@ static intptr_t packed_rsub_scalar(lt_value *a) {
   tensor_status status = tensor_rsub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+static intptr_t packed_saddmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_saddmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_saddmm_out(lt_value *a) { return tensor_saddmm_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, a[5].pointer); }
 
 static intptr_t packed_safetensors_load(lt_value *a) { return tensor_safetensors_load(a[0].pointer, (char ***)&a[0].list.data, &a[0].list.length, (tensor_t ***)&a[1].list.data, &a[1].list.length, (char **)&a[2].text); }
 
@@ -7734,6 +7754,11 @@ static const lt_parameter of_histogramdd_edges[] = {
     {"density", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
+static const lt_parameter of_hsmm[] = {
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_hsplit[] = {
     {"input", 'T', 0, -1, {0}},
     {"sections", 'I', 0, -1, {0}},
@@ -8569,6 +8594,11 @@ static const lt_parameter of_make_per_tensor_quantized_tensor[] = {
 
 static const lt_parameter of_manual_seed[] = {
     {"seed", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_mark_coalesced_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"coalesced", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_masked_fill[] = {
@@ -9588,6 +9618,11 @@ static const lt_parameter of_resize_as_[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
+static const lt_parameter of_resize_as_sparse_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"the_template", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_resolve_conj[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -9641,6 +9676,14 @@ static const lt_parameter of_rsqrt[] = {
 static const lt_parameter of_rsub[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'O', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_saddmm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
     {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
@@ -11130,8 +11173,8 @@ static const lt_parameter of_zeros_like[] = {
 
 // Not constant, so that a test can put a function of its own before a packed form.
 lt_operator lt_operators[] = {
-    {"H", {{packed_H, NULL}, {NULL, NULL}, {NULL, NULL}}, of_H, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"T", {{packed_T, NULL}, {NULL, NULL}, {NULL, NULL}}, of_T, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"H", {{packed_H, NULL}, {NULL, NULL}, {NULL, NULL}}, of_H, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
+    {"T", {{packed_T, NULL}, {NULL, NULL}, {NULL, NULL}}, of_T, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
     {"abs", {{packed_abs, NULL}, {packed_abs_, NULL}, {packed_abs_out, NULL}}, of_abs, 1, "T", "(Tensor input)", -1, 0},
     {"absolute", {{packed_absolute, NULL}, {packed_absolute_, NULL}, {packed_absolute_out, NULL}}, of_absolute, 1, "T", "(Tensor input)", -1, 0},
     {"acos", {{packed_acos, NULL}, {packed_acos_, NULL}, {packed_acos_out, NULL}}, of_acos, 1, "T", "(Tensor input)", -1, 0},
@@ -11143,10 +11186,10 @@ lt_operator lt_operators[] = {
     {"addmm", {{packed_addmm, NULL}, {packed_addmm_, NULL}, {packed_addmm_out, NULL}}, of_addmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"addmv", {{packed_addmv, NULL}, {packed_addmv_, NULL}, {packed_addmv_out, NULL}}, of_addmv, 5, "T", "(Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1)", -1, 0},
     {"addr", {{packed_addr, NULL}, {packed_addr_, NULL}, {packed_addr_out, NULL}}, of_addr, 5, "T", "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1)", -1, 0},
-    {"adjoint", {{packed_adjoint, NULL}, {NULL, NULL}, {NULL, NULL}}, of_adjoint, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"align_as", {{packed_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF},
-    {"align_tensors", {{packed_align_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_tensors, 1, "A", "(sequence of Tensor tensors)", -1, LT_BRIEF},
-    {"align_to", {{packed_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_to, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
+    {"adjoint", {{packed_adjoint, NULL}, {NULL, NULL}, {NULL, NULL}}, of_adjoint, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
+    {"align_as", {{packed_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS},
+    {"align_tensors", {{packed_align_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_tensors, 1, "A", "(sequence of Tensor tensors)", -1, LT_BRIEF | LT_VIEWS},
+    {"align_to", {{packed_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_align_to, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS},
     {"all", {{packed_all, NULL}, {NULL, NULL}, {packed_all_out, NULL}}, of_all, 3, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False)", -1, 0},
     {"allclose", {{packed_allclose, NULL}, {NULL, NULL}, {NULL, NULL}}, of_allclose, 5, "B", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, 0},
     {"amax", {{packed_amax, NULL}, {NULL, NULL}, {packed_amax_out, NULL}}, of_amax, 3, "T", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, 0},
@@ -11169,19 +11212,19 @@ lt_operator lt_operators[] = {
     {"argsort", {{packed_argsort, NULL}, {NULL, NULL}, {NULL, NULL}}, of_argsort, 3, "T", "(Tensor input, int dim=-1, bool descending=False)", -1, 0},
     {"argsort.stable", {{packed_argsort_stable, NULL}, {NULL, NULL}, {NULL, NULL}}, of_argsort_stable, 4, "T", "(Tensor input, *, bool stable, int dim=-1, bool descending=False)", -1, 0},
     {"argwhere", {{packed_argwhere, NULL}, {NULL, NULL}, {NULL, NULL}}, of_argwhere, 1, "T", "(Tensor input)", -1, 0},
-    {"as_strided", {{packed_as_strided, NULL}, {packed_as_strided_, NULL}, {NULL, NULL}}, of_as_strided, 4, "T", "(Tensor input, sequence of int size, sequence of int stride, int storage_offset=None)", -1, LT_BRIEF},
+    {"as_strided", {{packed_as_strided, NULL}, {packed_as_strided_, NULL}, {NULL, NULL}}, of_as_strided, 4, "T", "(Tensor input, sequence of int size, sequence of int stride, int storage_offset=None)", -1, LT_BRIEF | LT_VIEWS},
     {"as_strided_scatter", {{packed_as_strided_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_as_strided_scatter, 5, "T", "(Tensor input, Tensor src, sequence of int size, sequence of int stride, int storage_offset=None)", -1, 0},
     {"asin", {{packed_asin, NULL}, {packed_asin_, NULL}, {packed_asin_out, NULL}}, of_asin, 1, "T", "(Tensor input)", -1, 0},
     {"asinh", {{packed_asinh, NULL}, {packed_asinh_, NULL}, {packed_asinh_out, NULL}}, of_asinh, 1, "T", "(Tensor input)", -1, 0},
     {"atan", {{packed_atan, NULL}, {packed_atan_, NULL}, {packed_atan_out, NULL}}, of_atan, 1, "T", "(Tensor input)", -1, 0},
     {"atan2", {{packed_atan2, NULL}, {packed_atan2_, NULL}, {packed_atan2_out, NULL}}, of_atan2, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"atanh", {{packed_atanh, NULL}, {packed_atanh_, NULL}, {packed_atanh_out, NULL}}, of_atanh, 1, "T", "(Tensor input)", -1, 0},
-    {"atleast_1d", {{packed_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_1d, 1, "T", "(Tensor input)", -1, 0},
-    {"atleast_1d.sequence", {{packed_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_1d_sequence, 1, "A", "(sequence of Tensor tensors)", -1, 0},
-    {"atleast_2d", {{packed_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_2d, 1, "T", "(Tensor input)", -1, 0},
-    {"atleast_2d.sequence", {{packed_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_2d_sequence, 1, "A", "(sequence of Tensor tensors)", -1, 0},
-    {"atleast_3d", {{packed_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_3d, 1, "T", "(Tensor input)", -1, 0},
-    {"atleast_3d.sequence", {{packed_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_3d_sequence, 1, "A", "(sequence of Tensor tensors)", -1, 0},
+    {"atleast_1d", {{packed_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_1d, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
+    {"atleast_1d.sequence", {{packed_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_1d_sequence, 1, "A", "(sequence of Tensor tensors)", -1, LT_VIEWS},
+    {"atleast_2d", {{packed_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_2d, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
+    {"atleast_2d.sequence", {{packed_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_2d_sequence, 1, "A", "(sequence of Tensor tensors)", -1, LT_VIEWS},
+    {"atleast_3d", {{packed_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_3d, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
+    {"atleast_3d.sequence", {{packed_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}, of_atleast_3d_sequence, 1, "A", "(sequence of Tensor tensors)", -1, LT_VIEWS},
     {"autograd_grad", {{packed_autograd_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_autograd_grad, 7, "A", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs, bool retain_graph, bool create_graph, bool allow_unused, bool materialize_grads)", -1, 0},
     {"backward", {{packed_backward, NULL}, {NULL, NULL}, {NULL, NULL}}, of_backward, 5, "", "(sequence of Tensor tensors, sequence of Tensor gradients, bool retain_graph, bool create_graph, sequence of Tensor inputs)", -1, 0},
     {"baddbmm", {{packed_baddbmm, NULL}, {packed_baddbmm_, NULL}, {packed_baddbmm_out, NULL}}, of_baddbmm, 5, "T", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, 0},
@@ -11201,8 +11244,8 @@ lt_operator lt_operators[] = {
     {"blackman_window", {{packed_blackman_window, NULL}, {NULL, NULL}, {NULL, NULL}}, of_blackman_window, 5, "T", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"block_diag", {{packed_block_diag, NULL}, {NULL, NULL}, {NULL, NULL}}, of_block_diag, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"bmm", {{packed_bmm, NULL}, {NULL, NULL}, {packed_bmm_out, NULL}}, of_bmm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
-    {"broadcast_tensors", {{packed_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_broadcast_tensors, 1, "A", "(sequence of Tensor tensors)", -1, 0},
-    {"broadcast_to", {{packed_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_broadcast_to, 2, "T", "(Tensor input, sequence of int size)", -1, LT_BRIEF},
+    {"broadcast_tensors", {{packed_broadcast_tensors, NULL}, {NULL, NULL}, {NULL, NULL}}, of_broadcast_tensors, 1, "A", "(sequence of Tensor tensors)", -1, LT_VIEWS},
+    {"broadcast_to", {{packed_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_broadcast_to, 2, "T", "(Tensor input, sequence of int size)", -1, LT_BRIEF | LT_VIEWS},
     {"bucketize", {{packed_bucketize, packed_bucketize_scalar}, {NULL, NULL}, {packed_bucketize_out, packed_bucketize_scalar_out}}, of_bucketize, 4, "T", "(Tensor|Number input, Tensor boundaries, *, bool out_int32=False, bool right=False)", -1, 0},
     {"can_cast", {{packed_can_cast, NULL}, {NULL, NULL}, {NULL, NULL}}, of_can_cast, 2, "B", "(dtype from_, dtype to)", -1, 0},
     {"cartesian_prod", {{packed_cartesian_prod, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cartesian_prod, 1, "T", "(sequence of Tensor tensors)", -1, 0},
@@ -11216,7 +11259,7 @@ lt_operator lt_operators[] = {
     {"cholesky_inverse", {{packed_cholesky_inverse, NULL}, {NULL, NULL}, {packed_cholesky_inverse_out, NULL}}, of_cholesky_inverse, 2, "T", "(Tensor input, bool upper=False)", -1, 0},
     {"cholesky_solve", {{packed_cholesky_solve, NULL}, {NULL, NULL}, {packed_cholesky_solve_out, NULL}}, of_cholesky_solve, 3, "T", "(Tensor input, Tensor L, bool upper=False)", -1, 0},
     {"choose_qparams_per_tensor", {{packed_choose_qparams_per_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_choose_qparams_per_tensor, 2, "FI", "(Tensor input, bool reduce_range=False)", -1, 0},
-    {"chunk", {{packed_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}, of_chunk, 3, "A", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF},
+    {"chunk", {{packed_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}, of_chunk, 3, "A", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
     {"clamp", {{packed_clamp, NULL}, {packed_clamp_, NULL}, {packed_clamp_out, NULL}}, of_clamp, 3, "T", "(Tensor input, Number min=None, Number max=None)", -1, 0},
     {"clamp.tensor", {{packed_clamp_tensor, NULL}, {packed_clamp_tensor_, NULL}, {packed_clamp_tensor_out, NULL}}, of_clamp_tensor, 3, "T", "(Tensor input, Tensor min=None, Tensor max=None)", -1, 0},
     {"clamp_max", {{packed_clamp_max, packed_clamp_max_scalar}, {packed_clamp_max_, packed_clamp_max_scalar_}, {packed_clamp_max_out, packed_clamp_max_scalar_out}}, of_clamp_max, 2, "T", "(Tensor input, Tensor|Number max)", -1, 0},
@@ -11231,10 +11274,10 @@ lt_operator lt_operators[] = {
     {"complex.parts", {{packed_complex_parts, NULL}, {NULL, NULL}, {packed_complex_parts_out, NULL}}, of_complex_parts, 2, "T", "(Tensor real, Tensor imag)", -1, 0},
     {"concat", {{packed_concat, NULL}, {NULL, NULL}, {packed_concat_out, NULL}}, of_concat, 2, "T", "(sequence of Tensor tensors, int dim=0)", -1, 0},
     {"concatenate", {{packed_concatenate, NULL}, {NULL, NULL}, {packed_concatenate_out, NULL}}, of_concatenate, 2, "T", "(sequence of Tensor tensors, int dim=0)", -1, 0},
-    {"conj", {{packed_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_conj, 1, "T", "(Tensor input)", -1, 0},
-    {"conj_physical", {{packed_conj_physical, NULL}, {packed_conj_physical_, NULL}, {packed_conj_physical_out, NULL}}, of_conj_physical, 1, "T", "(Tensor input)", -1, 0},
+    {"conj", {{packed_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_conj, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
+    {"conj_physical", {{packed_conj_physical, NULL}, {packed_conj_physical_, NULL}, {packed_conj_physical_out, NULL}}, of_conj_physical, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
     {"constant_pad_nd", {{packed_constant_pad_nd, NULL}, {NULL, NULL}, {NULL, NULL}}, of_constant_pad_nd, 3, "T", "(Tensor input, sequence of int pad, Number value=0)", -1, 0},
-    {"contiguous", {{packed_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_contiguous, 2, "T", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, 0},
+    {"contiguous", {{packed_contiguous, NULL}, {NULL, NULL}, {NULL, NULL}}, of_contiguous, 2, "T", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_VIEWS | LT_ITSELF},
     {"coo_indices", {{packed_coo_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_coo_indices, 1, "T", "(Tensor input)", -1, 0},
     {"coo_values", {{packed_coo_values, NULL}, {NULL, NULL}, {NULL, NULL}}, of_coo_values, 1, "T", "(Tensor input)", -1, 0},
     {"copy_", {{packed_copy_, packed_copy__scalar}, {NULL, NULL}, {NULL, NULL}}, of_copy_, 3, "", "(Tensor input, Tensor|Number src, bool non_blocking=False)", 0, 0},
@@ -11285,8 +11328,8 @@ lt_operator lt_operators[] = {
     {"diag", {{packed_diag, NULL}, {NULL, NULL}, {packed_diag_out, NULL}}, of_diag, 2, "T", "(Tensor input, int diagonal=0)", -1, 0},
     {"diag_embed", {{packed_diag_embed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diag_embed, 4, "T", "(Tensor input, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
     {"diagflat", {{packed_diagflat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagflat, 2, "T", "(Tensor input, int offset=0)", -1, 0},
-    {"diagonal", {{packed_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal, 4, "T", "(Tensor input, int offset=0, int dim1=0, int dim2=1)", -1, LT_BRIEF},
-    {"diagonal.outdim", {{packed_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal_outdim, 5, "T", "(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)", -1, LT_BRIEF},
+    {"diagonal", {{packed_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal, 4, "T", "(Tensor input, int offset=0, int dim1=0, int dim2=1)", -1, LT_BRIEF | LT_VIEWS},
+    {"diagonal.outdim", {{packed_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal_outdim, 5, "T", "(Tensor input, *, str outdim, int dim1, int dim2, int offset=0)", -1, LT_BRIEF | LT_VIEWS},
     {"diagonal_scatter", {{packed_diagonal_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_diagonal_scatter, 5, "T", "(Tensor input, Tensor src, int offset=0, int dim1=0, int dim2=1)", -1, 0},
     {"diff", {{packed_diff, NULL}, {NULL, NULL}, {packed_diff_out, NULL}}, of_diff, 5, "T", "(Tensor input, int n=1, int dim=-1, Tensor prepend=None, Tensor append=None)", -1, 0},
     {"digamma", {{packed_digamma, NULL}, {packed_digamma_, NULL}, {packed_digamma_out, NULL}}, of_digamma, 1, "T", "(Tensor input)", -1, 0},
@@ -11297,8 +11340,8 @@ lt_operator lt_operators[] = {
     {"divide", {{packed_divide, packed_divide_scalar}, {packed_divide_, packed_divide_scalar_}, {packed_divide_out, packed_divide_scalar_out}}, of_divide, 3, "T", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, 0},
     {"dot", {{packed_dot, NULL}, {NULL, NULL}, {packed_dot_out, NULL}}, of_dot, 2, "T", "(Tensor input, Tensor tensor)", -1, 0},
     {"dsmm", {{packed_dsmm, NULL}, {NULL, NULL}, {packed_dsmm_out, NULL}}, of_dsmm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
-    {"dsplit", {{packed_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF},
-    {"dsplit.indices", {{packed_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF},
+    {"dsplit", {{packed_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS},
+    {"dsplit.indices", {{packed_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_dsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS},
     {"dstack", {{packed_dstack, NULL}, {NULL, NULL}, {packed_dstack_out, NULL}}, of_dstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"einsum", {{packed_einsum, NULL}, {NULL, NULL}, {NULL, NULL}}, of_einsum, 2, "T", "(str equation, sequence of Tensor tensors)", -1, 0},
     {"empty", {{packed_empty, NULL}, {NULL, NULL}, {packed_empty_out, NULL}}, of_empty, 5, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
@@ -11322,8 +11365,8 @@ lt_operator lt_operators[] = {
     {"event_synchronize", {{packed_event_synchronize, NULL}, {NULL, NULL}, {NULL, NULL}}, of_event_synchronize, 1, "", "(int event)", -1, 0},
     {"exp", {{packed_exp, NULL}, {packed_exp_, NULL}, {packed_exp_out, NULL}}, of_exp, 1, "T", "(Tensor input)", -1, 0},
     {"exp2", {{packed_exp2, NULL}, {packed_exp2_, NULL}, {packed_exp2_out, NULL}}, of_exp2, 1, "T", "(Tensor input)", -1, 0},
-    {"expand", {{packed_expand, NULL}, {NULL, NULL}, {NULL, NULL}}, of_expand, 3, "T", "(Tensor input, sequence of int size, *, bool implicit=False)", -1, LT_BRIEF},
-    {"expand_as", {{packed_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_expand_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF},
+    {"expand", {{packed_expand, NULL}, {NULL, NULL}, {NULL, NULL}}, of_expand, 3, "T", "(Tensor input, sequence of int size, *, bool implicit=False)", -1, LT_BRIEF | LT_VIEWS},
+    {"expand_as", {{packed_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_expand_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS},
     {"expm1", {{packed_expm1, NULL}, {packed_expm1_, NULL}, {packed_expm1_out, NULL}}, of_expm1, 1, "T", "(Tensor input)", -1, 0},
     {"exponential_", {{packed_exponential_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_exponential_, 3, "", "(Tensor input, float lambd=1, *, Generator generator=None)", 0, 0},
     {"eye", {{packed_eye, NULL}, {NULL, NULL}, {packed_eye_out, NULL}}, of_eye, 4, "T", "(int n, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
@@ -11365,9 +11408,9 @@ lt_operator lt_operators[] = {
     {"fill", {{packed_fill, packed_fill_scalar}, {packed_fill_, packed_fill_scalar_}, {NULL, NULL}}, of_fill, 2, "T", "(Tensor input, Tensor|Number value)", -1, 0},
     {"fill_diagonal_", {{packed_fill_diagonal_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fill_diagonal_, 3, "", "(Tensor input, Number fill_value, bool wrap=False)", 0, 0},
     {"fix", {{packed_fix, NULL}, {packed_fix_, NULL}, {packed_fix_out, NULL}}, of_fix, 1, "T", "(Tensor input)", -1, 0},
-    {"flatten", {{packed_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten, 3, "T", "(Tensor input, int start_dim=0, int end_dim=-1)", -1, LT_BRIEF},
-    {"flatten.dims", {{packed_flatten_dims, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten_dims, 3, "T", "(Tensor input, sequence of int dims, str out_dim)", -1, LT_BRIEF},
-    {"flatten.out_dim", {{packed_flatten_out_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten_out_dim, 4, "T", "(Tensor input, int start_dim, int end_dim, str out_dim)", -1, LT_BRIEF},
+    {"flatten", {{packed_flatten, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten, 3, "T", "(Tensor input, int start_dim=0, int end_dim=-1)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF},
+    {"flatten.dims", {{packed_flatten_dims, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten_dims, 3, "T", "(Tensor input, sequence of int dims, str out_dim)", -1, LT_BRIEF | LT_VIEWS},
+    {"flatten.out_dim", {{packed_flatten_out_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flatten_out_dim, 4, "T", "(Tensor input, int start_dim, int end_dim, str out_dim)", -1, LT_BRIEF | LT_VIEWS},
     {"flip", {{packed_flip, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flip, 2, "T", "(Tensor input, sequence of int dims)", -1, 0},
     {"fliplr", {{packed_fliplr, NULL}, {NULL, NULL}, {NULL, NULL}}, of_fliplr, 1, "T", "(Tensor input)", -1, 0},
     {"flipud", {{packed_flipud, NULL}, {NULL, NULL}, {NULL, NULL}}, of_flipud, 1, "T", "(Tensor input)", -1, 0},
@@ -11428,20 +11471,21 @@ lt_operator lt_operators[] = {
     {"histogram.edges", {{packed_histogram_edges, NULL}, {NULL, NULL}, {packed_histogram_edges_out, NULL}}, of_histogram_edges, 4, "TT", "(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)", -1, 0},
     {"histogramdd", {{packed_histogramdd, NULL}, {NULL, NULL}, {NULL, NULL}}, of_histogramdd, 5, "A", "(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, 0},
     {"histogramdd.edges", {{packed_histogramdd_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_histogramdd_edges, 5, "A", "(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, 0},
-    {"hsplit", {{packed_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF},
-    {"hsplit.indices", {{packed_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF},
+    {"hsmm", {{packed_hsmm, NULL}, {NULL, NULL}, {packed_hsmm_out, NULL}}, of_hsmm, 2, "T", "(Tensor mat1, Tensor mat2)", -1, 0},
+    {"hsplit", {{packed_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS},
+    {"hsplit.indices", {{packed_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS},
     {"hspmm", {{packed_hspmm, NULL}, {NULL, NULL}, {packed_hspmm_out, NULL}}, of_hspmm, 2, "T", "(Tensor mat1, Tensor mat2)", -1, 0},
     {"hstack", {{packed_hstack, NULL}, {NULL, NULL}, {packed_hstack_out, NULL}}, of_hstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"hypot", {{packed_hypot, NULL}, {packed_hypot_, NULL}, {packed_hypot_out, NULL}}, of_hypot, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"i0", {{packed_i0, NULL}, {packed_i0_, NULL}, {packed_i0_out, NULL}}, of_i0, 1, "T", "(Tensor input)", -1, 0},
     {"igamma", {{packed_igamma, NULL}, {packed_igamma_, NULL}, {packed_igamma_out, NULL}}, of_igamma, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"igammac", {{packed_igammac, NULL}, {packed_igammac_, NULL}, {packed_igammac_out, NULL}}, of_igammac, 2, "T", "(Tensor input, Tensor other)", -1, 0},
-    {"imag", {{packed_imag, NULL}, {NULL, NULL}, {NULL, NULL}}, of_imag, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"imag", {{packed_imag, NULL}, {NULL, NULL}, {NULL, NULL}}, of_imag, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
     {"increment_version", {{packed_increment_version, NULL}, {NULL, NULL}, {NULL, NULL}}, of_increment_version, 1, "", "(Tensor input)", -1, 0},
     {"index_add", {{packed_index_add, NULL}, {packed_index_add_, NULL}, {packed_index_add_out, NULL}}, of_index_add, 5, "T", "(Tensor input, int dim, Tensor index, Tensor source, *, Number alpha=1)", -1, 0},
     {"index_copy", {{packed_index_copy, NULL}, {packed_index_copy_, NULL}, {packed_index_copy_out, NULL}}, of_index_copy, 4, "T", "(Tensor input, int dim, Tensor index, Tensor source)", -1, 0},
     {"index_fill", {{packed_index_fill, packed_index_fill_scalar}, {packed_index_fill_, packed_index_fill_scalar_}, {NULL, NULL}}, of_index_fill, 4, "T", "(Tensor input, int dim, Tensor index, Tensor|Number value)", -1, 0},
-    {"index_get", {{packed_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_get, 2, "T", "(Tensor input, Index index)", -1, 0},
+    {"index_get", {{packed_index_get, NULL}, {NULL, NULL}, {NULL, NULL}}, of_index_get, 2, "T", "(Tensor input, Index index)", -1, LT_VIEWS},
     {"index_put", {{packed_index_put, NULL}, {packed_index_put_, NULL}, {NULL, NULL}}, of_index_put, 4, "T", "(Tensor input, sequence of Tensor indices, Tensor values, bool accumulate=False)", -1, 0},
     {"index_reduce", {{packed_index_reduce, NULL}, {packed_index_reduce_, NULL}, {packed_index_reduce_out, NULL}}, of_index_reduce, 6, "T", "(Tensor input, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)", -1, 0},
     {"index_select", {{packed_index_select, NULL}, {NULL, NULL}, {packed_index_select_out, NULL}}, of_index_select, 3, "T", "(Tensor input, int dim, Tensor index)", -1, 0},
@@ -11497,7 +11541,7 @@ lt_operator lt_operators[] = {
     {"linalg.cond.p_str", {{packed_linalg_cond_p_str, NULL}, {NULL, NULL}, {packed_linalg_cond_p_str_out, NULL}}, of_linalg_cond_p_str, 2, "T", "(Tensor input, str p)", -1, 0},
     {"linalg.cross", {{packed_linalg_cross, NULL}, {NULL, NULL}, {packed_linalg_cross_out, NULL}}, of_linalg_cross, 3, "T", "(Tensor input, Tensor other, *, int dim=-1)", -1, 0},
     {"linalg.det", {{packed_linalg_det, NULL}, {NULL, NULL}, {packed_linalg_det_out, NULL}}, of_linalg_det, 1, "T", "(Tensor A)", -1, 0},
-    {"linalg.diagonal", {{packed_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_linalg_diagonal, 4, "T", "(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", -1, 0},
+    {"linalg.diagonal", {{packed_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}, of_linalg_diagonal, 4, "T", "(Tensor A, *, int offset=0, int dim1=-2, int dim2=-1)", -1, LT_VIEWS},
     {"linalg.eig", {{packed_linalg_eig, NULL}, {NULL, NULL}, {packed_linalg_eig_out, NULL}}, of_linalg_eig, 1, "TT", "(Tensor input)", -1, 0},
     {"linalg.eigh", {{packed_linalg_eigh, NULL}, {NULL, NULL}, {packed_linalg_eigh_out, NULL}}, of_linalg_eigh, 2, "TT", "(Tensor input, str UPLO=\"L\")", -1, 0},
     {"linalg.eigvals", {{packed_linalg_eigvals, NULL}, {NULL, NULL}, {packed_linalg_eigvals_out, NULL}}, of_linalg_eigvals, 1, "T", "(Tensor input)", -1, 0},
@@ -11576,11 +11620,12 @@ lt_operator lt_operators[] = {
     {"lu_solve", {{packed_lu_solve, NULL}, {NULL, NULL}, {packed_lu_solve_out, NULL}}, of_lu_solve, 3, "T", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, 0},
     {"lu_unpack", {{packed_lu_unpack, NULL}, {NULL, NULL}, {packed_lu_unpack_out, NULL}}, of_lu_unpack, 4, "TTT", "(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True)", -1, 0},
     {"lyapunov", {{packed_lyapunov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_lyapunov, 2, "T", "(Tensor H, Tensor G)", -1, 0},
-    {"mH", {{packed_mH, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mH, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"mT", {{packed_mT, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mT, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"mH", {{packed_mH, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mH, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
+    {"mT", {{packed_mT, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mT, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
     {"make_per_channel_quantized_tensor", {{packed_make_per_channel_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_channel_quantized_tensor, 4, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis)", -1, 0},
     {"make_per_tensor_quantized_tensor", {{packed_make_per_tensor_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_tensor_quantized_tensor, 3, "T", "(Tensor input, float scale, int zero_point)", -1, 0},
     {"manual_seed", {{packed_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_manual_seed, 1, "", "(int seed)", -1, 0},
+    {"mark_coalesced_", {{packed_mark_coalesced_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mark_coalesced_, 2, "", "(Tensor input, bool coalesced)", 0, 0},
     {"masked_fill", {{packed_masked_fill, packed_masked_fill_scalar}, {packed_masked_fill_, packed_masked_fill_scalar_}, {NULL, NULL}}, of_masked_fill, 3, "T", "(Tensor input, Tensor mask, Tensor|Number value)", -1, 0},
     {"masked_scatter", {{packed_masked_scatter, NULL}, {packed_masked_scatter_, NULL}, {NULL, NULL}}, of_masked_scatter, 3, "T", "(Tensor input, Tensor mask, Tensor source)", -1, 0},
     {"masked_select", {{packed_masked_select, NULL}, {NULL, NULL}, {packed_masked_select_out, NULL}}, of_masked_select, 2, "T", "(Tensor input, Tensor mask)", -1, 0},
@@ -11597,17 +11642,17 @@ lt_operator lt_operators[] = {
     {"memory_stats", {{packed_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "IIIIII", "()", -1, 0},
     {"memory_stats_of", {{packed_memory_stats_of, NULL}, {NULL, NULL}, {NULL, NULL}}, of_memory_stats_of, 1, "III", "(dtype dtype=None)", -1, 0},
     {"memory_summary", {{packed_memory_summary, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
-    {"meshgrid", {{packed_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}, of_meshgrid, 2, "A", "(sequence of Tensor tensors, *, str indexing=None)", -1, 0},
+    {"meshgrid", {{packed_meshgrid, NULL}, {NULL, NULL}, {NULL, NULL}}, of_meshgrid, 2, "A", "(sequence of Tensor tensors, *, str indexing=None)", -1, LT_VIEWS},
     {"min", {{packed_min, NULL}, {NULL, NULL}, {packed_min_out, NULL}}, of_min, 1, "T", "(Tensor input)", -1, 0},
     {"min.dim", {{packed_min_dim, NULL}, {NULL, NULL}, {packed_min_dim_out, NULL}}, of_min_dim, 3, "TT", "(Tensor input, int dim, bool keepdim=False)", -1, 0},
     {"min.other", {{packed_min_other, NULL}, {NULL, NULL}, {packed_min_other_out, NULL}}, of_min_other, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"minimum", {{packed_minimum, NULL}, {NULL, NULL}, {packed_minimum_out, NULL}}, of_minimum, 2, "T", "(Tensor input, Tensor other)", -1, 0},
     {"mm", {{packed_mm, NULL}, {NULL, NULL}, {packed_mm_out, NULL}}, of_mm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
     {"mode", {{packed_mode, NULL}, {NULL, NULL}, {packed_mode_out, NULL}}, of_mode, 3, "TT", "(Tensor input, int dim=-1, bool keepdim=False)", -1, 0},
-    {"moveaxis", {{packed_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}, of_moveaxis, 3, "T", "(Tensor input, int source, int destination)", -1, LT_BRIEF},
-    {"moveaxis.list", {{packed_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}, of_moveaxis_list, 3, "T", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF},
-    {"movedim", {{packed_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_movedim, 3, "T", "(Tensor input, int source, int destination)", -1, LT_BRIEF},
-    {"movedim.list", {{packed_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}, of_movedim_list, 3, "T", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF},
+    {"moveaxis", {{packed_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}, of_moveaxis, 3, "T", "(Tensor input, int source, int destination)", -1, LT_BRIEF | LT_VIEWS},
+    {"moveaxis.list", {{packed_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}, of_moveaxis_list, 3, "T", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF | LT_VIEWS},
+    {"movedim", {{packed_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_movedim, 3, "T", "(Tensor input, int source, int destination)", -1, LT_BRIEF | LT_VIEWS},
+    {"movedim.list", {{packed_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}, of_movedim_list, 3, "T", "(Tensor input, sequence of int source, sequence of int destination)", -1, LT_BRIEF | LT_VIEWS},
     {"msort", {{packed_msort, NULL}, {NULL, NULL}, {packed_msort_out, NULL}}, of_msort, 1, "T", "(Tensor input)", -1, 0},
     {"mul", {{packed_mul, packed_mul_scalar}, {packed_mul_, packed_mul_scalar_}, {packed_mul_out, packed_mul_scalar_out}}, of_mul, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"multinomial", {{packed_multinomial, NULL}, {NULL, NULL}, {packed_multinomial_out, NULL}}, of_multinomial, 4, "T", "(Tensor input, int num_samples, bool replacement=False, *, Generator generator=None)", -1, 0},
@@ -11621,8 +11666,8 @@ lt_operator lt_operators[] = {
     {"nanmedian.dim", {{packed_nanmedian_dim, NULL}, {NULL, NULL}, {packed_nanmedian_dim_out, NULL}}, of_nanmedian_dim, 3, "TT", "(Tensor input, int dim, bool keepdim=False)", -1, 0},
     {"nanquantile", {{packed_nanquantile, packed_nanquantile_scalar}, {NULL, NULL}, {packed_nanquantile_out, packed_nanquantile_scalar_out}}, of_nanquantile, 5, "T", "(Tensor input, Tensor|Number q, int dim=None, bool keepdim=False, *, str interpolation=\"linear\")", -1, 0},
     {"nansum", {{packed_nansum, NULL}, {NULL, NULL}, {packed_nansum_out, NULL}}, of_nansum, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
-    {"narrow", {{packed_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}, of_narrow, 4, "T", "(Tensor input, int dim, int start, int length)", -1, LT_BRIEF},
-    {"narrow.tensor", {{packed_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_narrow_tensor, 4, "T", "(Tensor input, int dim, Tensor start, int length)", -1, LT_BRIEF},
+    {"narrow", {{packed_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}, of_narrow, 4, "T", "(Tensor input, int dim, int start, int length)", -1, LT_BRIEF | LT_VIEWS},
+    {"narrow.tensor", {{packed_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_narrow_tensor, 4, "T", "(Tensor input, int dim, Tensor start, int length)", -1, LT_BRIEF | LT_VIEWS},
     {"narrow_copy", {{packed_narrow_copy, NULL}, {NULL, NULL}, {packed_narrow_copy_out, NULL}}, of_narrow_copy, 4, "T", "(Tensor input, int dim, int start, int length)", -1, 0},
     {"ne", {{packed_ne, packed_ne_scalar}, {packed_ne_, packed_ne_scalar_}, {packed_ne_out, packed_ne_scalar_out}}, of_ne, 2, "T", "(Tensor input, Tensor|Number other)", -1, 0},
     {"neg", {{packed_neg, NULL}, {packed_neg_, NULL}, {packed_neg_out, NULL}}, of_neg, 1, "T", "(Tensor input)", -1, 0},
@@ -11678,15 +11723,15 @@ lt_operator lt_operators[] = {
     {"parse_device", {{packed_parse_device, NULL}, {NULL, NULL}, {NULL, NULL}}, of_parse_device, 1, "C", "(str text)", -1, 0},
     {"pca_lowrank", {{packed_pca_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pca_lowrank, 4, "TTT", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, 0},
     {"pdist", {{packed_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pdist, 2, "T", "(Tensor input, float p=2)", -1, 0},
-    {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF},
-    {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, 0},
+    {"permute", {{packed_permute, NULL}, {NULL, NULL}, {NULL, NULL}}, of_permute, 2, "T", "(Tensor input, sequence of int dims)", -1, LT_BRIEF | LT_VIEWS},
+    {"pin_memory", {{packed_pin_memory, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pin_memory, 1, "T", "(Tensor input)", -1, LT_VIEWS},
     {"pinverse", {{packed_pinverse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pinverse, 2, "T", "(Tensor input, float rcond=1e-15)", -1, 0},
     {"pivots_permutation", {{packed_pivots_permutation, NULL}, {NULL, NULL}, {NULL, NULL}}, of_pivots_permutation, 2, "T", "(Tensor pivots, int n)", -1, 0},
     {"poisson", {{packed_poisson, NULL}, {NULL, NULL}, {NULL, NULL}}, of_poisson, 2, "T", "(Tensor input, *, Generator generator=None)", -1, 0},
     {"polar", {{packed_polar, NULL}, {NULL, NULL}, {packed_polar_out, NULL}}, of_polar, 2, "T", "(Tensor abs, Tensor angle)", -1, 0},
     {"polygamma", {{packed_polygamma, NULL}, {NULL, NULL}, {packed_polygamma_out, NULL}}, of_polygamma, 2, "T", "(int n, Tensor input)", -1, 0},
     {"pop_saved_tensors_hooks", {{packed_pop_saved_tensors_hooks, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "", "()", -1, 0},
-    {"positive", {{packed_positive, NULL}, {NULL, NULL}, {NULL, NULL}}, of_positive, 1, "T", "(Tensor input)", -1, 0},
+    {"positive", {{packed_positive, NULL}, {NULL, NULL}, {NULL, NULL}}, of_positive, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
     {"pow", {{packed_pow, packed_pow_scalar}, {packed_pow_, packed_pow_scalar_}, {packed_pow_out, packed_pow_scalar_out}}, of_pow, 2, "T", "(Tensor|Number input, Tensor|Number exponent)", -1, 0},
     {"prod", {{packed_prod, NULL}, {NULL, NULL}, {packed_prod_out, NULL}}, of_prod, 4, "T", "(Tensor input, int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
     {"promote_types", {{packed_promote_types, NULL}, {NULL, NULL}, {NULL, NULL}}, of_promote_types, 2, "D", "(dtype type1, dtype type2)", -1, 0},
@@ -11734,19 +11779,19 @@ lt_operator lt_operators[] = {
     {"random_.to", {{packed_random__to, NULL}, {NULL, NULL}, {NULL, NULL}}, of_random__to, 3, "", "(Tensor input, int to, *, Generator generator=None)", 0, 0},
     {"randperm", {{packed_randperm, NULL}, {NULL, NULL}, {packed_randperm_out, NULL}}, of_randperm, 5, "T", "(int n, *, Generator generator=None, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"range", {{packed_range, NULL}, {NULL, NULL}, {packed_range_out, NULL}}, of_range, 6, "T", "(Number start, Number end, Number step=1, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
-    {"ravel", {{packed_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}, of_ravel, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"real", {{packed_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_real, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"ravel", {{packed_ravel, NULL}, {NULL, NULL}, {NULL, NULL}}, of_ravel, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF},
+    {"real", {{packed_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_real, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF},
     {"reciprocal", {{packed_reciprocal, NULL}, {packed_reciprocal_, NULL}, {packed_reciprocal_out, NULL}}, of_reciprocal, 1, "T", "(Tensor input)", -1, 0},
     {"record_function", {{packed_record_function, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_function, 9, "Q", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, 0},
     {"record_stream", {{packed_record_stream, NULL}, {NULL, NULL}, {NULL, NULL}}, of_record_stream, 2, "", "(Tensor input, int stream)", -1, 0},
-    {"refine_names", {{packed_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_refine_names, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
+    {"refine_names", {{packed_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_refine_names, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS},
     {"register_hook", {{packed_register_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"register_multi_grad_hook", {{packed_register_multi_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_multi_grad_hook, 5, "I", "(sequence of Tensor tensors, bool first, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"register_post_accumulate_grad_hook", {{packed_register_post_accumulate_grad_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_register_post_accumulate_grad_hook, 4, "I", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, 0},
     {"relu", {{packed_relu, NULL}, {packed_relu_, NULL}, {NULL, NULL}}, of_relu, 1, "T", "(Tensor input)", -1, 0},
     {"remainder", {{packed_remainder, packed_remainder_scalar}, {packed_remainder_, packed_remainder_scalar_}, {packed_remainder_out, packed_remainder_scalar_out}}, of_remainder, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"remove_hook", {{packed_remove_hook, NULL}, {NULL, NULL}, {NULL, NULL}}, of_remove_hook, 1, "", "(int hook)", -1, 0},
-    {"rename", {{packed_rename, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rename, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF},
+    {"rename", {{packed_rename, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rename, 2, "T", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS},
     {"rename_", {{packed_rename_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_rename_, 2, "", "(Tensor input, sequence of str names)", 0, 0},
     {"renorm", {{packed_renorm, NULL}, {packed_renorm_, NULL}, {packed_renorm_out, NULL}}, of_renorm, 4, "T", "(Tensor input, Number p, int dim, Number maxnorm)", -1, 0},
     {"repeat", {{packed_repeat, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat, 2, "T", "(Tensor input, sequence of int repeats)", -1, 0},
@@ -11755,12 +11800,13 @@ lt_operator lt_operators[] = {
     {"repeat_interleave.tensor", {{packed_repeat_interleave_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_repeat_interleave_tensor, 4, "T", "(Tensor input, Tensor repeats, int dim=None, *, int output_size=None)", -1, 0},
     {"requires_grad", {{packed_requires_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_requires_grad, 1, "B", "(Tensor input)", -1, 0},
     {"reset_peak_memory_stats", {{packed_reset_peak_memory_stats, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "", "()", -1, 0},
-    {"reshape", {{packed_reshape, NULL}, {NULL, NULL}, {NULL, NULL}}, of_reshape, 2, "T", "(Tensor input, sequence of int shape)", -1, LT_BRIEF},
-    {"reshape_as", {{packed_reshape_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_reshape_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF},
+    {"reshape", {{packed_reshape, NULL}, {NULL, NULL}, {NULL, NULL}}, of_reshape, 2, "T", "(Tensor input, sequence of int shape)", -1, LT_BRIEF | LT_VIEWS},
+    {"reshape_as", {{packed_reshape_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_reshape_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS},
     {"resize_", {{packed_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resize_, 3, "", "(Tensor input, sequence of int size, *, memory_format memory_format=None)", 0, 0},
     {"resize_as_", {{packed_resize_as_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resize_as_, 3, "", "(Tensor input, Tensor the_template, *, memory_format memory_format=None)", 0, 0},
-    {"resolve_conj", {{packed_resolve_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resolve_conj, 1, "T", "(Tensor input)", -1, 0},
-    {"resolve_neg", {{packed_resolve_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resolve_neg, 1, "T", "(Tensor input)", -1, 0},
+    {"resize_as_sparse_", {{packed_resize_as_sparse_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resize_as_sparse_, 2, "", "(Tensor input, Tensor the_template)", 0, 0},
+    {"resolve_conj", {{packed_resolve_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resolve_conj, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
+    {"resolve_neg", {{packed_resolve_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resolve_neg, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
     {"result_type", {{packed_result_type, packed_result_type_scalar}, {NULL, NULL}, {NULL, NULL}}, of_result_type, 2, "D", "(Tensor|Number tensor1, Tensor|Number tensor2)", -1, 0},
     {"retain_grad", {{packed_retain_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_retain_grad, 1, "", "(Tensor input)", -1, 0},
     {"retains_grad", {{packed_retains_grad, NULL}, {NULL, NULL}, {NULL, NULL}}, of_retains_grad, 1, "B", "(Tensor input)", -1, 0},
@@ -11771,6 +11817,7 @@ lt_operator lt_operators[] = {
     {"row_stack", {{packed_row_stack, NULL}, {NULL, NULL}, {packed_row_stack_out, NULL}}, of_row_stack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"rsqrt", {{packed_rsqrt, NULL}, {packed_rsqrt_, NULL}, {packed_rsqrt_out, NULL}}, of_rsqrt, 1, "T", "(Tensor input)", -1, 0},
     {"rsub", {{packed_rsub, packed_rsub_scalar}, {NULL, NULL}, {NULL, NULL}}, of_rsub, 3, "T", "(Tensor input, Tensor|Number other, *, Number alpha=1)", -1, 0},
+    {"saddmm", {{packed_saddmm, NULL}, {NULL, NULL}, {packed_saddmm_out, NULL}}, of_saddmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"safetensors_load", {{packed_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}, of_safetensors_load, 1, "KAU", "(Tensor data)", -1, 0},
     {"safetensors_load_file", {{packed_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}, of_safetensors_load_file, 3, "KAU", "(str path, *, sequence of str only=None, bool mmap=True)", -1, 0},
     {"safetensors_open", {{packed_safetensors_open, NULL}, {NULL, NULL}, {NULL, NULL}}, of_safetensors_open, 1, "UKA", "(str path)", -1, 0},
@@ -11789,7 +11836,7 @@ lt_operator lt_operators[] = {
     {"scatter_reduce", {{packed_scatter_reduce, NULL}, {packed_scatter_reduce_, NULL}, {packed_scatter_reduce_out, NULL}}, of_scatter_reduce, 6, "T", "(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", -1, 0},
     {"searchsorted", {{packed_searchsorted, packed_searchsorted_scalar}, {NULL, NULL}, {packed_searchsorted_out, packed_searchsorted_scalar_out}}, of_searchsorted, 6, "T", "(Tensor sorted_sequence, Tensor|Number input, *, bool out_int32=False, bool right=False, str side=None, Tensor sorter=None)", -1, 0},
     {"segment_reduce", {{packed_segment_reduce, NULL}, {NULL, NULL}, {NULL, NULL}}, of_segment_reduce, 8, "T", "(Tensor data, str reduce, *, Tensor lengths=None, Tensor indices=None, Tensor offsets=None, int axis=0, bool unsafe=False, Number initial=None)", -1, 0},
-    {"select", {{packed_select, NULL}, {NULL, NULL}, {NULL, NULL}}, of_select, 3, "T", "(Tensor input, int dim, int index)", -1, LT_BRIEF},
+    {"select", {{packed_select, NULL}, {NULL, NULL}, {NULL, NULL}}, of_select, 3, "T", "(Tensor input, int dim, int index)", -1, LT_BRIEF | LT_VIEWS},
     {"select_scatter", {{packed_select_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_select_scatter, 4, "T", "(Tensor input, Tensor src, int dim, int index)", -1, 0},
     {"set_", {{packed_set_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_, 1, "", "(Tensor input)", 0, 0},
     {"set_.storage", {{packed_set__storage, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set__storage, 2, "", "(Tensor input, Storage source)", 0, 0},
@@ -11829,7 +11876,7 @@ lt_operator lt_operators[] = {
     {"sin", {{packed_sin, NULL}, {packed_sin_, NULL}, {packed_sin_out, NULL}}, of_sin, 1, "T", "(Tensor input)", -1, 0},
     {"sinc", {{packed_sinc, NULL}, {packed_sinc_, NULL}, {packed_sinc_out, NULL}}, of_sinc, 1, "T", "(Tensor input)", -1, 0},
     {"sinh", {{packed_sinh, NULL}, {packed_sinh_, NULL}, {packed_sinh_out, NULL}}, of_sinh, 1, "T", "(Tensor input)", -1, 0},
-    {"slice", {{packed_slice, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice, 5, "T", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF},
+    {"slice", {{packed_slice, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice, 5, "T", "(Tensor input, int dim=0, int start=None, int end=None, int step=1)", -1, LT_BRIEF | LT_VIEWS},
     {"slice_scatter", {{packed_slice_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_slice_scatter, 6, "T", "(Tensor input, Tensor src, int dim=0, int start=None, int end=None, int step=1)", -1, 0},
     {"slogdet", {{packed_slogdet, NULL}, {NULL, NULL}, {packed_slogdet_out, NULL}}, of_slogdet, 1, "TT", "(Tensor input)", -1, 0},
     {"smm", {{packed_smm, NULL}, {NULL, NULL}, {NULL, NULL}}, of_smm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
@@ -11907,15 +11954,15 @@ lt_operator lt_operators[] = {
     {"special.xlog1py", {{packed_special_xlog1py, packed_special_xlog1py_scalar}, {NULL, NULL}, {packed_special_xlog1py_out, packed_special_xlog1py_scalar_out}}, of_special_xlog1py, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.xlogy", {{packed_special_xlogy, packed_special_xlogy_scalar}, {NULL, NULL}, {packed_special_xlogy_out, packed_special_xlogy_scalar_out}}, of_special_xlogy, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"special.zeta", {{packed_special_zeta, packed_special_zeta_scalar}, {NULL, NULL}, {packed_special_zeta_out, packed_special_zeta_scalar_out}}, of_special_zeta, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
-    {"split", {{packed_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_split, 3, "A", "(Tensor tensor, int split_size_or_sections, int dim=0)", -1, LT_BRIEF},
-    {"split.sizes", {{packed_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_split_sizes, 3, "A", "(Tensor tensor, sequence of int split_size_or_sections, int dim=0)", -1, LT_BRIEF},
-    {"split_with_sizes", {{packed_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_split_with_sizes, 3, "A", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF},
+    {"split", {{packed_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_split, 3, "A", "(Tensor tensor, int split_size_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"split.sizes", {{packed_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_split_sizes, 3, "A", "(Tensor tensor, sequence of int split_size_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"split_with_sizes", {{packed_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_split_with_sizes, 3, "A", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
     {"spmm", {{packed_spmm, NULL}, {NULL, NULL}, {packed_spmm_out, NULL}}, of_spmm, 2, "T", "(Tensor input, Tensor mat2)", -1, 0},
     {"sqrt", {{packed_sqrt, NULL}, {packed_sqrt_, NULL}, {packed_sqrt_out, NULL}}, of_sqrt, 1, "T", "(Tensor input)", -1, 0},
     {"square", {{packed_square, NULL}, {packed_square_, NULL}, {packed_square_out, NULL}}, of_square, 1, "T", "(Tensor input)", -1, 0},
-    {"squeeze", {{packed_squeeze, NULL}, {packed_squeeze_, NULL}, {NULL, NULL}}, of_squeeze, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"squeeze.dim", {{packed_squeeze_dim, NULL}, {packed_squeeze_dim_, NULL}, {NULL, NULL}}, of_squeeze_dim, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF},
-    {"squeeze.dims", {{packed_squeeze_dims, NULL}, {packed_squeeze_dims_, NULL}, {NULL, NULL}}, of_squeeze_dims, 2, "T", "(Tensor input, sequence of int dim)", -1, LT_BRIEF},
+    {"squeeze", {{packed_squeeze, NULL}, {packed_squeeze_, NULL}, {NULL, NULL}}, of_squeeze, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
+    {"squeeze.dim", {{packed_squeeze_dim, NULL}, {packed_squeeze_dim_, NULL}, {NULL, NULL}}, of_squeeze_dim, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF | LT_VIEWS},
+    {"squeeze.dims", {{packed_squeeze_dims, NULL}, {packed_squeeze_dims_, NULL}, {NULL, NULL}}, of_squeeze_dims, 2, "T", "(Tensor input, sequence of int dim)", -1, LT_BRIEF | LT_VIEWS},
     {"sspaddmm", {{packed_sspaddmm, NULL}, {NULL, NULL}, {packed_sspaddmm_out, NULL}}, of_sspaddmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"stack", {{packed_stack, NULL}, {NULL, NULL}, {packed_stack_out, NULL}}, of_stack, 2, "T", "(sequence of Tensor tensors, int dim=0)", -1, 0},
     {"std", {{packed_std, NULL}, {NULL, NULL}, {NULL, NULL}}, of_std, 2, "T", "(Tensor input, bool unbiased=True)", -1, 0},
@@ -11963,23 +12010,23 @@ lt_operator lt_operators[] = {
     {"sub", {{packed_sub, packed_sub_scalar}, {packed_sub_, packed_sub_scalar_}, {packed_sub_out, packed_sub_scalar_out}}, of_sub, 3, "T", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, 0},
     {"subtract", {{packed_subtract, packed_subtract_scalar}, {packed_subtract_, packed_subtract_scalar_}, {packed_subtract_out, packed_subtract_scalar_out}}, of_subtract, 3, "T", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, 0},
     {"sum", {{packed_sum, NULL}, {NULL, NULL}, {packed_sum_out, NULL}}, of_sum, 4, "T", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, 0},
-    {"sum_to_size", {{packed_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sum_to_size, 2, "T", "(Tensor input, sequence of int size)", -1, 0},
+    {"sum_to_size", {{packed_sum_to_size, NULL}, {NULL, NULL}, {NULL, NULL}}, of_sum_to_size, 2, "T", "(Tensor input, sequence of int size)", -1, LT_VIEWS | LT_ITSELF},
     {"svd", {{packed_svd, NULL}, {NULL, NULL}, {packed_svd_out, NULL}}, of_svd, 3, "TTT", "(Tensor input, bool some=True, bool compute_uv=True)", -1, 0},
     {"svd_lowrank", {{packed_svd_lowrank, NULL}, {NULL, NULL}, {NULL, NULL}}, of_svd_lowrank, 4, "TTT", "(Tensor A, int q=6, int niter=2, Tensor M=None)", -1, 0},
-    {"swapaxes", {{packed_swapaxes, NULL}, {packed_swapaxes_, NULL}, {NULL, NULL}}, of_swapaxes, 3, "T", "(Tensor input, int axis0, int axis1)", -1, LT_BRIEF},
-    {"swapdims", {{packed_swapdims, NULL}, {packed_swapdims_, NULL}, {NULL, NULL}}, of_swapdims, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF},
-    {"t.matrix", {{packed_t_matrix, NULL}, {packed_t_matrix_, NULL}, {NULL, NULL}}, of_t_matrix, 1, "T", "(Tensor input)", -1, LT_BRIEF},
+    {"swapaxes", {{packed_swapaxes, NULL}, {packed_swapaxes_, NULL}, {NULL, NULL}}, of_swapaxes, 3, "T", "(Tensor input, int axis0, int axis1)", -1, LT_BRIEF | LT_VIEWS},
+    {"swapdims", {{packed_swapdims, NULL}, {packed_swapdims_, NULL}, {NULL, NULL}}, of_swapdims, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF | LT_VIEWS},
+    {"t.matrix", {{packed_t_matrix, NULL}, {packed_t_matrix_, NULL}, {NULL, NULL}}, of_t_matrix, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
     {"take", {{packed_take, NULL}, {NULL, NULL}, {packed_take_out, NULL}}, of_take, 2, "T", "(Tensor input, Tensor index)", -1, 0},
     {"take_along_dim", {{packed_take_along_dim, NULL}, {NULL, NULL}, {packed_take_along_dim_out, NULL}}, of_take_along_dim, 3, "T", "(Tensor input, Tensor indices, int dim=None)", -1, 0},
     {"tan", {{packed_tan, NULL}, {packed_tan_, NULL}, {packed_tan_out, NULL}}, of_tan, 1, "T", "(Tensor input)", -1, 0},
     {"tanh", {{packed_tanh, NULL}, {packed_tanh_, NULL}, {packed_tanh_out, NULL}}, of_tanh, 1, "T", "(Tensor input)", -1, 0},
-    {"tensor_split", {{packed_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tensor_split, 3, "A", "(Tensor input, int sections, int dim=0)", -1, LT_BRIEF},
-    {"tensor_split.indices", {{packed_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tensor_split_indices, 3, "A", "(Tensor input, sequence of int indices, int dim=0)", -1, LT_BRIEF},
-    {"tensor_split.tensor", {{packed_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tensor_split_tensor, 3, "A", "(Tensor input, Tensor tensor_indices_or_sections, int dim=0)", -1, LT_BRIEF},
+    {"tensor_split", {{packed_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tensor_split, 3, "A", "(Tensor input, int sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"tensor_split.indices", {{packed_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tensor_split_indices, 3, "A", "(Tensor input, sequence of int indices, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"tensor_split.tensor", {{packed_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tensor_split_tensor, 3, "A", "(Tensor input, Tensor tensor_indices_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
     {"tensordot", {{packed_tensordot, NULL}, {NULL, NULL}, {packed_tensordot_out, NULL}}, of_tensordot, 3, "T", "(Tensor input, Tensor other, int dims=2)", -1, 0},
     {"tensordot.dims", {{packed_tensordot_dims, NULL}, {NULL, NULL}, {packed_tensordot_dims_out, NULL}}, of_tensordot_dims, 4, "T", "(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)", -1, 0},
     {"tile", {{packed_tile, NULL}, {NULL, NULL}, {NULL, NULL}}, of_tile, 2, "T", "(Tensor input, sequence of int dims)", -1, 0},
-    {"to.options", {{packed_to_options, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_options, 7, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, bool non_blocking=False, bool copy=False, memory_format memory_format=None)", -1, 0},
+    {"to.options", {{packed_to_options, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_options, 7, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, bool non_blocking=False, bool copy=False, memory_format memory_format=None)", -1, LT_VIEWS | LT_ITSELF},
     {"to_dense", {{packed_to_dense, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_dense, 3, "T", "(Tensor input, dtype dtype=None, *, bool masked_grad=None)", -1, 0},
     {"to_sparse", {{packed_to_sparse, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse, 4, "T", "(Tensor input, *, layout layout=None, sequence of int blocksize=None, int dense_dim=None)", -1, 0},
     {"to_sparse.sparse_dim", {{packed_to_sparse_sparse_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_sparse_sparse_dim, 2, "T", "(Tensor input, int sparse_dim)", -1, 0},
@@ -11991,7 +12038,7 @@ lt_operator lt_operators[] = {
     {"to_string", {{packed_to_string, NULL}, {NULL, NULL}, {NULL, NULL}}, of_to_string, 6, "U", "(Tensor input, int precision=4, int threshold=1000, int edgeitems=3, int linewidth=80, bool sci_mode=None)", -1, 0},
     {"topk", {{packed_topk, NULL}, {NULL, NULL}, {packed_topk_out, NULL}}, of_topk, 5, "TT", "(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", -1, 0},
     {"trace", {{packed_trace, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trace, 1, "T", "(Tensor input)", -1, 0},
-    {"transpose", {{packed_transpose, NULL}, {packed_transpose_, NULL}, {NULL, NULL}}, of_transpose, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF},
+    {"transpose", {{packed_transpose, NULL}, {packed_transpose_, NULL}, {NULL, NULL}}, of_transpose, 3, "T", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF | LT_VIEWS},
     {"trapezoid", {{packed_trapezoid, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trapezoid, 3, "T", "(Tensor y, *, Number dx=1, int dim=-1)", -1, 0},
     {"trapezoid.x", {{packed_trapezoid_x, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trapezoid_x, 3, "T", "(Tensor y, Tensor x, *, int dim=-1)", -1, 0},
     {"trapz", {{packed_trapz, NULL}, {NULL, NULL}, {NULL, NULL}}, of_trapz, 3, "T", "(Tensor y, *, Number dx=1, int dim=-1)", -1, 0},
@@ -12003,18 +12050,18 @@ lt_operator lt_operators[] = {
     {"triu_indices", {{packed_triu_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_triu_indices, 6, "T", "(int row, int col, int offset=0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"true_divide", {{packed_true_divide, packed_true_divide_scalar}, {packed_true_divide_, packed_true_divide_scalar_}, {packed_true_divide_out, packed_true_divide_scalar_out}}, of_true_divide, 2, "T", "(Tensor|Number input, Tensor|Number other)", -1, 0},
     {"trunc", {{packed_trunc, NULL}, {packed_trunc_, NULL}, {packed_trunc_out, NULL}}, of_trunc, 1, "T", "(Tensor input)", -1, 0},
-    {"unbind", {{packed_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unbind, 2, "A", "(Tensor input, int dim=0)", -1, LT_BRIEF},
-    {"unflatten", {{packed_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unflatten, 3, "T", "(Tensor input, int dim, sequence of int sizes)", -1, LT_BRIEF},
-    {"unflatten_names", {{packed_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unflatten_names, 4, "T", "(Tensor input, int dim, sequence of int sizes, sequence of str names)", -1, LT_BRIEF},
-    {"unfold", {{packed_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unfold, 4, "T", "(Tensor input, int dimension, int size, int step)", -1, LT_BRIEF},
+    {"unbind", {{packed_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unbind, 2, "A", "(Tensor input, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"unflatten", {{packed_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unflatten, 3, "T", "(Tensor input, int dim, sequence of int sizes)", -1, LT_BRIEF | LT_VIEWS},
+    {"unflatten_names", {{packed_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unflatten_names, 4, "T", "(Tensor input, int dim, sequence of int sizes, sequence of str names)", -1, LT_BRIEF | LT_VIEWS},
+    {"unfold", {{packed_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unfold, 4, "T", "(Tensor input, int dimension, int size, int step)", -1, LT_BRIEF | LT_VIEWS},
     {"uniform_", {{packed_uniform_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_uniform_, 4, "", "(Tensor input, float from_=0, float to=1, *, Generator generator=None)", 0, 0},
     {"unique", {{packed_unique, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unique, 5, "TTT", "(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int dim=None)", -1, 0},
     {"unique_consecutive", {{packed_unique_consecutive, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unique_consecutive, 4, "TTT", "(Tensor input, bool return_inverse=False, bool return_counts=False, int dim=None)", -1, 0},
     {"unravel_index", {{packed_unravel_index, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unravel_index, 2, "A", "(Tensor indices, sequence of int shape)", -1, 0},
-    {"unsafe_chunk", {{packed_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_chunk, 3, "A", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF},
-    {"unsafe_split", {{packed_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split, 3, "A", "(Tensor input, int split_size, int dim=0)", -1, LT_BRIEF},
-    {"unsafe_split_with_sizes", {{packed_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split_with_sizes, 3, "A", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF},
-    {"unsqueeze", {{packed_unsqueeze, NULL}, {packed_unsqueeze_, NULL}, {NULL, NULL}}, of_unsqueeze, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF},
+    {"unsafe_chunk", {{packed_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_chunk, 3, "A", "(Tensor input, int chunks, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"unsafe_split", {{packed_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split, 3, "A", "(Tensor input, int split_size, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"unsafe_split_with_sizes", {{packed_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}, of_unsafe_split_with_sizes, 3, "A", "(Tensor input, sequence of int split_sizes, int dim=0)", -1, LT_BRIEF | LT_VIEWS},
+    {"unsqueeze", {{packed_unsqueeze, NULL}, {packed_unsqueeze_, NULL}, {NULL, NULL}}, of_unsqueeze, 2, "T", "(Tensor input, int dim)", -1, LT_BRIEF | LT_VIEWS},
     {"untracked", {{packed_untracked, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untracked, 1, "T", "(Tensor input)", -1, 0},
     {"untyped_storage", {{packed_untyped_storage, NULL}, {NULL, NULL}, {NULL, NULL}}, of_untyped_storage, 1, "W", "(Tensor input)", -1, 0},
     {"values", {{packed_values, NULL}, {NULL, NULL}, {NULL, NULL}}, of_values, 1, "T", "(Tensor input)", -1, 0},
@@ -12026,13 +12073,13 @@ lt_operator lt_operators[] = {
     {"var_mean.correction", {{packed_var_mean_correction, NULL}, {NULL, NULL}, {NULL, NULL}}, of_var_mean_correction, 4, "TT", "(Tensor input, sequence of int dim=None, *, Number correction=None, bool keepdim=False)", -1, 0},
     {"var_mean.dim", {{packed_var_mean_dim, NULL}, {NULL, NULL}, {NULL, NULL}}, of_var_mean_dim, 4, "TT", "(Tensor input, sequence of int dim, bool unbiased=True, bool keepdim=False)", -1, 0},
     {"vdot", {{packed_vdot, NULL}, {NULL, NULL}, {packed_vdot_out, NULL}}, of_vdot, 2, "T", "(Tensor input, Tensor other)", -1, 0},
-    {"view", {{packed_view, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view, 2, "T", "(Tensor input, sequence of int size)", -1, LT_BRIEF},
-    {"view.dtype", {{packed_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_dtype, 2, "T", "(Tensor input, dtype dtype)", -1, LT_BRIEF},
-    {"view_as", {{packed_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF},
-    {"view_as_complex", {{packed_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_as_complex, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"view_as_real", {{packed_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_as_real, 1, "T", "(Tensor input)", -1, LT_BRIEF},
-    {"vsplit", {{packed_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF},
-    {"vsplit.indices", {{packed_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF},
+    {"view", {{packed_view, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view, 2, "T", "(Tensor input, sequence of int size)", -1, LT_BRIEF | LT_VIEWS},
+    {"view.dtype", {{packed_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_dtype, 2, "T", "(Tensor input, dtype dtype)", -1, LT_BRIEF | LT_VIEWS},
+    {"view_as", {{packed_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS},
+    {"view_as_complex", {{packed_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_as_complex, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
+    {"view_as_real", {{packed_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}, of_view_as_real, 1, "T", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS},
+    {"vsplit", {{packed_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS},
+    {"vsplit.indices", {{packed_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_vsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS},
     {"vstack", {{packed_vstack, NULL}, {NULL, NULL}, {packed_vstack_out, NULL}}, of_vstack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"where", {{packed_where, packed_where_scalar}, {NULL, NULL}, {packed_where_out, packed_where_scalar_out}}, of_where, 3, "T", "(Tensor condition, Tensor|Number input, Tensor|Number other)", -1, 0},
     {"where.condition", {{packed_where_condition, NULL}, {NULL, NULL}, {NULL, NULL}}, of_where_condition, 1, "A", "(Tensor condition)", -1, 0},
@@ -12041,4 +12088,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 910;
+const int lt_operator_count = 914;

@@ -273,6 +273,11 @@ TENSOR_API int64_t tensor_numel(const tensor_t *self) {
   GETTER("numel");
   return slot ? slot->numel : -1;
 }
+TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other) {
+  GETTER("same_memory");
+  const lt_slot *beside = look(other, LT_TENSOR, "tensor_same_memory");
+  return slot && beside && slot->memory && slot->memory == beside->memory;
+}
 TENSOR_API int64_t tensor_storage_offset(const tensor_t *self) {
   GETTER("storage_offset");
   return slot ? slot->offset : -1;

@@ -280,6 +280,7 @@ func describe(s *slot) {
 	}
 	c.dim = C.int32_t(n)
 	c.numel, c.offset = C.int64_t(t.Numel()), C.int64_t(t.Offset())
+	c.memory = C.uint64_t(uintptr(unsafe.Pointer(t.Storage())))
 	c.dtype, c.layout = C.int8_t(t.DType()), C.int8_t(t.Layout())
 	c.device_type, c.device_index = C.int8_t(t.Device().Type), C.int16_t(t.Device().Index)
 }

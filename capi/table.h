@@ -29,6 +29,7 @@ typedef struct lt_slot {
   int64_t numel, offset;
   int64_t *sizes, *strides;  // inline_dims, or a block of their own when there are more dimensions
   int64_t inline_dims[2 * LT_INLINE_DIMS];
+  uint64_t memory;  // a mark of the storage that a tensor lies in, 0 for none
 } lt_slot;
 
 // What a thread has set for its calls: engine/aten's Modes, which reads and writes it in place.

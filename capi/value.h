@@ -47,8 +47,9 @@ typedef struct lt_parameter {
 } lt_parameter;
 
 // What is told of an operator: its calls take less time than to let other threads run; it makes
-// tensors of nothing.
-enum { LT_BRIEF = 1, LT_FACTORY = 2 };
+// tensors of nothing; its results may lie in the memory of its first argument, and may be that one
+// itself where there is nothing to do.
+enum { LT_BRIEF = 1, LT_FACTORY = 2, LT_VIEWS = 4, LT_ITSELF = 8 };
 
 enum { LT_AS_FUNCTION, LT_AS_INPLACE, LT_AS_OUT, LT_FORMS };
 
@@ -63,6 +64,9 @@ typedef struct lt_operator {
   int changed;            // the parameter that a function without results changes, -1 for none
   int flags;
 } lt_operator;
+
+// Tells whether two tensors lie in one storage.
+TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 
 // The operator of a name; NULL for none.
 TENSOR_API const lt_operator *tensor_operator(const char *name);

@@ -110,6 +110,7 @@ var Categories = []string{"creation", "random", "copy", "view", "pointwise", "co
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{
 	"elementwise": "each element of the result depends on the elements at its position in the broadcast operands",
+	"itself":      "the result is the argument of its alias mark where there is nothing to do, in languages that have objects",
 	"keeps":       "leaves the elements of its arguments as they are, though their memory changes",
 	"maybe_view":  "the result shares the memory of the argument of its alias mark where it can, and is a copy otherwise",
 	"metadata":    "reads no elements, so that it takes tensors of every kind",

@@ -44,16 +44,19 @@ typedef struct {
 
 enum {
   Py_tp_call = 50,
+  Py_tp_clear = 51,
   Py_tp_dealloc = 52,
   Py_tp_descr_get = 54,
   Py_tp_new = 65,
+  Py_tp_traverse = 71,
   Py_tp_members = 72,
   Py_tp_free = 74,
 };
-enum { T_PYSSIZET = 19, T_ULONGLONG = 18, READONLY = 1 };
+enum { T_OBJECT = 6, T_PYSSIZET = 19, T_ULONGLONG = 18, READONLY = 1 };
 enum {
   Py_TPFLAGS_BASETYPE = 1 << 10,
   Py_TPFLAGS_HAVE_VECTORCALL = 1 << 11,
+  Py_TPFLAGS_HAVE_GC = 1 << 14,
   Py_TPFLAGS_METHOD_DESCRIPTOR = 1 << 17,
   Py_TPFLAGS_DEFAULT = 1 << 18,
 };
@@ -105,6 +108,7 @@ const char *PyUnicode_AsUTF8AndSize(PyObject *, Py_ssize_t *);
 Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
 PyObject *PyList_New(Py_ssize_t);
+void PyObject_GC_UnTrack(void *);
 int PyGC_Disable(void);
 int PyGC_Enable(void);
 Py_ssize_t PyList_Size(PyObject *);

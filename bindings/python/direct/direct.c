@@ -46,7 +46,8 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   if (thread) PyEval_RestoreThread(thread);
   if (o->makes && !a->out) {
     if (given >= LT_STATUSES)
-      return a->leaf || a->pins || a->names ? made_as_asked(f, a, given) : wrap(f->s, given);
+      return a->leaf || a->pins || a->names ? made_as_asked(f, a, given)
+                                            : as_view(f, o, a, wrap(f->s, given));
     if (!given) return maybe(f->s, NULL);
   } else if (!given) {
     return as_leaf(a, result_of(f, o, a));
@@ -218,7 +219,7 @@ static PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged
   if (count_of(flagged) == 2 && !names && !f->s->intercepting &&
       read_plain_tensor(f->s, args[0], &v->pointer)) {
     int64_t n = library.dim(v->pointer) > 0 ? *library.sizes(v->pointer) : -1;
-    a.number = a.leaf = a.pins = false, a.out = a.names = NULL;
+    a.number = a.leaf = a.pins = false, a.out = a.names = NULL, a.first = args[0];
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
       result = invoke(f, f->overloads, &a);
@@ -247,13 +248,29 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return PyType_GenericAlloc(type, 0);
 }
 
+// An attribute of what a view is of may be the view.
+static int tensor_traverse(PyObject *self, int (*visit)(PyObject *, void *), void *argument) {
+  PyObject *base = ((tensor *)self)->base;
+  int stop = visit((PyObject *)self->type, argument);
+  return stop || !base ? stop : visit(base, argument);
+}
+
+static int tensor_clear(PyObject *self) {
+  PyObject *base = ((tensor *)self)->base;
+  ((tensor *)self)->base = NULL;
+  if (base) Py_DecRef(base);
+  return 0;
+}
+
 // The owner of lent memory may be freed with the tensor, by Python code. An exception that is on
 // its way has to arrive.
 static void tensor_dealloc(PyObject *self) {
   PyObject *type, *value, *trace;
   bool raised = PyErr_Occurred();
   if (raised) PyErr_Fetch(&type, &value, &trace);
+  PyObject_GC_UnTrack(self);
   if (((tensor *)self)->handle) library.free((void *)((tensor *)self)->handle);
+  tensor_clear(self);
   if (raised) PyErr_Restore(type, value, trace);
   free_object(self);
 }
@@ -280,11 +297,15 @@ static PyObject *function_get(PyObject *self, PyObject *object, PyObject *type) 
 // The class that Tensor is made from. Returns a new reference, NULL with an exception.
 EXPORT PyObject *direct_tensor_base(void) {
   static PyMemberDef members[] = {
-      {"_h", T_ULONGLONG, offsetof(tensor, handle), 0, "The handle, which the object owns."}, {0}};
-  static PyType_Slot slots[] = {
-      {Py_tp_members, members}, {Py_tp_new, tensor_new}, {Py_tp_dealloc, tensor_dealloc}, {0}};
+      {"_h", T_ULONGLONG, offsetof(tensor, handle), 0, "The handle, which the object owns."},
+      {"_base", T_OBJECT, offsetof(tensor, base), READONLY,
+       "The tensor that this one is a view of, None for other tensors."},
+      {0}};
+  static PyType_Slot slots[] = {{Py_tp_members, members},          {Py_tp_new, tensor_new},
+                                {Py_tp_traverse, tensor_traverse}, {Py_tp_clear, tensor_clear},
+                                {Py_tp_dealloc, tensor_dealloc},   {0}};
   static PyType_Spec spec = {"libtensor._direct.TensorBase", sizeof(tensor), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   return PyType_FromSpec(&spec);
 }
 

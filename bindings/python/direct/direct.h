@@ -37,6 +37,7 @@ enum {
 typedef struct {
   PyObject head;
   uint64_t handle;
+  PyObject *base;  // what a view is of, NULL for other tensors
 } tensor;
 
 // What the Python side of one interpreter has told, which lives as long as the process.
@@ -151,6 +152,7 @@ typedef struct {
   void (*free_text)(void *);
   void (*free_texts)(void *, int64_t);
   int64_t (*dim)(const void *), (*numel)(const void *);
+  bool (*same_memory)(const void *, const void *);
   const int64_t *(*sizes)(const void *), *(*strides)(const void *);
   tensor_dtype (*dtype)(const void *);
   int64_t (*dtype_size)(tensor_dtype);
@@ -214,6 +216,10 @@ static inline PyObject *maybe(const state *s, void *handle) {
   if (handle) return wrap(s, (intptr_t)handle);
   return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
 }
+
+// A result of an operator whose results may be views of its first argument, which knows it if it is
+// one; that argument itself where it is the same.
+PyObject *as_view(const function *f, const overload *o, const arguments *a, PyObject *made);
 
 // What a call gives whose packed form has succeeded, but for a form that makes one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);

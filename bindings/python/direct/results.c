@@ -96,6 +96,33 @@ static PyObject *outputs_of(const function *f, const overload *o, PyObject *out)
   return made;
 }
 
+static bool same_geometry(const void *a, const void *b) {
+  const int64_t *sizes[] = {library.sizes(a), library.sizes(b)},
+                *strides[] = {library.strides(a), library.strides(b)};
+  int64_t n = library.dim(a);
+  if (n != library.dim(b) || library.dtype(a) != library.dtype(b)) return false;
+  for (int64_t d = 0; d < n; d++)
+    if (sizes[0][d] != sizes[1][d] || strides[0][d] != strides[1][d]) return false;
+  return true;
+}
+
+PyObject *as_view(const function *f, const overload *o, const arguments *a, PyObject *made) {
+  void *of, *handle = made ? (void *)(uintptr_t)((tensor *)made)->handle : NULL;
+  if (!(o->op->flags & LT_VIEWS) || !made || !a->first || !read_tensor(f->s, a->first, &of) ||
+      !library.same_memory(handle, of))
+    return made;
+  PyObject *base = ((tensor *)a->first)->base;
+  if (o->op->flags & LT_ITSELF && same_geometry(handle, of)) {
+    Py_DecRef(made);
+    Py_IncRef(a->first);
+    return a->first;
+  }
+  base = base ? base : a->first;
+  Py_IncRef(base);
+  ((tensor *)made)->base = base;
+  return made;
+}
+
 PyObject *result_of(const function *f, const overload *o, arguments *a) {
   const char *kinds = o->op->results;
   if (a->out) return outputs_of(f, o, a->out);
@@ -104,7 +131,13 @@ PyObject *result_of(const function *f, const overload *o, arguments *a) {
     Py_IncRef(first);
     return first;
   }
-  if (!kinds[1]) return object_of(f->s, *kinds, a->values);
+  if (!kinds[1]) {
+    PyObject *all = object_of(f->s, *kinds, a->values);
+    for (Py_ssize_t i = 0; all && *kinds == 'A' && o->op->flags & LT_VIEWS && i < PyTuple_Size(all);
+         i++)
+      as_view(f, o, a, PyTuple_GetItem(all, i));
+    return all;
+  }
   PyObject *made = PyType_GenericAlloc(f->tuple, (Py_ssize_t)strlen(kinds));
   bool failed = !made;
   for (Py_ssize_t i = 0; kinds[i]; i++) {

@@ -24,6 +24,7 @@ FUNCTIONS = (
         "string_list_free",
         "dim",
         "numel",
+        "same_memory",
         "sizes",
         "strides",
         "get_dtype",

@@ -16,6 +16,7 @@ from . import (
     _print,
     _serialize,
     _sharing,
+    _sparse,
     _streams,
     _typed_storage,
 )
@@ -99,6 +100,8 @@ class Tensor:
         >>> torch.ones(1, dtype=torch.int32).new([1, 2])
         tensor([1, 2], dtype=torch.int32)
         """
+        if self.layout is not _dtypes.strided:
+            return _overrides.converted(_sparse.new(self, args, device), type(self))
         return _overrides.converted(_create.legacy(self.dtype, args, device or self.device), type(self))
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
@@ -138,6 +141,15 @@ class Tensor:
     def _values(self):
         return _f.coo_values(self)
 
+    def _dimI(self):
+        return _f.sparse_dim(self)
+
+    def _dimV(self):
+        return _f.dense_dim(self)
+
+    def _coalesced_(self, coalesced):
+        return _f.mark_coalesced_(self, coalesced)
+
     T = property(lambda self: _f.T(self))
     H = property(lambda self: _f.H(self))
     mT = property(lambda self: _f.mT(self))
@@ -153,6 +165,19 @@ class Tensor:
     def data(self, value):
         self._kept = None
         _f.set_data_(self, value)
+
+    @data.deleter
+    def data(self):
+        raise RuntimeError("data: a tensor's data cannot be deleted; del the tensor")
+
+    def _is_view(self):
+        """True for what an operator gave that shares the memory of its argument: `_base` is the tensor that owns it.
+
+        >>> x = torch.zeros(3)
+        >>> x[1:]._is_view(), x[1:]._base is x, x._is_view()
+        (True, True, False)
+        """
+        return self._base is not None
 
     def storage(self):
         """The storage as elements of the tensor's dtype: one object for all tensors of a dtype that share it.

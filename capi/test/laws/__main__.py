@@ -32,6 +32,7 @@ LAWS = (
     "callbacks",
     "programs",
     "kinds",
+    "layouts",
     "names",
     "quantized",
     "positions",

@@ -210,6 +210,13 @@ func (v *pyOverload) row() (parameters, row string) {
 	if o.Returns != nil && o.Returns[0].AliasSet != "" && o.Category == "view" || results == "S" {
 		flags = append(flags, "LT_BRIEF")
 	}
+	// What detach() gives is to keep neither the tensor nor the graph behind it.
+	if o.Returns != nil && o.Returns[0].AliasSet != "" && !o.Args[0].Mutated && o.Name != "detach" {
+		flags = append(flags, "LT_VIEWS")
+	}
+	if o.Tagged("itself") {
+		flags = append(flags, "LT_ITSELF")
+	}
 	if v.factory() {
 		flags = append(flags, "LT_FACTORY")
 	}
