@@ -121,6 +121,9 @@ func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
 // For is the function for dtype d, or the error that op has none.
 func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	if !k.Has(d) {
+		if wide := dtype.Complex64; d != wide && d.IsComplex() && k.Has(wide) {
+			return 0, status.NotImplementedf("%s: not implemented for dtype %v; convert the operands to %v", op, d, wide)
+		}
 		return 0, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
 	}
 	return k.rows[d], nil

@@ -19,7 +19,7 @@ LT_INLINE Doubles log_any_short(Doubles v) {
 template <class T>
 LT_INLINE Vec<T> logaddexp_special(Vec<T> a, Vec<T> b, Vec<T> y) {
   const Vec<T> m = max(a, b), infinity = Format<T>::infinity;
-  y = select((abs(m) == infinity) | (min(a, b) == -infinity), m, y);
+  y = select((abs(m) == infinity) | (min(a, b) == -infinity), m + T(0), y);
   return select((a == a) & (b == b), y, a + b);
 }
 // ln_unit: the logarithm of unit.
@@ -156,7 +156,7 @@ struct Logit {
 // sin(pi a) / (pi a) from y, which is that elsewhere than near 0 and at infinity.
 template <class T>
 LT_INLINE Vec<T> sinc_special(Vec<T> a, Vec<T> y) {
-  y = select(abs(a) == Format<T>::infinity, Vec<T>(Format<T>::nan), y);
+  y = select(abs(a) == Format<T>::infinity, Vec<T>(Format<T>::nan), y + T(0));  // no zero is -0
   return select(abs(a) < T(0x1p-28), Vec<T>(T(1)), y);
 }
 LT_INLINE Floats vsinc(Floats a) {

@@ -11,7 +11,8 @@ LT_INLINE Complex<T> clog1p(Complex<T> z) {
   const double x = z.re, y = z.im;
   if (__builtin_fabs(x) > 0.5 || __builtin_fabs(y) > 0.5)
     return clog(Complex<T>(T(1) + z.re, z.im));
-  return {T(0.5 * __builtin_log1p(x * (2 + x) + y * y)), T(__builtin_atan2(y, 1 + x))};
+  const double re = y == 0 ? __builtin_log1p(x) : 0.5 * __builtin_log1p(x * (2 + x) + y * y);
+  return {T(re), T(__builtin_atan2(y, 1 + x))};
 }
 
 LT_FUNCTION(Log, vlog(a), clog(a))
