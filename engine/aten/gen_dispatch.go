@@ -317,7 +317,7 @@ var entries = []entry{
 	{"linalg.matmul", "Matmul", "kernel", "rule", true, false, false, 0x3ffe, ""},
 	{"linalg.cross", "LinalgCross", "composite", "rule", true, false, false, 0x3ffe, ""},
 	{"linalg.diagonal", "LinalgDiagonal", "composite", "composite", true, false, false, 0x3fff, ""},
-	{"linalg.vecdot", "LinalgVecdot", "composite", "composite", true, false, false, 0x3ffe, ""},
+	{"linalg.vecdot", "LinalgVecdot", "composite", "composite", true, false, false, 0x3fc0, ""},
 	{"linalg.multi_dot", "LinalgMultiDot", "composite", "composite", true, false, false, 0x3ffe, ""},
 	{"chain_matmul", "ChainMatmul", "composite", "composite", true, false, false, 0x3ffe, ""},
 	{"linalg.matrix_power", "LinalgMatrixPower", "composite", "composite", true, false, false, 0x3ffe, ""},
