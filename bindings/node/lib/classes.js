@@ -74,6 +74,9 @@ const common = {
   },
 };
 
+// Whether an object is made by the library, rather than by new.
+let making = false;
+
 // A class whose objects the library's functions make, and the function that makes one.
 function define(Class, members) {
   for (const source of [common, members]) {
@@ -82,10 +85,10 @@ function define(Class, members) {
   function elements() {
     return views[Class.name](this);
   }
-  function Made() {}
-  Made.prototype = Class.prototype;
   return (box) => {
-    const object = new Made();
+    making = true;
+    const object = new Class();
+    making = false;
     defineGetter(object, 'elements', elements);
     return new Owner(object, box);
   };
@@ -153,25 +156,25 @@ const properties = {
 
 class Tensor {
   constructor() {
-    refuse('Tensor is not constructed with new: use tensor(data), zeros(size) or another function that makes tensors');
+    if (!making) refuse('Tensor is not constructed with new: use tensor(data), zeros(size) or another function that makes tensors');
   }
 }
 
 class Storage {
   constructor() {
-    refuse('Storage is not constructed with new: use storageNew(nbytes) or tensor.untypedStorage()');
+    if (!making) refuse('Storage is not constructed with new: use storageNew(nbytes) or tensor.untypedStorage()');
   }
 }
 
 class Generator {
   constructor() {
-    refuse('Generator is not constructed with new: use generatorNew()');
+    if (!making) refuse('Generator is not constructed with new: use generatorNew()');
   }
 }
 
 class Node {
   constructor() {
-    refuse('Node is not constructed with new: use tensor.gradFn');
+    if (!making) refuse('Node is not constructed with new: use tensor.gradFn');
   }
 }
 

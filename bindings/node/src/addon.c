@@ -90,7 +90,8 @@ static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
       return false;
   if (!keep(env, parts, "read", &e->reader) || !keep(env, parts, "write", &e->writer) ||
       !keep(env, parts, "collect", &e->collector) || !keep(env, parts, "noting", &e->noting) ||
-      !keep(env, parts, "toTensor", &e->to_tensor) || !keep(env, parts, "cell", &e->cells) || !get(env, parts, "cell", &cells) ||
+      !keep(env, parts, "toTensor", &e->to_tensor) || !keep(env, parts, "cell", &e->cells) ||
+      !get(env, parts, "cell", &cells) ||
       !lt_ok(env, napi_get_typedarray_info(env, cells, &type, &length, &cell, &buffer, &offset)))
     return false;
   e->cell = cell;

@@ -142,18 +142,18 @@ typedef struct lt_facts {
 // touches it.
 typedef struct lt_box {
   void *handle;
-  int32_t number;         // in the pool, from 1 on
-  uint8_t kind;           // LT_TENSOR to LT_NODE
-  bool wrapped;           // the JavaScript object lives
-  bool disposed;          // the user has let go of it
-  bool writing;           // an asynchronous call writes it
+  int32_t number;           // in the pool, from 1 on
+  uint8_t kind;             // LT_TENSOR to LT_NODE
+  bool wrapped;             // the JavaScript object lives
+  bool disposed;            // the user has let go of it
+  bool writing;             // an asynchronous call writes it
   struct lt_facts *before;  // what there was to see of it before that call, NULL without
-  int32_t reading;        // asynchronous calls that read it
-  int32_t users;          // asynchronous calls that need the handle
-  lt_memory *memory;      // of its storage, NULL without
-  int64_t bytes;          // accounted for a storage of its own, in place of a memory
-  napi_ref lent;          // weak: the ArrayBuffer that data() gave
-  const void *lent_data;  // its address and length
+  int32_t reading;          // asynchronous calls that read it
+  int32_t users;            // asynchronous calls that need the handle
+  lt_memory *memory;        // of its storage, NULL without
+  int64_t bytes;            // accounted for a storage of its own, in place of a memory
+  napi_ref lent;            // weak: the ArrayBuffer that data() gave
+  const void *lent_data;    // its address and length
   size_t lent_bytes;
   struct lt_box *previous, *next;  // in the scope's list
   struct lt_scope *scope;
@@ -166,8 +166,16 @@ typedef struct lt_scope {
   lt_box *boxes;
 } lt_scope;
 
-// As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and step.
-enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_FAILED, LT_CELL_KINDS, LT_CELL_NUMBERS = 16 };
+// As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and
+// step.
+enum {
+  LT_CELL_READ,
+  LT_CELL_MADE,
+  LT_CELL_NOTED,
+  LT_CELL_FAILED,
+  LT_CELL_KINDS,
+  LT_CELL_NUMBERS = 16
+};
 typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
 enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000 };
 
@@ -185,14 +193,14 @@ typedef struct lt_env {
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
-  const lt_operator *index;
+  const lt_operator *index, *select, *slice;
   struct lt_binding *bindings;
   lt_scope *scope;
-  lt_box gone[LT_CLASSES];  // for objects that were disposed
-  lt_box *newest;           // of all boxes whose object has not been finalized
+  lt_box gone[LT_CLASSES];    // for objects that were disposed
+  lt_box *newest;             // of all boxes whose object has not been finalized
   int64_t boxes, kept_boxes;  // how many there are: now, and after the last collection
-  lt_buffer *buffers;       // whose memory tensors use
-  lt_memory **memories;     // a hash table by address
+  lt_buffer *buffers;         // whose memory tensors use
+  lt_memory **memories;       // a hash table by address
   size_t memory_count, memory_room;
   int64_t bytes, kept_bytes;  // of all memories: now, and after the last collection
   int64_t patience;           // how much may come before the next
@@ -200,7 +208,8 @@ typedef struct lt_env {
   tensor_dtype default_dtype;
   lt_inbox *inbox;
   struct lt_async *async;
-  int64_t pending;    // asynchronous calls
+  int64_t pending;  // asynchronous calls
+  struct lt_waiter *waiters;
   lt_saving *saving;  // the innermost hooks that operations save by
   napi_ref raised;    // what a function that the library called has thrown, in an array
   lt_told *told;      // what was warned of
@@ -259,8 +268,8 @@ lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
-// Notes what there is to see of a box that an asynchronous call writes from now on, which may change
-// it on another thread; forgets it when the call is done.
+// Notes what there is to see of a box that an asynchronous call writes from now on, which may
+// change it on another thread; forgets it when the call is done.
 void lt_begin_writing(lt_box *box);
 void lt_end_writing(lt_box *box);
 void lt_use(lt_box *box);
@@ -397,13 +406,13 @@ struct lt_call {
   napi_value outs[LT_MAX_RESULTS];  // the objects that an out or in-place form returns
   bool views;                       // it only makes views, and reads no elements
   bool aliases;                     // a result may share memory with its tensors
+  bool shows;                       // a result lies in the memory of its first tensor
   bool shares;                      // a tensor of the call lies in an ArrayBuffer
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call
   int32_t held_count, held_room;
   struct lt_temporary *temporaries;  // numbers and arrays made into tensors
-  bool arrays;                       // it takes arrays for tensors
-  const char *const *names;  // the option names, for what a factory makes; NULL without
+  const char *const *names;          // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
   napi_value waiting;       // the object that is to own the tensor that it makes; NULL without
@@ -420,7 +429,8 @@ void lt_look_box(lt_box *box, lt_js *js);
 bool lt_look(napi_env env, napi_value value, lt_js *js);
 // Throws that an argument is, or has, a bigint that no int64 holds; false.
 bool lt_throw_wide(napi_env env, const char *op, const char *argument);
-// Whether a value fits an argument, by its kind; with arrays also those that are to be made tensors.
+// Whether a value fits an argument, by its kind; with arrays also those that are to be made
+// tensors.
 bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays);
 // A tensor of an array, for the call.
 bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to);
@@ -472,6 +482,9 @@ tensor_status lt_run(lt_call *call, tensor_dtype default_dtype);
 napi_value lt_results(napi_env env, lt_call *call);
 void lt_drop_results(lt_call *call);
 void lt_end_call(lt_call *call);
+napi_value lt_invoke(napi_env env, napi_callback_info info);
+napi_value lt_set_default_dtype(napi_env env, napi_callback_info info);
+napi_value lt_index_noted(napi_env env, napi_callback_info info);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
 // While a call of the library is in a function of JavaScript's, calls with other default dtypes may
 // run.
@@ -536,6 +549,10 @@ bool lt_runs_graph(const lt_call *call);
 // Refuses a run through what an ArrayBuffer had before it was transferred away; false with an
 // exception pending.
 bool lt_check_graph(napi_env env, const lt_call *call);
+// Who waits until asynchronous calls are done with tensors: those are told whose tensors none uses.
+napi_value lt_settled(napi_env env, napi_callback_info info);
+void lt_tell_waiters(napi_env env, lt_env *e);
+void lt_free_waiters(lt_env *e);
 napi_value lt_invoke_async(napi_env env, napi_callback_info info);
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports);
 void lt_free_async(lt_env *e);

@@ -32,11 +32,11 @@ typedef struct job {
   lt_kept *saving;  // the hooks on what it saves, NULL for none
   napi_ref raised;  // what a function that it called has thrown
   napi_deferred deferred;
-  napi_ref outs;              // an array of the objects that the call returns
-  napi_ref caller;            // an error whose stack shows the caller
+  napi_ref outs;               // an array of the objects that the call returns
+  napi_ref caller;             // an error whose stack shows the caller
   napi_async_context context;  // of functions that the call may ask, NULL without
-  napi_ref signal, listener;  // an AbortSignal and what listens to it
-  struct watch *watch;        // the listener's
+  napi_ref signal, listener;   // an AbortSignal and what listens to it
+  struct watch *watch;         // the listener's
   tensor_status status;
   char *message;
   int32_t number;  // of the system, 0 for none
@@ -62,17 +62,9 @@ typedef struct asked {
   struct asked *next;
 } asked;
 
-// Who waits until asynchronous calls are done with some tensors, or with all.
-typedef struct waiter {
-  napi_deferred deferred;
-  napi_ref tensors;  // an array
-  struct waiter *next;
-} waiter;
-
-// What an environment has: all but wake and waiters is read under the pool's lock.
+// What an environment has: all but wake is read under the pool's lock.
 struct lt_async {
   napi_threadsafe_function wake;
-  waiter *waiters;
   jobs done;
   int64_t running;
   asked *questions;
@@ -311,6 +303,12 @@ static void copy_back(napi_env env, job *j, const lt_held *held) {
   j->message = strdup(message);
 }
 
+static void copy_all_back(napi_env env, job *j) {
+  const lt_call *call = &j->call;
+  for (int i = 0; !j->status && i < call->held_count; i++)
+    if (call->held[i].copy && call->held[i].access >= LT_WRITES) copy_back(env, j, &call->held[i]);
+}
+
 static void drop_copies(lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
     if (call->held[i].copy) tensor_free(call->held[i].copy);
@@ -467,8 +465,6 @@ static void settle(napi_env env, job *j) {
   lt_call *call = &j->call;
   napi_value value = NULL, error;
   if (!call_signal(env, j, "removeEventListener")) take_exception(env);
-  for (int i = 0; !j->status && i < call->held_count; i++)
-    if (call->held[i].copy && call->held[i].access >= LT_WRITES) copy_back(env, j, &call->held[i]);
   if (j->settled) {
     if (!j->status) lt_drop_results(call);
   } else if (!j->status && restore_outs(env, j) && (value = lt_results(env, call))) {
@@ -488,8 +484,11 @@ static void finish(napi_env env, lt_env *e, job *j) {
   napi_handle_scope scope;
   lt_scope *of_caller = e->scope;
   e->scope = NULL;
+  bool opened = napi_open_handle_scope(env, &scope) == napi_ok;
+  // Before the tensors go that were disposed meanwhile.
+  if (opened) copy_all_back(env, j);
   release_operands(env, &j->call);
-  if (napi_open_handle_scope(env, &scope) == napi_ok) {
+  if (opened) {
     settle(env, j);
     napi_close_handle_scope(env, scope);
   }
@@ -536,59 +535,6 @@ static void answer_all(napi_env env, lt_env *e) {
   set_modes(&before);
 }
 
-// Whether asynchronous calls use one of the tensors in an array, or, where there are none, run.
-static bool in_use(napi_env env, const lt_env *e, napi_value tensors) {
-  uint32_t count = 0;
-  napi_value item;
-  if (napi_get_array_length(env, tensors, &count) != napi_ok || count == 0) return e->pending > 0;
-  for (uint32_t i = 0; i < count; i++) {
-    lt_box *box = napi_get_element(env, tensors, i, &item) == napi_ok ? lt_unwrap(env, item) : NULL;
-    if (box && box->users > 0) return true;
-  }
-  return false;
-}
-
-// Tells those that wait for tensors which no call uses any more.
-static void tell_waiters(napi_env env, lt_env *e) {
-  for (waiter **at = &e->async->waiters, *w; (w = *at);) {
-    napi_handle_scope scope;
-    napi_value tensors, undefined;
-    if (napi_open_handle_scope(env, &scope) != napi_ok) return;
-    bool waits = napi_get_reference_value(env, w->tensors, &tensors) == napi_ok &&
-                 in_use(env, e, tensors);
-    if (!waits && napi_get_undefined(env, &undefined) == napi_ok)
-      napi_resolve_deferred(env, w->deferred, undefined);
-    napi_close_handle_scope(env, scope);
-    if (waits) {
-      at = &w->next;
-      continue;
-    }
-    *at = w->next;
-    napi_delete_reference(env, w->tensors);
-    free(w);
-  }
-}
-
-// settled(tensors): a promise that is kept when asynchronous calls are done with them.
-static napi_value settled(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value tensors, promise = NULL;
-  lt_env *e = lt_get_env(env);
-  waiter *w = calloc(1, sizeof *w);
-  if (!w) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "settled: no memory");
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &tensors, NULL, NULL)) ||
-      !lt_ok(env, napi_create_reference(env, tensors, 1, &w->tensors)) ||
-      !lt_ok(env, napi_create_promise(env, &w->deferred, &promise))) {
-    if (w->tensors) napi_delete_reference(env, w->tensors);
-    free(w);
-    return NULL;
-  }
-  w->next = e->async->waiters;
-  e->async->waiters = w;
-  tell_waiters(env, e);
-  return promise;
-}
-
 static void finish_all(napi_env env, napi_value unused, void *context, void *data) {
   (void)unused, (void)data;
   lt_env *e = context;
@@ -602,7 +548,7 @@ static void finish_all(napi_env env, napi_value unused, void *context, void *dat
     next = j->next;
     finish(env, e, j);
   }
-  if (e->async->waiters) tell_waiters(env, e);
+  lt_tell_waiters(env, e);
   lt_drain_inbox(env, e);
 }
 
@@ -660,7 +606,7 @@ static napi_value aborted(napi_env env, napi_callback_info info) {
   j->status = TENSOR_ERROR_RUNTIME;
   lt_env *e = j->e;
   finish(env, e, j);
-  if (e->async->waiters) tell_waiters(env, e);
+  lt_tell_waiters(env, e);
   return NULL;
 }
 
@@ -812,7 +758,7 @@ static napi_value get_async_threads(napi_env env, napi_callback_info info) {
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {
   const napi_property_descriptor functions[] = {
       {"setAsyncThreads", NULL, set_async_threads, NULL, NULL, NULL, napi_default_jsproperty, NULL},
-      {"settled", NULL, settled, NULL, NULL, NULL, napi_default, NULL},
+      {"settled", NULL, lt_settled, NULL, NULL, NULL, napi_default, NULL},
       {"getAsyncThreads", NULL, get_async_threads, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   napi_value name;
@@ -831,9 +777,6 @@ bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {
 }
 
 void lt_free_async(lt_env *e) {
-  for (waiter *w = e->async ? e->async->waiters : NULL, *next; w; w = next) {
-    next = w->next;
-    free(w);
-  }
+  lt_free_waiters(e);
   free(e->async);
 }

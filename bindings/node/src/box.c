@@ -159,9 +159,9 @@ void lt_make_room(napi_env env, lt_env *e) {
 }
 
 static lt_facts facts_of(const tensor_t *t) {
-  return (lt_facts){tensor_get_dtype(t),      tensor_get_device(t), tensor_get_layout(t),
-                    tensor_numel(t),          tensor_storage_offset(t), tensor_dim(t),
-                    tensor_sizes(t),          tensor_strides(t)};
+  return (lt_facts){tensor_get_dtype(t), tensor_get_device(t),     tensor_get_layout(t),
+                    tensor_numel(t),     tensor_storage_offset(t), tensor_dim(t),
+                    tensor_sizes(t),     tensor_strides(t)};
 }
 
 void lt_begin_writing(lt_box *box) {
@@ -460,6 +460,6 @@ bool lt_define_classes(napi_env env, napi_value exports, const napi_value *class
     if (!lt_ok(env, napi_set_named_property(env, exports, class_names[kind], classes[kind])))
       return false;
   }
-  return lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
-                                           functions));
+  return lt_ok(
+      env, napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions));
 }

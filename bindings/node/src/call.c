@@ -19,9 +19,9 @@ typedef struct inputs {
   int count;
   option options[MAX_INPUTS];
   int option_count;
-  napi_value signal;       // the option of that name, NULL without
-  lt_js out;               // that of the name out, LT_JS_ABSENT without
-  lt_js names, leaf;       // those of factories, names and requiresGrad
+  napi_value signal;  // the option of that name, NULL without
+  lt_js out;          // that of the name out, LT_JS_ABSENT without
+  lt_js names, leaf;  // those of factories, names and requiresGrad
   lt_js rest;
   napi_value waiting;  // the object that a tensor is for, after the arguments; NULL without
 } inputs;
@@ -106,12 +106,13 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
     call->aliases |= alias;
   }
   call->held = NULL, call->held_count = call->held_room = 0;
-  call->temporaries = NULL, call->arrays = false;
+  call->temporaries = NULL;
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
   call->leaf = false;
   call->waiting = NULL, call->made = 0;
+  call->shows = false;
 }
 
 void lt_end_call(lt_call *call) {
@@ -206,8 +207,8 @@ static bool look(napi_env env, lt_env *e, const notes *n, int at, napi_value val
   return true;
 }
 
-static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info, const lt_binding **binding,
-                        inputs *in) {
+static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info,
+                        const lt_binding **binding, inputs *in) {
   napi_value values[MAX_INPUTS + 1], self;
   size_t count = MAX_INPUTS + 1;
   void *data;
@@ -340,22 +341,21 @@ static bool has_arrays(const inputs *in) {
 }
 
 static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode, inputs *in,
-                                 const lt_js **given, bool *arrays) {
+                                 const lt_js **given) {
   const lt_entry *entry = b->entry;
   char why[256], message[1024];
   // Arrays are taken for tensors where no form takes them as what they are.
-  for (*arrays = false;; *arrays = true) {
+  for (bool arrays = false;; arrays = true) {
     for (int i = 0; i < entry->count; i++)
-      if (fit(env, &entry->overloads[i], mode, in, given, *arrays, why, sizeof why))
+      if (fit(env, &entry->overloads[i], mode, in, given, arrays, why, sizeof why))
         return &entry->overloads[i];
-    if (*arrays || !has_arrays(in)) break;
+    if (arrays || !has_arrays(in)) break;
   }
   if (entry->count == 1) {
     lt_throw_type(env, "%s: %s", b->name, why);
     return NULL;
   }
-  int n = snprintf(message, sizeof message, "%s: no form takes these arguments (",
-                   b->name);
+  int n = snprintf(message, sizeof message, "%s: no form takes these arguments (", b->name);
   for (int i = 0; i < in->count + in->option_count && n < (int)sizeof message; i++) {
     const option *o = i < in->count ? NULL : &in->options[i - in->count];
     n += snprintf(message + n, sizeof message - (size_t)n, "%s%s%s%s", i ? ", " : "",
@@ -623,12 +623,11 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
   lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
-  bool arrays;
-  const lt_operator *op = choose(env, b, mode, &in, given, &arrays);
+  const lt_operator *op = choose(env, b, mode, &in, given);
   if (!op) return false;
   start_call(call, op, mode);
   call->waiting = in.waiting;
-  call->name = b->name, call->arrays = arrays;
+  call->name = b->name;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
     return lt_throw_type(env, "%s: the method was used on %s", b->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
@@ -707,7 +706,7 @@ tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
 }
 
 // setDefaultDtype(dtype): of this environment. The library tells why others cannot be it.
-static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
+napi_value lt_set_default_dtype(napi_env env, napi_callback_info info) {
   lt_call call;
   napi_value undefined = NULL;
   if (!lt_prepare(env, info, &call, NULL)) return NULL;
@@ -736,7 +735,7 @@ static void end_noted(napi_env env, lt_env *e, int32_t made) {
   e->cell[LT_CELL_MADE] = made;
 }
 
-static napi_value invoke(napi_env env, napi_callback_info info) {
+napi_value lt_invoke(napi_env env, napi_callback_info info) {
   lt_call call;
   lt_env *e = lt_get_env(env);
   napi_value v = NULL;
@@ -752,6 +751,28 @@ static napi_value invoke(napi_env env, napi_callback_info info) {
 
 static int64_t bound_of(double number) { return isnan(number) ? TENSOR_NONE : (int64_t)number; }
 
+// A position or a slice alone, which the tensor has, is a call of select or slice: they look no
+// further.
+static bool bind_simple(const lt_env *e, lt_call *call, const tensor_t *t,
+                        const tensor_index *item) {
+  int64_t n = tensor_dim(t) > 0 ? *tensor_sizes(t) : -1;
+  lt_value *a = call->arguments;
+  a[1].i = 0;
+  if (item->kind == TENSOR_INDEX_INT && item->start >= -n && item->start < n) {
+    a[2].i = item->start;
+    call->op = e->select;
+  } else if (item->kind == TENSOR_INDEX_SLICE && n >= 0 &&
+             (item->step == TENSOR_NONE || item->step > 0)) {
+    a[2].i = item->start, a[3].i = item->stop;
+    a[4].i = item->step == TENSOR_NONE ? 1 : item->step;
+    call->op = e->slice;
+  } else {
+    return false;
+  }
+  call->shows = true;
+  return true;
+}
+
 static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int32_t count) {
   tensor_index *items = lt_allocate(call, (size_t)count * sizeof *items + 1);
   for (int32_t i = 0; i < count; i++) {
@@ -761,15 +782,18 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
                               .stop = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[2]) : TENSOR_NONE,
                               .step = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[3]) : TENSOR_NONE};
   }
-  call->arguments[1].list.data = items, call->arguments[1].list.length = count;
   if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method is of tensors");
   lt_make_room(env, e);
-  return lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor);
+  if (!lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor)) return false;
+  if (count != 1 || !bind_simple(e, call, box->handle, items))
+    call->arguments[1].list.data = items, call->arguments[1].list.length = count;
+  call->form = call->op->forms[LT_FUNCTION][0];
+  return true;
 }
 
-// indexNoted(number of a box, count, object): has an object own what an index gives whose items lie in
-// the cell.
-static napi_value index_noted(napi_env env, napi_callback_info info) {
+// indexNoted(number of a box, count, object): has an object own what an index gives whose items lie
+// in the cell.
+napi_value lt_index_noted(napi_env env, napi_callback_info info) {
   size_t argc = 3;
   napi_value argv[3];
   int32_t number, count;
@@ -783,159 +807,9 @@ static napi_value index_noted(napi_env env, napi_callback_info info) {
   start_call(&call, e->index, LT_FUNCTION);
   call.waiting = argv[2];
   call.name = "at";
-  call.form = e->index->forms[LT_FUNCTION][0];
   call.outs[0] = NULL;
   if (bind_index(env, e, &call, lt_box_of(e, number), count)) run_bound(env, e, &call);
   lt_end_call(&call);
   end_noted(env, e, call.made);
   return NULL;
-}
-
-// ------------------------------------------------------------------------------------------------------
-// registration
-
-// The object that path lies in, made where missing, and the last part of path.
-static bool find_place(napi_env env, napi_value exports, const char *path, napi_value *object,
-                       const char **last) {
-  *object = exports;
-  for (const char *dot; (dot = strchr(path, '.')); path = dot + 1) {
-    napi_value key, next;
-    bool has;
-    if (!lt_ok(env, napi_create_string_utf8(env, path, (size_t)(dot - path), &key)) ||
-        !lt_ok(env, napi_has_own_property(env, *object, key, &has)))
-      return false;
-    if (has ? !lt_ok(env, napi_get_property(env, *object, key, &next))
-            : !lt_ok(env, napi_create_object(env, &next)) ||
-                  !lt_ok(env, napi_set_property(env, *object, key, next)))
-      return false;
-    *object = next;
-  }
-  *last = path;
-  return true;
-}
-
-// How many arguments a function needs, as its length tells.
-static double needed_arguments(const lt_binding *binding) {
-  const lt_operator *op = binding->entry->overloads;
-  int needed = -binding->method;
-  for (int i = 0; i < op->positional_count; i++)
-    needed += !(op->arguments[i].flags & LT_HAS_DEFAULT);
-  return needed > 0 ? needed : 0;
-}
-
-// Whether what a binding gives is a tensor, new for each call.
-static bool makes_tensor(const lt_binding *binding) {
-  bool makes = binding->mode == LT_FUNCTION;
-  for (int i = 0; i < binding->entry->count; i++) {
-    const lt_operator *op = &binding->entry->overloads[i];
-    makes = makes && op->result_count == 1 && op->results[0].type == LT_TENSOR &&
-            !(op->results[0].flags & LT_IS_LIST);
-  }
-  return makes;
-}
-
-// The function of lib/classes.js that notes the arguments of one.
-static bool note_arguments(napi_env env, const lt_env *e, const lt_binding *binding,
-                           napi_value *function) {
-  napi_value noting, arguments[2] = {*function};
-  return lt_ok(env, napi_get_reference_value(env, e->noting, &noting)) &&
-         lt_ok(env, napi_get_boolean(env, makes_tensor(binding), &arguments[1])) &&
-         lt_ok(env, napi_call_function(env, noting, noting, 2, arguments, function));
-}
-
-static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_value object, const char *name,
-                   const char *suffix) {
-  char full[96], *called_as = malloc(strlen(binding->entry->path) + strlen(suffix) + 1);
-  snprintf(full, sizeof full, "%s%s", name, suffix);
-  if (!called_as) return false;
-  binding->name = strcat(strcpy(called_as, binding->entry->path), suffix);
-  napi_callback callback = binding->async                         ? lt_invoke_async
-                           : strcmp(name, "setDefaultDtype") == 0 ? set_default_dtype
-                                                                  : invoke;
-  napi_value function, length, called;
-  if (!lt_ok(env,
-             napi_create_function(env, full, NAPI_AUTO_LENGTH, callback, binding, &function)) ||
-      (callback == invoke && !note_arguments(env, e, binding, &function)) ||
-      !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)) ||
-      !lt_ok(env, napi_create_string_utf8(env, full, NAPI_AUTO_LENGTH, &called)))
-    return false;
-  const napi_property_descriptor of_function[] = {
-      {"length", NULL, NULL, NULL, NULL, length, napi_configurable, NULL},
-      {"name", NULL, NULL, NULL, NULL, called, napi_configurable, NULL}};
-  const napi_property_descriptor of_object = {
-      full,
-      NULL,
-      NULL,
-      NULL,
-      NULL,
-      function,
-      binding->method ? napi_default_method : napi_default_jsproperty,
-      NULL};
-  return lt_ok(env, napi_define_properties(env, function, 2, of_function)) &&
-         lt_ok(env, napi_define_properties(env, object, 1, &of_object));
-}
-
-static bool prototype_of(napi_env env, napi_value exports, const char *class,
-                         napi_value *prototype) {
-  napi_value constructor;
-  return lt_ok(env, napi_get_named_property(env, exports, class, &constructor)) &&
-         lt_ok(env, napi_get_named_property(env, constructor, "prototype", prototype));
-}
-
-// The objects that methods are defined on.
-typedef struct prototypes {
-  napi_value tensor, storage, generator;
-} prototypes;
-
-static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_value exports, const prototypes *p,
-                         const lt_entry *entry) {
-  napi_value object;
-  const char *name;
-  if (!find_place(env, exports, entry->path, &object, &name)) return false;
-  if (entry->forms & LT_AS_FUNCTION) {
-    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, false};
-    if (!define(env, e, (*next)++, object, name, "")) return false;
-  }
-  if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, true};
-    if (!define(env, e, (*next)++, object, name, "Async")) return false;
-  }
-  if (entry->forms & LT_AS_METHOD) {
-    napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
-                       : entry->forms & LT_AS_GENERATOR ? p->generator
-                                                        : p->tensor;
-    **next = (lt_binding){NULL, entry, LT_FUNCTION, true, false};
-    if (!define(env, e, (*next)++, class, name, "")) return false;
-  }
-  if (entry->forms & LT_AS_INPLACE) {
-    **next = (lt_binding){NULL, entry, LT_INPLACE, true, false};
-    if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
-  }
-  if (entry->forms & LT_AS_INPLACE && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){NULL, entry, LT_INPLACE, true, true};
-    if (!define(env, e, (*next)++, p->tensor, name, "_Async")) return false;
-  }
-  return true;
-}
-
-bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
-  prototypes p;
-  if (!prototype_of(env, exports, "Tensor", &p.tensor) ||
-      !prototype_of(env, exports, "Storage", &p.storage) ||
-      !prototype_of(env, exports, "Generator", &p.generator))
-    return false;
-  lt_binding *next = e->bindings = calloc(5 * lt_entry_count + 1, sizeof *next);
-  if (!next) return false;
-  bool defined = true;
-  for (size_t i = 0; defined && i < lt_entry_count; i++) {
-    napi_handle_scope scope;
-    if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
-    // A worker may be terminated in between, which every call of Node-API fails with.
-    if (strcmp(lt_entries[i].path, "indexGet") == 0) e->index = lt_entries[i].overloads;
-    defined = define_entry(env, e, &next, exports, &p, &lt_entries[i]);
-    napi_close_handle_scope(env, scope);
-  }
-  const napi_property_descriptor function = {"indexNoted", NULL, index_noted,  NULL,
-                                             NULL,         NULL, napi_default, NULL};
-  return defined && lt_ok(env, napi_define_properties(env, exports, 1, &function));
 }

@@ -18,7 +18,9 @@ static const struct run *run_of(const lt_call *call) {
   return NULL;
 }
 
-bool lt_runs_graph(const lt_call *call) { return run_of(call) || strcmp(call->op->name, "nodeCall") == 0; }
+bool lt_runs_graph(const lt_call *call) {
+  return run_of(call) || strcmp(call->op->name, "nodeCall") == 0;
+}
 
 // What a run uses beside its operands: the tensors that recorded calls saved, and the gradients
 // that it adds to.

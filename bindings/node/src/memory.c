@@ -139,6 +139,12 @@ void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call) {
     }
   }
   for (int i = 0; call && i < call->held_count; i++) lt_track(env, e, call->held[i].box);
+  lt_memory *m = call && call->shows ? call->held[0].box->memory : NULL;
+  if (m && !m->buffer) {
+    m->users++;
+    box->memory = m;
+    return;
+  }
   enter(env, e, box, base_of(box), call);
 }
 

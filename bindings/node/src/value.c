@@ -525,7 +525,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     ((const tensor_t **)data)[at] = NULL;
     return true;
   }
-  if (call->arrays && takes_array(argument) && is_array(js))
+  if (takes_array(argument) && is_array(js))
     return lt_from_array(env, call, js, (tensor_t **)data + at);
   if (!accepts_one(env, argument, js)) return wrong_item(env, call, argument, at, js);
   switch (argument->type) {
@@ -588,7 +588,8 @@ bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to) 
       !lt_look(env, made, &look))
     return false;
   tensor_status status = tensor_new_handle(look.box->handle, to);
-  bool kept = status ? lt_throw_last(env, status, call->name) != NULL : lt_keep_tensor(env, call, *to);
+  bool kept =
+      status ? lt_throw_last(env, status, call->name) != NULL : lt_keep_tensor(env, call, *to);
   return kept && lt_ok(env, napi_get_named_property(env, made, "dispose", &function)) &&
          lt_ok(env, napi_call_function(env, made, function, 0, NULL, &result));
 }

@@ -13,8 +13,10 @@ static const char *const others[][2] = {
 
 // Values that are strings in JavaScript, too.
 static bool is_value(const char *word, size_t length) {
-  static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER, *const formats[] = LT_FORMATS_BY_NUMBER;
-  static const char *const begins[] = {"per_tensor_", "per_channel_", "use_mm_for_", "donot_use_mm_"};
+  static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER, *const formats[] =
+                                                                 LT_FORMATS_BY_NUMBER;
+  static const char *const begins[] = {"per_tensor_", "per_channel_", "use_mm_for_",
+                                       "donot_use_mm_"};
   for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
     if (strlen(layouts[i]) == length && strncmp(word, layouts[i], length) == 0) return true;
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
@@ -29,7 +31,8 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 // Copies a name of the library's in camel case; an underscore at its end stays.
 static char *copy_camel(char *to, const char *word, size_t length) {
   for (size_t i = 0; i < length; i++) {
-    bool joins = word[i] == '_' && i > 0 && i + 1 < length && word[i + 1] != '_' && word[i - 1] != '_';
+    bool joins =
+        word[i] == '_' && i > 0 && i + 1 < length && word[i + 1] != '_' && word[i - 1] != '_';
     *to++ = joins ? (char)toupper((unsigned char)word[++i]) : word[i];
   }
   return to;
@@ -50,7 +53,8 @@ static const char *end_of_quoted(const char *start, const char *at) {
   static const char *const before[] = {"argument ", "option "};
   for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
     size_t length = strlen(before[i]);
-    if ((size_t)(at - start) >= length && strncmp(at - length, before[i], length) == 0) return at + 1;
+    if ((size_t)(at - start) >= length && strncmp(at - length, before[i], length) == 0)
+      return at + 1;
   }
   if (at > start && is_word(at[-1])) return at + 1;  // an apostrophe
   const char *end = strchr(at + 1, *at);

@@ -242,3 +242,12 @@ test('in-place forms off the event loop', async () => {
   await lent.add_Async(1);
   assert.deepEqual(lent.toArray(), [1, 1]);
 });
+
+test('what a call writes to lent memory gets there though the tensor was disposed meanwhile', async () => {
+  const memory = new Float32Array(4);
+  const lent = lt.asTensor(memory);
+  const promises = [lt.addAsync(lt.ones(4), 1, { out: lent })];
+  lent.dispose();
+  await Promise.all(promises);
+  assert.deepEqual([...memory], [2, 2, 2, 2]);
+});

@@ -186,7 +186,7 @@ test('every function and method refuses values that no operator takes', () => {
   const walk = (object, path) => {
     for (const [name, value] of Object.entries(object)) {
       if (typeof value === 'function' && !handWritten.includes(name)) functions.push([path + name, value]);
-      else if (typeof value === 'object') walk(value, `${path}${name}.`);
+      else if (typeof value === 'object' && value !== null) walk(value, `${path}${name}.`);
     }
   };
   walk(lt, '');

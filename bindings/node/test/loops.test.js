@@ -49,3 +49,37 @@ test('what no array can hold is a RangeError', () => {
   assert.equal(lt.zeros([2_000_000]).toArray().length, 2_000_000);
   long.dispose();
 });
+
+const step = `
+  const w = lt.tensor([0.5, 1.5, -1], { requiresGrad: true });
+  const x = lt.tensor([1, 2, 3.5]);
+  function train() {
+    const loss = w.mul(x).sub(1).pow(2).sum();
+    loss.backward();
+    lt.noGrad(() => w.sub_(w.grad.mul(0.001)));
+    w.grad = null;
+  }`;
+test('training steps in one loop stay within 200 MB', () => {
+  assert.ok(resident(`${step} for (let i = 0; i < 25_000; i++) lt.scope(train);`) < 200e6);
+  assert.ok(resident(`${step} for (let i = 0; i < 25_000; i++) train();`) < 200e6);
+});
+
+test('small tensors that nobody keeps stay within 200 MB', () => {
+  assert.ok(resident('for (let i = 0; i < 2e6; i++) a.add(1)') < 200e6);
+});
+
+test('a box that a getter frees is not the next tensor of the call', () => {
+  const t = lt.tensor([1, 2, 3]);
+  const options = {
+    get dim() {
+      t.dispose();
+      lt.tensor([7, 8, 9]);
+      return 0;
+    },
+  };
+  assert.throws(() => lt.sum(t, options), { code: 'TENSOR_ERROR_HANDLE' });
+  const [a, b] = [lt.tensor([1, 2]), lt.tensor([3, 4])];
+  const list = [a, b];
+  Object.defineProperty(list, 1, { get() { a.dispose(); lt.tensor([5, 6]); return b; } });
+  assert.throws(() => lt.stack(list), { code: 'TENSOR_ERROR_HANDLE' });
+});

@@ -1,0 +1,100 @@
+'use strict';
+
+// lt.func, lt.autograd.functional, gradcheck, and in-place operators under hooks on what is saved.
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const lt = require('..');
+
+const vector = (...numbers) => lt.tensor(numbers, { dtype: 'float32' });
+const plain = (tree) => (Array.isArray(tree) ? tree.map(plain) : tree.toArray());
+const { func } = lt;
+const { functional } = lt.autograd;
+
+test('gradients of functions, which have gradients', () => {
+  assert.equal(func.grad((x) => x.pow(3))(lt.tensor(lt.float(2))).item(), 12);
+  assert.equal(func.grad(func.grad((x) => x.pow(3)))(lt.tensor(lt.float(2))).item(), 12);
+  const [slope, value] = func.gradAndValue((x) => x.mul(x).sum())(vector(1, 2));
+  assert.deepEqual([slope.toArray(), value.item(), slope.requiresGrad], [[2, 4], 5, false]);
+  const both = func.grad((x, { w }) => x.mul(w).sum(), { argnums: [0, 1] })(vector(1, 2), { w: vector(3, 4) });
+  assert.deepEqual([both[0].toArray(), both[1].w.toArray()], [[3, 4], [1, 2]]);
+  assert.deepEqual(func.grad((x) => [x.sum(), 'more'], { hasAux: true })(vector(1))[1], 'more');
+});
+
+test('they depend on what else they are computed of', () => {
+  const w = lt.tensor([1.5, 2], { requiresGrad: true });
+  func.grad((x) => x.mul(x).mul(w).sum())(vector(1, 2)).sum().backward();
+  assert.deepEqual(w.grad.toArray(), [2, 4]);
+});
+
+test('products with Jacobians, and whole ones', () => {
+  const [y, multiplied] = func.vjp((x) => x.exp(), [lt.zeros(2)]);
+  assert.deepEqual([y.toArray(), plain(multiplied(vector(1, 2)))], [[1, 1], [[1, 2]]]);
+  assert.deepEqual(plain(func.jvp((x) => x.mul(x), [vector(1, 2)], [vector(1, 10)])), [[1, 4], [2, 40]]);
+  for (const jacobian of [func.jacrev, func.jacfwd]) assert.deepEqual(jacobian((x) => x.mul(x))(vector(1, 2)).toArray(), [[2, 0], [0, 4]]);
+  assert.deepEqual(func.hessian((x) => x.pow(3).sum())(vector(1, 2)).toArray(), [[6, 0], [0, 12]]);
+});
+
+test('the functions of autograd.functional', () => {
+  const cubes = (x) => x.pow(3).sum();
+  assert.deepEqual(functional.jacobian((x) => x.mul(x), vector(1, 2)).toArray(), [[2, 0], [0, 4]]);
+  assert.deepEqual(functional.hessian(cubes, vector(1, 2)).toArray(), [[6, 0], [0, 12]]);
+  assert.deepEqual(plain(functional.vjp((x) => x.mul(x), vector(1, 2), vector(1, 10))), [[1, 4], [2, 40]]);
+  assert.deepEqual(plain(functional.jvp((x) => x.mul(x), vector(1, 2), vector(1, 10))), [[1, 4], [2, 40]]);
+  for (const product of [functional.vhp, functional.hvp]) assert.deepEqual(plain(product(cubes, vector(1, 2), vector(1, 10))), [9, [6, 120]]);
+  assert.deepEqual(plain(functional.jacobian((x, y) => [x.mul(y)], [vector(2), vector(5)])), [[[[5]], [[2]]]]);
+  assert.throws(() => functional.vjp((x) => x, vector(1, 2)), /vjp: the vector can only be left out/);
+});
+
+test('gradcheck finds derivatives that are wrong', () => {
+  class Wrong extends lt.autograd.Function {
+    static forward(context, x) {
+      return x.mul(x);
+    }
+    static backward(context, grad) {
+      return grad;
+    }
+  }
+  const x = lt.tensor([0.5, 1.5], { dtype: 'float64', requiresGrad: true });
+  const z = lt.tensor([{ re: 1, im: 2 }], { dtype: 'complex128', requiresGrad: true });
+  assert.ok(lt.autograd.gradcheck((t) => t.sin().mul(t), x) && lt.autograd.gradcheck((t) => t.mul(t), z) && lt.autograd.gradgradcheck((t) => t.pow(3), x));
+  assert.throws(() => lt.autograd.gradcheck((t) => Wrong.apply(t), x), { name: 'GradcheckError', message: /gradient of input 0 is wrong/ });
+  assert.equal(lt.autograd.gradcheck((t) => Wrong.apply(t), x, { raiseException: false }), false);
+});
+
+test('in-place operators give hooks what they are about to write over as it is', () => {
+  const packed = [];
+  const x = lt.tensor([0.5, 2], { requiresGrad: true });
+  const y = lt.autograd.savedTensorsHooks(
+    (t) => {
+      packed.push(t.toArray());
+      return t.clone();
+    },
+    (t) => t,
+    () => x.mul(2).mul_(x).exp_(),
+  );
+  y.sum().backward();
+  // d exp(2 x^2) = 4 x exp(2 x^2)
+  lt.testing.assertClose(x.grad, lt.tensor([2 * Math.exp(0.5), 8 * Math.exp(8)], { dtype: 'float32' }));
+  assert.ok(packed.some((values) => values[0] === 1 && values[1] === 4), JSON.stringify(packed));
+});
+
+test('what is computed again for a run in the place of what was saved', () => {
+  // A checkpoint: the inputs are kept, and the intermediate results made again.
+  class Checkpoint extends lt.autograd.Function {
+    static forward(context, fn, x) {
+      Object.assign(context, { fn });
+      context.saveForBackward(x);
+      return fn(x);
+    }
+    static backward(context, grad) {
+      const x = context.savedTensors[0].detach().requiresGrad_();
+      const y = lt.enableGrad(() => context.fn(x));
+      return [null, lt.autograd.grad(y, x, { gradOutputs: grad })[0]];
+    }
+  }
+  const layer = (x) => x.mul(3).add_(1).sigmoid_().mul(2).add_(x);
+  const [a, b] = [vector(0.5, -1).requiresGrad_(), vector(0.5, -1).requiresGrad_()];
+  layer(a).sum().backward();
+  Checkpoint.apply(layer, b).sum().backward();
+  assert.deepEqual(b.grad.toArray(), a.grad.toArray());
+});
