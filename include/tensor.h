@@ -328,7 +328,8 @@ TENSOR_API tensor_status tensor_ones_out(const int64_t *size, int64_t size_len, 
 TENSOR_API tensor_status tensor_full(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
 TENSOR_API tensor_status tensor_full_out(const int64_t *size, int64_t size_len, tensor_scalar fill_value, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
-// Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
+// Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given. With a sparse `layout` it has no
+// entries.
 // The channels-last formats want 4 or 5 dimensions.
 // Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default(), memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_empty(const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_memory_format memory_format, tensor_t **out);
@@ -2865,6 +2866,7 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular(const tensor_t *self, co
 TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self, const tensor_t *B, bool upper, bool left, bool unitriangular, tensor_t *out);
 
 // The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+// A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
 TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient);
 TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient);
@@ -3976,7 +3978,8 @@ TENSOR_API tensor_status tensor_is_inference(const tensor_t *self, bool *out);
 // ------------------------------------------------------------------------------------------------- storages and memory
 
 // Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
-// have arbitrary values. Storages that another library owns are not resized.
+// have arbitrary values. Storages that another library owns are not resized. A matrix of a compressed layout keeps the entries of the rows (columns of
+// sparse_csc and sparse_bsc) that stay, and its other size does not become smaller.
 // Absent: memory_format TENSOR_FORMAT_NONE.
 TENSOR_API tensor_status tensor_resize_(tensor_t *self, const int64_t *size, int64_t size_len, tensor_memory_format memory_format);
 

@@ -1104,7 +1104,8 @@ export class Tensor extends Handle {
   isSetTo(tensor: TensorLike): boolean;
   /**
    * Gives `self` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
-   * have arbitrary values. Storages that another library owns are not resized.
+   * have arbitrary values. Storages that another library owns are not resized. A matrix of a compressed layout keeps the entries of the rows (columns of
+   * sparse_csc and sparse_bsc) that stay, and its other size does not become smaller.
    */
   resize_(...size: Int[]): this;
   resize_(...sizeAndOptions: [...Int[], { memoryFormat?: MemoryFormat | null }]): this;
@@ -1959,6 +1960,7 @@ export class Tensor extends Handle {
   inverse(options?: { out?: Tensor | null }): Tensor;
   /**
    * The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+   * A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
    * Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
    */
   triangularSolve(A: TensorLike, options?: { upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };
@@ -4232,7 +4234,8 @@ export function full(size: Ints, fillValue: Scalar, options?: { dtype?: DType | 
 export function fullAsync(size: Ints, options: { fillValue: Scalar; dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 export function fullAsync(size: Ints, fillValue: Scalar, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; out?: Tensor | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
+ * Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given. With a sparse `layout` it has no
+ * entries.
  * The channels-last formats want 4 or 5 dimensions.
  */
 export function empty(...size: Int[]): Tensor;
@@ -5773,6 +5776,7 @@ export function inverse(input: TensorLike, options?: { out?: Tensor | null }): T
 export function inverseAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+ * A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
  * Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
  */
 export function triangularSolve(input: TensorLike, options: { A: TensorLike; upper?: boolean; transpose?: boolean; unitriangular?: boolean; out?: readonly Tensor[] | { solution: Tensor; clonedCoefficient: Tensor } | null }): { solution: Tensor; clonedCoefficient: Tensor };

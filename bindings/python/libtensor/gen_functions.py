@@ -1350,7 +1350,8 @@ def is_set_to(input, tensor):
 @_operator("resize_")
 def resize_(input, size, *more, memory_format=None):
     """Gives `input` another shape, row-major or in `memory_format`, over the same storage, which grows where the shape reaches further; new elements
-    have arbitrary values. Storages that another library owns are not resized.
+    have arbitrary values. Storages that another library owns are not resized. A matrix of a compressed layout keeps the entries of the rows (columns of
+    sparse_csc and sparse_bsc) that stay, and its other size does not become smaller.
 
     >>> torch.arange(6).resize_(2, 2)
     tensor([[0, 1],
@@ -1442,7 +1443,8 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, out=None, pi
 
 @_operator("empty")
 def empty(size, *more, dtype=None, layout=None, device=None, memory_format=None, out=None, pin_memory=False, requires_grad=False, names=None):
-    """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given.
+    """Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given. With a sparse `layout` it has no
+    entries.
     The channels-last formats want 4 or 5 dimensions.
 
     >>> torch.empty(2, 3).shape
@@ -3631,6 +3633,7 @@ def inverse(input, *, out=None):
 @_operator("triangular_solve", results="solution cloned_coefficient")
 def triangular_solve(input, A, upper=True, transpose=False, unitriangular=False, *, out=None):
     """The X of A X = `input`, or of A^T X = `input` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
+    A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
     Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
 
     >>> torch.triangular_solve(torch.tensor([[2.], [8.]]), torch.tensor([[2., 0.], [0., 4.]])).solution
