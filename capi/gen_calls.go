@@ -945,6 +945,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	}, // scatter_reduce
 	func(c aten.Ctx, f frame) error {
+		r0, err := c.SegmentReduce(f.tensor(0), f.str(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.int(5), f.bool(6), f.scalar(7))
+		return f.setTensors(err, r0)
+	}, // segment_reduce
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
 		return f.setTensors(err, r0)
 	}, // index_add
@@ -1536,6 +1540,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Pdist(f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	}, // pdist
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.CosineSimilarity(f.tensor(0), f.tensor(1), f.int(2), f.float(3))
+		return f.setTensors(err, r0)
+	}, // cosine_similarity
 	func(c aten.Ctx, f frame) error { r0, err := c.Names(f.tensor(0)); return f.setMixed(err, r0) }, // names
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.DimByName(f.tensor(0), f.str(1))

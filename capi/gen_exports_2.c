@@ -1568,10 +1568,29 @@ TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t
   return status;
 }
 
+TENSOR_API tensor_status tensor_segment_reduce(const tensor_t *data, const char *reduce, const tensor_t *lengths, const tensor_t *indices, const tensor_t *offsets, int64_t axis, bool unsafe, tensor_scalar initial, tensor_t **out) {
+  LT_RESULT(out, "segment_reduce", "out");
+  lt_value a[8];
+  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], data, LT_TENSOR, "segment_reduce", "data");
+  LT_TEXT(reduce, "segment_reduce", "reduce"); a[1].text = reduce;
+  LT_OPTIONAL(a[2], lengths, LT_TENSOR, "segment_reduce", "lengths");
+  LT_OPTIONAL(a[3], indices, LT_TENSOR, "segment_reduce", "indices");
+  LT_OPTIONAL(a[4], offsets, LT_TENSOR, "segment_reduce", "offsets");
+  a[5].i = axis;
+  a[6].i = unsafe;
+  LT_SCALAR(initial, LT_MAYBE, "segment_reduce", "initial"); a[7].scalar = initial;
+  tensor_status status = lt_invoke(&frame, "segment_reduce");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "index_add", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 299, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -1586,7 +1605,7 @@ TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, con
 
 TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha) {
   lt_value a[5];
-  lt_frame frame = {.op = 299, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -1598,7 +1617,7 @@ TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const te
 
 TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 299, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 300, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_add", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_add", "index");
@@ -1612,7 +1631,7 @@ TENSOR_API tensor_status tensor_index_add_out(const tensor_t *self, int64_t dim,
 TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t **out) {
   LT_RESULT(out, "index_copy", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 300, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -1626,7 +1645,7 @@ TENSOR_API tensor_status tensor_index_copy(const tensor_t *self, int64_t dim, co
 
 TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source) {
   lt_value a[4];
-  lt_frame frame = {.op = 300, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -1637,7 +1656,7 @@ TENSOR_API tensor_status tensor_index_copy_(tensor_t *self, int64_t dim, const t
 
 TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_t *out) {
   lt_value a[4];
-  lt_frame frame = {.op = 300, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 301, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_copy", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_copy", "index");
@@ -1650,7 +1669,7 @@ TENSOR_API tensor_status tensor_index_copy_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -1665,7 +1684,7 @@ TENSOR_API tensor_status tensor_index_fill(const tensor_t *self, int64_t dim, co
 TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "index_fill", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 301, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -1680,7 +1699,7 @@ TENSOR_API tensor_status tensor_index_fill_scalar(const tensor_t *self, int64_t 
 
 TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *value) {
   lt_value a[4];
-  lt_frame frame = {.op = 301, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -1691,7 +1710,7 @@ TENSOR_API tensor_status tensor_index_fill_(tensor_t *self, int64_t dim, const t
 
 TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, const tensor_t *index, tensor_scalar value) {
   lt_value a[4];
-  lt_frame frame = {.op = 301, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 302, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_fill", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_fill", "index");
@@ -1704,7 +1723,7 @@ TENSOR_API tensor_status tensor_index_fill_scalar_(tensor_t *self, int64_t dim, 
 TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t **out) {
   LT_RESULT(out, "index_reduce", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 302, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -1720,7 +1739,7 @@ TENSOR_API tensor_status tensor_index_reduce(const tensor_t *self, int64_t dim, 
 
 TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self) {
   lt_value a[6];
-  lt_frame frame = {.op = 302, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -1733,7 +1752,7 @@ TENSOR_API tensor_status tensor_index_reduce_(tensor_t *self, int64_t dim, const
 
 TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, const char *reduce, bool include_self, tensor_t *out) {
   lt_value a[6];
-  lt_frame frame = {.op = 302, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 303, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "index_reduce", "self");
   a[1].i = dim;
   LT_REQUIRED(a[2], index, LT_TENSOR, "index_reduce", "index");
@@ -1748,7 +1767,7 @@ TENSOR_API tensor_status tensor_index_reduce_out(const tensor_t *self, int64_t d
 TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "where.condition", "out"); LT_RESULT(out_len, "where.condition", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 303, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], condition, LT_TENSOR, "where.condition", "condition");
   tensor_status status = lt_invoke(&frame, "where");
   if (status == TENSOR_OK) {
@@ -1760,7 +1779,7 @@ TENSOR_API tensor_status tensor_where_condition(const tensor_t *condition, tenso
 TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "cat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "cat");
@@ -1772,7 +1791,7 @@ TENSOR_API tensor_status tensor_cat(const tensor_t *const *tensors, int64_t tens
 
 TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 304, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "cat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "cat", "out");
@@ -1783,7 +1802,7 @@ TENSOR_API tensor_status tensor_cat_out(const tensor_t *const *tensors, int64_t 
 TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concat");
@@ -1795,7 +1814,7 @@ TENSOR_API tensor_status tensor_concat(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 305, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concat", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concat", "out");
@@ -1806,7 +1825,7 @@ TENSOR_API tensor_status tensor_concat_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "concatenate", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "concatenate");
@@ -1818,7 +1837,7 @@ TENSOR_API tensor_status tensor_concatenate(const tensor_t *const *tensors, int6
 
 TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 306, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "concatenate", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "concatenate", "out");
@@ -1829,7 +1848,7 @@ TENSOR_API tensor_status tensor_concatenate_out(const tensor_t *const *tensors, 
 TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "stack", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   tensor_status status = lt_invoke(&frame, "stack");
@@ -1841,7 +1860,7 @@ TENSOR_API tensor_status tensor_stack(const tensor_t *const *tensors, int64_t te
 
 TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_t tensors_len, int64_t dim, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 307, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].i = dim;
   LT_OUTPUT(frame.out[0], out, "stack", "out");
@@ -1852,7 +1871,7 @@ TENSOR_API tensor_status tensor_stack_out(const tensor_t *const *tensors, int64_
 TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "hstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 308, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "hstack");
   if (status == TENSOR_OK) {
@@ -1863,7 +1882,7 @@ TENSOR_API tensor_status tensor_hstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 308, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "hstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "hstack", "out");
   tensor_status status = lt_invoke(&frame, "hstack");
@@ -1873,7 +1892,7 @@ TENSOR_API tensor_status tensor_hstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "vstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "vstack");
   if (status == TENSOR_OK) {
@@ -1884,7 +1903,7 @@ TENSOR_API tensor_status tensor_vstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 309, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "vstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "vstack", "out");
   tensor_status status = lt_invoke(&frame, "vstack");
@@ -1894,7 +1913,7 @@ TENSOR_API tensor_status tensor_vstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "row_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "row_stack");
   if (status == TENSOR_OK) {
@@ -1905,7 +1924,7 @@ TENSOR_API tensor_status tensor_row_stack(const tensor_t *const *tensors, int64_
 
 TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 310, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "row_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "row_stack", "out");
   tensor_status status = lt_invoke(&frame, "row_stack");
@@ -1915,7 +1934,7 @@ TENSOR_API tensor_status tensor_row_stack_out(const tensor_t *const *tensors, in
 TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "dstack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "dstack");
   if (status == TENSOR_OK) {
@@ -1926,7 +1945,7 @@ TENSOR_API tensor_status tensor_dstack(const tensor_t *const *tensors, int64_t t
 
 TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 311, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "dstack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "dstack", "out");
   tensor_status status = lt_invoke(&frame, "dstack");
@@ -1936,7 +1955,7 @@ TENSOR_API tensor_status tensor_dstack_out(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "column_stack", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "column_stack");
   if (status == TENSOR_OK) {
@@ -1947,7 +1966,7 @@ TENSOR_API tensor_status tensor_column_stack(const tensor_t *const *tensors, int
 
 TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 312, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 313, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "column_stack", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "column_stack", "out");
   tensor_status status = lt_invoke(&frame, "column_stack");
@@ -1957,7 +1976,7 @@ TENSOR_API tensor_status tensor_column_stack_out(const tensor_t *const *tensors,
 TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_1d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 313, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_1d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_1d");
   if (status == TENSOR_OK) {
@@ -1969,7 +1988,7 @@ TENSOR_API tensor_status tensor_atleast_1d(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_1d.sequence", "out"); LT_RESULT(out_len, "atleast_1d.sequence", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 314, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_1d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_1d");
   if (status == TENSOR_OK) {
@@ -1981,7 +2000,7 @@ TENSOR_API tensor_status tensor_atleast_1d_sequence(const tensor_t *const *tenso
 TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_2d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 315, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_2d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_2d");
   if (status == TENSOR_OK) {
@@ -1993,7 +2012,7 @@ TENSOR_API tensor_status tensor_atleast_2d(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_2d.sequence", "out"); LT_RESULT(out_len, "atleast_2d.sequence", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 316, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_2d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_2d");
   if (status == TENSOR_OK) {
@@ -2005,7 +2024,7 @@ TENSOR_API tensor_status tensor_atleast_2d_sequence(const tensor_t *const *tenso
 TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "atleast_3d", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 317, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "atleast_3d", "self");
   tensor_status status = lt_invoke(&frame, "atleast_3d");
   if (status == TENSOR_OK) {
@@ -2017,7 +2036,7 @@ TENSOR_API tensor_status tensor_atleast_3d(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "atleast_3d.sequence", "out"); LT_RESULT(out_len, "atleast_3d.sequence", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 318, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "atleast_3d.sequence", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "atleast_3d");
   if (status == TENSOR_OK) {
@@ -2029,7 +2048,7 @@ TENSOR_API tensor_status tensor_atleast_3d_sequence(const tensor_t *const *tenso
 TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors, int64_t tensors_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "broadcast_tensors", "out"); LT_RESULT(out_len, "broadcast_tensors", "out_len");
   lt_value a[1];
-  lt_frame frame = {.op = 319, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "broadcast_tensors", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "broadcast_tensors");
   if (status == TENSOR_OK) {
@@ -2041,7 +2060,7 @@ TENSOR_API tensor_status tensor_broadcast_tensors(const tensor_t *const *tensors
 TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t tensors_len, const char *indexing, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "meshgrid", "out"); LT_RESULT(out_len, "meshgrid", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 320, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "meshgrid", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   a[1].text = indexing;
   tensor_status status = lt_invoke(&frame, "meshgrid");
@@ -2054,7 +2073,7 @@ TENSOR_API tensor_status tensor_meshgrid(const tensor_t *const *tensors, int64_t
 TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "cartesian_prod", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 321, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "cartesian_prod", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "cartesian_prod");
   if (status == TENSOR_OK) {
@@ -2066,7 +2085,7 @@ TENSOR_API tensor_status tensor_cartesian_prod(const tensor_t *const *tensors, i
 TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bool with_replacement, tensor_t **out) {
   LT_RESULT(out, "combinations", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 322, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "combinations", "self");
   a[1].i = r;
   a[2].i = with_replacement;
@@ -2080,7 +2099,7 @@ TENSOR_API tensor_status tensor_combinations(const tensor_t *self, int64_t r, bo
 TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "block_diag", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 323, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "block_diag", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "block_diag");
   if (status == TENSOR_OK) {
@@ -2092,7 +2111,7 @@ TENSOR_API tensor_status tensor_block_diag(const tensor_t *const *tensors, int64
 TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repeats, int64_t repeats_len, tensor_t **out) {
   LT_RESULT(out, "repeat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 324, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat", "self");
   LT_SPAN(repeats, repeats_len, "repeat", "repeats"); a[1].list.data = repeats, a[1].list.length = repeats_len;
   tensor_status status = lt_invoke(&frame, "repeat");
@@ -2105,7 +2124,7 @@ TENSOR_API tensor_status tensor_repeat(const tensor_t *self, const int64_t *repe
 TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "tile", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 325, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tile", "self");
   LT_SPAN(dims, dims_len, "tile", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "tile");
@@ -2118,7 +2137,7 @@ TENSOR_API tensor_status tensor_tile(const tensor_t *self, const int64_t *dims, 
 TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int64_t repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.int", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 326, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.int", "self");
   a[1].i = repeats;
   a[2].i = dim;
@@ -2133,7 +2152,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_int(const tensor_t *self, int6
 TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, const tensor_t *repeats, int64_t dim, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave.tensor", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 327, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "repeat_interleave.tensor", "self");
   LT_REQUIRED(a[1], repeats, LT_TENSOR, "repeat_interleave.tensor", "repeats");
   a[2].i = dim;
@@ -2148,7 +2167,7 @@ TENSOR_API tensor_status tensor_repeat_interleave_tensor(const tensor_t *self, c
 TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64_t output_size, tensor_t **out) {
   LT_RESULT(out, "repeat_interleave", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 328, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], repeats, LT_TENSOR, "repeat_interleave", "repeats");
   a[1].i = output_size;
   tensor_status status = lt_invoke(&frame, "repeat_interleave");
@@ -2161,7 +2180,7 @@ TENSOR_API tensor_status tensor_repeat_interleave(const tensor_t *repeats, int64
 TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts, int64_t shifts_len, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "roll", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 329, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "roll", "self");
   LT_SPAN(shifts, shifts_len, "roll", "shifts"); a[1].list.data = shifts, a[1].list.length = shifts_len;
   LT_SPAN(dims, dims_len, "roll", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -2175,7 +2194,7 @@ TENSOR_API tensor_status tensor_roll(const tensor_t *self, const int64_t *shifts
 TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "flip", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 330, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flip", "self");
   LT_SPAN(dims, dims_len, "flip", "dims"); a[1].list.data = dims, a[1].list.length = dims_len;
   tensor_status status = lt_invoke(&frame, "flip");
@@ -2188,7 +2207,7 @@ TENSOR_API tensor_status tensor_flip(const tensor_t *self, const int64_t *dims, 
 TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "fliplr", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 331, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "fliplr", "self");
   tensor_status status = lt_invoke(&frame, "fliplr");
   if (status == TENSOR_OK) {
@@ -2200,7 +2219,7 @@ TENSOR_API tensor_status tensor_fliplr(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "flipud", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 332, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "flipud", "self");
   tensor_status status = lt_invoke(&frame, "flipud");
   if (status == TENSOR_OK) {
@@ -2212,7 +2231,7 @@ TENSOR_API tensor_status tensor_flipud(const tensor_t *self, tensor_t **out) {
 TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "rot90", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 333, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "rot90", "self");
   a[1].i = k;
   LT_SPAN(dims, dims_len, "rot90", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -2226,7 +2245,7 @@ TENSOR_API tensor_status tensor_rot90(const tensor_t *self, int64_t k, const int
 TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "tril", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 334, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "tril");
@@ -2238,7 +2257,7 @@ TENSOR_API tensor_status tensor_tril(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
   lt_value a[2];
-  lt_frame frame = {.op = 334, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "tril_");
@@ -2247,7 +2266,7 @@ TENSOR_API tensor_status tensor_tril_(tensor_t *self, int64_t diagonal) {
 
 TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 334, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "tril", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "tril", "out");
@@ -2258,7 +2277,7 @@ TENSOR_API tensor_status tensor_tril_out(const tensor_t *self, int64_t diagonal,
 TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "triu", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 335, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "triu");
@@ -2270,7 +2289,7 @@ TENSOR_API tensor_status tensor_triu(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
   lt_value a[2];
-  lt_frame frame = {.op = 335, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "triu_");
@@ -2279,7 +2298,7 @@ TENSOR_API tensor_status tensor_triu_(tensor_t *self, int64_t diagonal) {
 
 TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 335, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "triu", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "triu", "out");
@@ -2290,7 +2309,7 @@ TENSOR_API tensor_status tensor_triu_out(const tensor_t *self, int64_t diagonal,
 TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, tensor_t **out) {
   LT_RESULT(out, "diag", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 336, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
   a[1].i = diagonal;
   tensor_status status = lt_invoke(&frame, "diag");
@@ -2302,7 +2321,7 @@ TENSOR_API tensor_status tensor_diag(const tensor_t *self, int64_t diagonal, ten
 
 TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 336, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 337, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag", "self");
   a[1].i = diagonal;
   LT_OUTPUT(frame.out[0], out, "diag", "out");
@@ -2313,7 +2332,7 @@ TENSOR_API tensor_status tensor_diag_out(const tensor_t *self, int64_t diagonal,
 TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diag_embed", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 337, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diag_embed", "self");
   a[1].i = offset;
   a[2].i = dim1;
@@ -2328,7 +2347,7 @@ TENSOR_API tensor_status tensor_diag_embed(const tensor_t *self, int64_t offset,
 TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, tensor_t **out) {
   LT_RESULT(out, "diagflat", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 338, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagflat", "self");
   a[1].i = offset;
   tensor_status status = lt_invoke(&frame, "diagflat");
@@ -2341,7 +2360,7 @@ TENSOR_API tensor_status tensor_diagflat(const tensor_t *self, int64_t offset, t
 TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const tensor_t *src, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "diagonal_scatter", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 339, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "diagonal_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "diagonal_scatter", "src");
   a[2].i = offset;
@@ -2357,7 +2376,7 @@ TENSOR_API tensor_status tensor_diagonal_scatter(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t index, tensor_t **out) {
   LT_RESULT(out, "select_scatter", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 340, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "select_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "select_scatter", "src");
   a[2].i = dim;
@@ -2372,7 +2391,7 @@ TENSOR_API tensor_status tensor_select_scatter(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor_t *src, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out) {
   LT_RESULT(out, "slice_scatter", "out");
   lt_value a[6];
-  lt_frame frame = {.op = 341, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "slice_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "slice_scatter", "src");
   a[2].i = dim;
@@ -2389,7 +2408,7 @@ TENSOR_API tensor_status tensor_slice_scatter(const tensor_t *self, const tensor
 TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const tensor_t *src, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out) {
   LT_RESULT(out, "as_strided_scatter", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 342, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "as_strided_scatter", "self");
   LT_REQUIRED(a[1], src, LT_TENSOR, "as_strided_scatter", "src");
   LT_SPAN(size, size_len, "as_strided_scatter", "size"); a[2].list.data = size, a[2].list.length = size_len;
@@ -2405,7 +2424,7 @@ TENSOR_API tensor_status tensor_as_strided_scatter(const tensor_t *self, const t
 TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int64_t *shape, int64_t shape_len, tensor_t ***out, int64_t *out_len) {
   LT_RESULT(out, "unravel_index", "out"); LT_RESULT(out_len, "unravel_index", "out_len");
   lt_value a[2];
-  lt_frame frame = {.op = 343, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], indices, LT_TENSOR, "unravel_index", "indices");
   LT_SPAN(shape, shape_len, "unravel_index", "shape"); a[1].list.data = shape, a[1].list.length = shape_len;
   tensor_status status = lt_invoke(&frame, "unravel_index");
@@ -2418,7 +2437,7 @@ TENSOR_API tensor_status tensor_unravel_index(const tensor_t *indices, const int
 TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out) {
   LT_RESULT(out, "sum_to_size", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 344, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sum_to_size", "self");
   LT_SPAN(size, size_len, "sum_to_size", "size"); a[1].list.data = size, a[1].list.length = size_len;
   tensor_status status = lt_invoke(&frame, "sum_to_size");
@@ -2431,7 +2450,7 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out) {
   LT_RESULT(out, "constant_pad_nd", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 345, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "constant_pad_nd", "self");
   LT_SPAN(pad, pad_len, "constant_pad_nd", "pad"); a[1].list.data = pad, a[1].list.length = pad_len;
   LT_SCALAR(value, LT_MUST, "constant_pad_nd", "value"); a[2].scalar = value;
@@ -2445,7 +2464,7 @@ TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int6
 TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "linalg.matmul", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 346, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matmul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.matmul", "other");
   tensor_status status = lt_invoke(&frame, "linalg.matmul");
@@ -2457,7 +2476,7 @@ TENSOR_API tensor_status tensor_linalg_matmul(const tensor_t *self, const tensor
 
 TENSOR_API tensor_status tensor_linalg_matmul_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 346, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matmul", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.matmul", "other");
   LT_OUTPUT(frame.out[0], out, "linalg.matmul", "out");
@@ -2468,7 +2487,7 @@ TENSOR_API tensor_status tensor_linalg_matmul_out(const tensor_t *self, const te
 TENSOR_API tensor_status tensor_linalg_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "linalg.cross", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 347, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.cross", "other");
   a[2].i = dim;
@@ -2481,7 +2500,7 @@ TENSOR_API tensor_status tensor_linalg_cross(const tensor_t *self, const tensor_
 
 TENSOR_API tensor_status tensor_linalg_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 347, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 348, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cross", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.cross", "other");
   a[2].i = dim;
@@ -2493,7 +2512,7 @@ TENSOR_API tensor_status tensor_linalg_cross_out(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_linalg_diagonal(const tensor_t *A, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out) {
   LT_RESULT(out, "linalg.diagonal", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 348, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], A, LT_TENSOR, "linalg.diagonal", "A");
   a[1].i = offset;
   a[2].i = dim1;
@@ -2508,7 +2527,7 @@ TENSOR_API tensor_status tensor_linalg_diagonal(const tensor_t *A, int64_t offse
 TENSOR_API tensor_status tensor_linalg_vecdot(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t **out) {
   LT_RESULT(out, "linalg.vecdot", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "linalg.vecdot", "x");
   LT_REQUIRED(a[1], y, LT_TENSOR, "linalg.vecdot", "y");
   a[2].i = dim;
@@ -2521,7 +2540,7 @@ TENSOR_API tensor_status tensor_linalg_vecdot(const tensor_t *x, const tensor_t 
 
 TENSOR_API tensor_status tensor_linalg_vecdot_out(const tensor_t *x, const tensor_t *y, int64_t dim, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 349, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "linalg.vecdot", "x");
   LT_REQUIRED(a[1], y, LT_TENSOR, "linalg.vecdot", "y");
   a[2].i = dim;
@@ -2533,7 +2552,7 @@ TENSOR_API tensor_status tensor_linalg_vecdot_out(const tensor_t *x, const tenso
 TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors, int64_t tensors_len, tensor_t **out) {
   LT_RESULT(out, "linalg.multi_dot", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 350, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
   LT_LIST(tensors, tensors_len, false, "linalg.multi_dot", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   tensor_status status = lt_invoke(&frame, "linalg.multi_dot");
   if (status == TENSOR_OK) {
@@ -2544,7 +2563,7 @@ TENSOR_API tensor_status tensor_linalg_multi_dot(const tensor_t *const *tensors,
 
 TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tensors, int64_t tensors_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 350, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
   LT_LIST(tensors, tensors_len, false, "linalg.multi_dot", "tensors"); a[0].list.data = tensors, a[0].list.length = tensors_len;
   LT_OUTPUT(frame.out[0], out, "linalg.multi_dot", "out");
   tensor_status status = lt_invoke(&frame, "linalg.multi_dot");
@@ -2554,7 +2573,7 @@ TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tens
 TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out) {
   LT_RESULT(out, "chain_matmul", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 351, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
   LT_LIST(matrices, matrices_len, false, "chain_matmul", "matrices"); a[0].list.data = matrices, a[0].list.length = matrices_len;
   tensor_status status = lt_invoke(&frame, "chain_matmul");
   if (status == TENSOR_OK) {
@@ -2565,7 +2584,7 @@ TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, in
 
 TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 351, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
   LT_LIST(matrices, matrices_len, false, "chain_matmul", "matrices"); a[0].list.data = matrices, a[0].list.length = matrices_len;
   LT_OUTPUT(frame.out[0], out, "chain_matmul", "out");
   tensor_status status = lt_invoke(&frame, "chain_matmul");
@@ -2575,7 +2594,7 @@ TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices
 TENSOR_API tensor_status tensor_linalg_matrix_power(const tensor_t *self, int64_t n, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_power", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_power", "self");
   a[1].i = n;
   tensor_status status = lt_invoke(&frame, "linalg.matrix_power");
@@ -2587,7 +2606,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_power(const tensor_t *self, int64_
 
 TENSOR_API tensor_status tensor_linalg_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 352, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_power", "self");
   a[1].i = n;
   LT_OUTPUT(frame.out[0], out, "linalg.matrix_power", "out");
@@ -2598,7 +2617,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_power_out(const tensor_t *self, in
 TENSOR_API tensor_status tensor_matrix_power(const tensor_t *self, int64_t n, tensor_t **out) {
   LT_RESULT(out, "matrix_power", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matrix_power", "self");
   a[1].i = n;
   tensor_status status = lt_invoke(&frame, "matrix_power");
@@ -2610,7 +2629,7 @@ TENSOR_API tensor_status tensor_matrix_power(const tensor_t *self, int64_t n, te
 
 TENSOR_API tensor_status tensor_matrix_power_out(const tensor_t *self, int64_t n, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 353, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 354, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matrix_power", "self");
   a[1].i = n;
   LT_OUTPUT(frame.out[0], out, "matrix_power", "out");
@@ -2621,7 +2640,7 @@ TENSOR_API tensor_status tensor_matrix_power_out(const tensor_t *self, int64_t n
 TENSOR_API tensor_status tensor_linalg_matrix_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "linalg.matrix_exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 354, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.matrix_exp", "self");
   tensor_status status = lt_invoke(&frame, "linalg.matrix_exp");
   if (status == TENSOR_OK) {
@@ -2633,7 +2652,7 @@ TENSOR_API tensor_status tensor_linalg_matrix_exp(const tensor_t *self, tensor_t
 TENSOR_API tensor_status tensor_matrix_exp(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "matrix_exp", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 355, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "matrix_exp", "self");
   tensor_status status = lt_invoke(&frame, "matrix_exp");
   if (status == TENSOR_OK) {
@@ -2645,7 +2664,7 @@ TENSOR_API tensor_status tensor_matrix_exp(const tensor_t *self, tensor_t **out)
 TENSOR_API tensor_status tensor_linalg_vander(const tensor_t *x, int64_t N, tensor_t **out) {
   LT_RESULT(out, "linalg.vander", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 356, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], x, LT_TENSOR, "linalg.vander", "x");
   a[1].i = N;
   tensor_status status = lt_invoke(&frame, "linalg.vander");
@@ -2658,7 +2677,7 @@ TENSOR_API tensor_status tensor_linalg_vander(const tensor_t *x, int64_t N, tens
 TENSOR_API tensor_status tensor_linalg_tensorinv(const tensor_t *self, int64_t ind, tensor_t **out) {
   LT_RESULT(out, "linalg.tensorinv", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorinv", "self");
   a[1].i = ind;
   tensor_status status = lt_invoke(&frame, "linalg.tensorinv");
@@ -2670,7 +2689,7 @@ TENSOR_API tensor_status tensor_linalg_tensorinv(const tensor_t *self, int64_t i
 
 TENSOR_API tensor_status tensor_linalg_tensorinv_out(const tensor_t *self, int64_t ind, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 357, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorinv", "self");
   a[1].i = ind;
   LT_OUTPUT(frame.out[0], out, "linalg.tensorinv", "out");
@@ -2681,7 +2700,7 @@ TENSOR_API tensor_status tensor_linalg_tensorinv_out(const tensor_t *self, int64
 TENSOR_API tensor_status tensor_linalg_tensorsolve(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t **out) {
   LT_RESULT(out, "linalg.tensorsolve", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 358, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorsolve", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.tensorsolve", "other");
   LT_SPAN(dims, dims_len, "linalg.tensorsolve", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
@@ -2694,40 +2713,12 @@ TENSOR_API tensor_status tensor_linalg_tensorsolve(const tensor_t *self, const t
 
 TENSOR_API tensor_status tensor_linalg_tensorsolve_out(const tensor_t *self, const tensor_t *other, const int64_t *dims, int64_t dims_len, tensor_t *out) {
   lt_value a[3];
-  lt_frame frame = {.op = 358, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.tensorsolve", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "linalg.tensorsolve", "other");
   LT_SPAN(dims, dims_len, "linalg.tensorsolve", "dims"); a[2].list.data = dims, a[2].list.length = dims_len;
   LT_OUTPUT(frame.out[0], out, "linalg.tensorsolve", "out");
   tensor_status status = lt_invoke(&frame, "linalg.tensorsolve");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linalg_cholesky_ex(const tensor_t *self, bool upper, bool check_errors, tensor_t **L, tensor_t **info) {
-  LT_RESULT(L, "linalg.cholesky_ex", "L");
-  LT_RESULT(info, "linalg.cholesky_ex", "info");
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cholesky_ex", "self");
-  a[1].i = upper;
-  a[2].i = check_errors;
-  tensor_status status = lt_invoke(&frame, "linalg.cholesky_ex");
-  if (status == TENSOR_OK) {
-    *L = (tensor_t *)frame.results[0].pointer;
-    *info = (tensor_t *)frame.results[1].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_linalg_cholesky_ex_out(const tensor_t *self, bool upper, bool check_errors, tensor_t *L, tensor_t *info) {
-  lt_value a[3];
-  lt_frame frame = {.op = 359, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "linalg.cholesky_ex", "self");
-  a[1].i = upper;
-  a[2].i = check_errors;
-  LT_OUTPUT(frame.out[0], L, "linalg.cholesky_ex", "L");
-  LT_OUTPUT(frame.out[1], info, "linalg.cholesky_ex", "info");
-  tensor_status status = lt_invoke(&frame, "linalg.cholesky_ex");
   return status;
 }
 

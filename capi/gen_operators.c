@@ -931,6 +931,12 @@ static intptr_t packed_cosh_(lt_value *a) { return tensor_cosh_(a[0].pointer); }
 
 static intptr_t packed_cosh_out(lt_value *a) { return tensor_cosh_out(a[0].pointer, a[1].pointer); }
 
+static intptr_t packed_cosine_similarity(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_cosine_similarity(a[0].pointer, a[1].pointer, a[2].i, a[3].f, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_count_nonzero(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_count_nonzero(a[0].pointer, a[1].list.data, a[1].list.length, &made);
@@ -4514,6 +4520,12 @@ static intptr_t packed_searchsorted_out(lt_value *a) { return tensor_searchsorte
 
 static intptr_t packed_searchsorted_scalar_out(lt_value *a) { return tensor_searchsorted_scalar_out(a[0].pointer, a[1].scalar, a[2].i, a[3].i, a[4].text, a[5].pointer, a[6].pointer); }
 
+static intptr_t packed_segment_reduce(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_segment_reduce(a[0].pointer, a[1].text, a[2].pointer, a[3].pointer, a[4].pointer, a[5].i, a[6].i, a[7].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
 static intptr_t packed_select(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_select(a[0].pointer, a[1].i, a[2].i, &made);
@@ -6694,6 +6706,13 @@ static const lt_parameter of_cos[] = {
 
 static const lt_parameter of_cosh[] = {
     {"input", 'T', 0, -1, {0}},
+};
+
+static const lt_parameter of_cosine_similarity[] = {
+    {"x1", 'T', 0, -1, {0}},
+    {"x2", 'T', 0, -1, {0}},
+    {"dim", 'I', LT_DEFAULT, -1, {.i = 1}},
+    {"eps", 'F', LT_DEFAULT, -1, {.f = 1e-8}},
 };
 
 static const lt_parameter of_count_nonzero[] = {
@@ -9781,6 +9800,17 @@ static const lt_parameter of_searchsorted[] = {
     {"sorter", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
 };
 
+static const lt_parameter of_segment_reduce[] = {
+    {"data", 'T', 0, -1, {0}},
+    {"reduce", 'U', 0, -1, {0}},
+    {"lengths", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"indices", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"offsets", 't', LT_BY_NAME | LT_DEFAULT, -1, {0}},
+    {"axis", 'I', LT_BY_NAME | LT_DEFAULT, -1, {.i = 0}},
+    {"unsafe", 'B', LT_BY_NAME | LT_DEFAULT, -1, {.i = false}},
+    {"initial", 's', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+
 static const lt_parameter of_select[] = {
     {"input", 'T', 0, -1, {0}},
     {"dim", 'I', 0, 0, {0}},
@@ -11255,6 +11285,7 @@ lt_operator lt_operators[] = {
     {"corrcoef", {{packed_corrcoef, NULL}, {NULL, NULL}, {NULL, NULL}}, of_corrcoef, 1, "T", "(Tensor input)", -1, 0},
     {"cos", {{packed_cos, NULL}, {packed_cos_, NULL}, {packed_cos_out, NULL}}, of_cos, 1, "T", "(Tensor input)", -1, 0},
     {"cosh", {{packed_cosh, NULL}, {packed_cosh_, NULL}, {packed_cosh_out, NULL}}, of_cosh, 1, "T", "(Tensor input)", -1, 0},
+    {"cosine_similarity", {{packed_cosine_similarity, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cosine_similarity, 4, "T", "(Tensor x1, Tensor x2, int dim=1, float eps=1e-8)", -1, 0},
     {"count_nonzero", {{packed_count_nonzero, NULL}, {NULL, NULL}, {NULL, NULL}}, of_count_nonzero, 2, "T", "(Tensor input, sequence of int dim=None)", -1, 0},
     {"cov", {{packed_cov, NULL}, {NULL, NULL}, {NULL, NULL}}, of_cov, 4, "T", "(Tensor input, *, int correction=1, Tensor fweights=None, Tensor aweights=None)", -1, 0},
     {"cpu_tier", {{packed_cpu_tier, NULL}, {NULL, NULL}, {NULL, NULL}}, NULL, 0, "U", "()", -1, 0},
@@ -11804,6 +11835,7 @@ lt_operator lt_operators[] = {
     {"scatter_add", {{packed_scatter_add, NULL}, {packed_scatter_add_, NULL}, {packed_scatter_add_out, NULL}}, of_scatter_add, 4, "T", "(Tensor input, int dim, Tensor index, Tensor src)", -1, 0},
     {"scatter_reduce", {{packed_scatter_reduce, NULL}, {packed_scatter_reduce_, NULL}, {packed_scatter_reduce_out, NULL}}, of_scatter_reduce, 6, "T", "(Tensor input, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", -1, 0},
     {"searchsorted", {{packed_searchsorted, packed_searchsorted_scalar}, {NULL, NULL}, {packed_searchsorted_out, packed_searchsorted_scalar_out}}, of_searchsorted, 6, "T", "(Tensor sorted_sequence, Tensor|Number input, *, bool out_int32=False, bool right=False, str side=None, Tensor sorter=None)", -1, 0},
+    {"segment_reduce", {{packed_segment_reduce, NULL}, {NULL, NULL}, {NULL, NULL}}, of_segment_reduce, 8, "T", "(Tensor data, str reduce, *, Tensor lengths=None, Tensor indices=None, Tensor offsets=None, int axis=0, bool unsafe=False, Number initial=None)", -1, 0},
     {"select", {{packed_select, NULL}, {NULL, NULL}, {NULL, NULL}}, of_select, 3, "T", "(Tensor input, int dim, int index)", -1, LT_BRIEF | LT_VIEWS},
     {"select_scatter", {{packed_select_scatter, NULL}, {NULL, NULL}, {NULL, NULL}}, of_select_scatter, 4, "T", "(Tensor input, Tensor src, int dim, int index)", -1, 0},
     {"set_", {{packed_set_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_set_, 1, "", "(Tensor input)", 0, 0},
@@ -12056,4 +12088,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 912;
+const int lt_operator_count = 914;

@@ -187,8 +187,8 @@ static tensor_status cut(const lt_list *l, double x, int64_t *to) {
   char text[40];
   int64_t low, high;
   limits(l->dtype, &low, &high);
-  bool fits = l->dtype == TENSOR_INT64
-      ? x >= -0x1p63 && x<0x1p63 : x>(double) low - 1 && x < (double)high + 1;
+  bool fits = l->dtype == TENSOR_INT64 ? x >= -0x1p63 && x < 0x1p63
+                                       : x >= (double)low && x < (double)high + 1;
   if (!fits) return overflow(l->dtype, text_of(x, text, sizeof text));
   return *to = (int64_t)x, TENSOR_OK;
 }

@@ -2269,6 +2269,14 @@ TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out);
 
+// Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' or 'prod'. `lengths` (..., S), of int32 or int64, says how many
+// elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
+// those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
+// begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
+// or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
+// Absent: lengths NULL, indices NULL, offsets NULL, initial tensor_none().
+TENSOR_API tensor_status tensor_segment_reduce(const tensor_t *data, const char *reduce, const tensor_t *lengths, const tensor_t *indices, const tensor_t *offsets, int64_t axis, bool unsafe, tensor_scalar initial, tensor_t **out);
+
 // Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
 TENSOR_API tensor_status tensor_index_add(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_index_add_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *source, tensor_scalar alpha);
@@ -2557,6 +2565,10 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
 // The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
 // p of 0 counts the differing elements, inf takes the largest difference.
 TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
+
+// The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
+// is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+TENSOR_API tensor_status tensor_cosine_similarity(const tensor_t *x1, const tensor_t *x2, int64_t dim, double eps, tensor_t **out);
 
 // Another name of `mm`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);

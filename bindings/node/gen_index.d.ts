@@ -5226,6 +5226,18 @@ export function scatterReduce(input: TensorLike, dim: Int | string, index: Tenso
 export function scatterReduceAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterReduceAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' or 'prod'. `lengths` (..., S), of int32 or int64, says how many
+ * elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
+ * those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
+ * begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
+ * or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
+ */
+export function segmentReduce(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
+export function segmentReduce(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
+/** segmentReduce, off the event loop. */
+export function segmentReduceAsync(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
+export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
+/**
  * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
  */
 export function indexAdd(input: TensorLike, options: { dim: Int | string; index: TensorLike; source: TensorLike; alpha?: Scalar; out?: Tensor | null }): Tensor;
@@ -6134,6 +6146,19 @@ export function pdist(input: TensorLike, p: number): Tensor;
 /** pdist, off the event loop. */
 export function pdistAsync(input: TensorLike, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
 export function pdistAsync(input: TensorLike, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
+ * is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+ */
+export function cosineSimilarity(x1: TensorLike, options: { x2: TensorLike; dim?: Int; eps?: number }): Tensor;
+export function cosineSimilarity(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number }): Tensor;
+export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number }): Tensor;
+export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, eps: number): Tensor;
+/** cosineSimilarity, off the event loop. */
+export function cosineSimilarityAsync(x1: TensorLike, options: { x2: TensorLike; dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
+export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
  */

@@ -190,6 +190,8 @@ const lt_cos = lt.cos;
 const lt_cosAsync = lt.cosAsync;
 const lt_cosh = lt.cosh;
 const lt_coshAsync = lt.coshAsync;
+const lt_cosineSimilarity = lt.cosineSimilarity;
+const lt_cosineSimilarityAsync = lt.cosineSimilarityAsync;
 const lt_countNonzero = lt.countNonzero;
 const lt_countNonzeroAsync = lt.countNonzeroAsync;
 const lt_cov = lt.cov;
@@ -816,6 +818,8 @@ const lt_scope = lt.scope;
 const lt_searchsorted = lt.searchsorted;
 const lt_searchsortedAsync = lt.searchsortedAsync;
 const lt_seed = lt.seed;
+const lt_segmentReduce = lt.segmentReduce;
+const lt_segmentReduceAsync = lt.segmentReduceAsync;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_selectScatter = lt.selectScatter;
@@ -1202,6 +1206,8 @@ export {
   lt_cosAsync as cosAsync,
   lt_cosh as cosh,
   lt_coshAsync as coshAsync,
+  lt_cosineSimilarity as cosineSimilarity,
+  lt_cosineSimilarityAsync as cosineSimilarityAsync,
   lt_countNonzero as countNonzero,
   lt_countNonzeroAsync as countNonzeroAsync,
   lt_cov as cov,
@@ -1828,6 +1834,8 @@ export {
   lt_searchsorted as searchsorted,
   lt_searchsortedAsync as searchsortedAsync,
   lt_seed as seed,
+  lt_segmentReduce as segmentReduce,
+  lt_segmentReduceAsync as segmentReduceAsync,
   lt_select as select,
   lt_selectAsync as selectAsync,
   lt_selectScatter as selectScatter,

@@ -3853,6 +3853,19 @@ func (c Ctx) ScatterReduce(out, self *tensor.Tensor, dim int64, index, source *t
 	return
 }
 
+// SegmentReduce is the operator segment_reduce.
+func (c Ctx) SegmentReduce(data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(lengths) | keys(indices) | keys(offsets)); key != 0 {
+		if err := unmixed("segment_reduce", key, keys(data)|keys(lengths)|keys(indices)|keys(offsets)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SegmentReduce; does != nil {
+			return does(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+		}
+	}
+	return composed.SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+}
+
 // IndexAdd is the operator index_add.
 func (c Ctx) IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | keys(self) | keys(index) | keys(source)); key != 0 {
@@ -6488,6 +6501,19 @@ func (c Ctx) Pdist(self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error
 		return
 	}
 	return ops.Pdist(self, p)
+}
+
+// CosineSimilarity is the operator cosine_similarity.
+func (c Ctx) CosineSimilarity(x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
+		if err := unmixed("cosine_similarity", key, keys(x1)|keys(x2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CosineSimilarity; does != nil {
+			return does(c, x1, x2, dim, eps)
+		}
+	}
+	return composed.CosineSimilarity(c, x1, x2, dim, eps)
 }
 
 // Names is the operator names.

@@ -158,6 +158,7 @@ var formulas = aten.Backend{
 	ScatterReduceValue:                    recordScatterReduceValue,
 	ScatterAdd:                            recordScatterAdd,
 	ScatterReduce:                         recordScatterReduce,
+	SegmentReduce:                         recordSegmentReduce,
 	IndexAdd:                              recordIndexAdd,
 	IndexCopy:                             recordIndexCopy,
 	IndexFill:                             recordIndexFill,
@@ -2588,6 +2589,13 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 		}
 		r.publish()
 	}
+	return
+}
+
+func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+	named(since, "SegmentReduceBackward0", result)
 	return
 }
 

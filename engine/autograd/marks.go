@@ -31,8 +31,24 @@ func markOf(t *tensor.Tensor) mark {
 	if t == nil {
 		return 0
 	}
-	m, _ := t.History().(mark)
-	return m
+	switch h := t.History().(type) {
+	case mark:
+		return h
+	case *Variable:
+		return h.mark
+	}
+	return 0
+}
+
+// give marks a view. One that hides from a history is a leaf of its own, whose gradient is wanted as that of what it views is.
+func (m mark) give(t *tensor.Tensor) {
+	if m == made || !differentiable(t) {
+		t.SetHistory(m)
+		return
+	}
+	v := &Variable{mark: m, requires: true}
+	v.refs.Store(1)
+	t.SetHistory(v)
 }
 
 // ofViews is the mark of the views that are made of t now.

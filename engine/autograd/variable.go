@@ -26,6 +26,7 @@ type Variable struct {
 	fixed       bool           // of a function of the program's, which has made it as a view, or a view of such: it must not be written to
 	listeners   *listeners     // of a leaf
 	inferred    bool           // of a tensor that was made in inference mode
+	mark        mark           // of a view that was made while calls were not recorded
 }
 
 // Retain is part of tensor.History.

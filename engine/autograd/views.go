@@ -97,7 +97,7 @@ func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
 	if r.mark != 0 && err == nil && !r.view {
 		for _, t := range results {
-			t.SetHistory(r.mark)
+			r.mark.give(t)
 		}
 		return false
 	}
@@ -142,7 +142,7 @@ func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name strin
 		w.base = t.Alias()
 	}
 	w.look(variableOf(w.base))
-	v.view, v.fixed = w, variableOf(t).fixed
+	v.view, v.fixed, v.mark = w, variableOf(t).fixed, w.root.mark
 }
 
 // look makes the tensor with history root the one that is viewed.

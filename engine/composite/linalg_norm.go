@@ -507,8 +507,8 @@ func productsFirst(d dtype.DType, all, length int64, adjacent bool) bool {
 // LinalgVecdot is the sum of the products of x conjugated and y along dim.
 func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
 	const op = "linalg.vecdot"
-	if x.DType() == dtype.Bool {
-		return nil, status.NotImplementedf("%s: not implemented for dtype bool", op)
+	if d := x.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
+		return nil, status.NotImplementedf("%s: not implemented for dtype %v; convert to floats", op, d)
 	}
 	s := within(c, op)
 	defer s.Close()

@@ -143,7 +143,7 @@ func (s Scalar) fitsIntegral(d DType) bool {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return false
 	}
-	return f >= float64(lo)-1 && f <= float64(hi)+1 && math.Trunc(f) >= float64(lo) && math.Trunc(f) <= float64(hi)
+	return f >= float64(lo) && f <= float64(hi)+1 && math.Trunc(f) <= float64(hi)
 }
 
 // String prints the number as Python does.

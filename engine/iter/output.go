@@ -204,7 +204,7 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 		case in == out && o.Sharing == InPlace:
 			return Fits(o.Op, out, o.Sizes)
 		case o.clashes(in):
-			return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", o.Op)
+			return shares(o.Op)
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -73,6 +74,20 @@ func SelfOverlaps(t *tensor.Tensor) bool {
 		seen[at] = struct{}{}
 		return !repeated
 	})
+}
+
+// Disjoint refuses inputs that have memory in common with what is written to.
+func Disjoint(op string, out *tensor.Tensor, inputs ...*tensor.Tensor) error {
+	for _, t := range inputs {
+		if t != nil && t.Storage() == out.Storage() && Overlaps(out, t) {
+			return shares(op)
+		}
+	}
+	return nil
+}
+
+func shares(op string) error {
+	return status.Runtimef("%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location; clone() the input before the operation", op)
 }
 
 // Overlaps tells whether any byte belongs to both tensors, which share a storage.

@@ -121,9 +121,17 @@ func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
 // For is the function for dtype d, or the error that op has none.
 func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	if !k.Has(d) {
-		return 0, status.NotImplementedf("%s: not implemented for dtype %v", op, d)
+		return 0, k.Lacks(op, d)
 	}
 	return k.rows[d], nil
+}
+
+// Lacks is the error that op has no function for dtype d.
+func (k *Kernel) Lacks(op string, d dtype.DType) error {
+	if wide := dtype.Complex64; d != wide && d.IsComplex() && k.Has(wide) {
+		return status.NotImplementedf("%s: not implemented for dtype %v; convert the operands to %v", op, d, wide)
+	}
+	return status.NotImplementedf("%s: not implemented for dtype %v", op, d)
 }
 
 // Compute is the dtype in which the kernel works on d: d itself where it has a row for it, and d.Compute() elsewhere.

@@ -208,6 +208,7 @@ var rules = aten.Backend{
 	ScatterReduceValue:                       namedScatterReduceValue,
 	ScatterAdd:                               namedScatterAdd,
 	ScatterReduce:                            namedScatterReduce,
+	SegmentReduce:                            namedSegmentReduce,
 	IndexAdd:                                 namedIndexAdd,
 	IndexCopy:                                namedIndexCopy,
 	IndexFill:                                namedIndexFill,
@@ -337,6 +338,7 @@ var rules = aten.Backend{
 	Kron:                                     namedKron,
 	Cdist:                                    namedCdist,
 	Pdist:                                    namedPdist,
+	CosineSimilarity:                         namedCosineSimilarity,
 	QuantizePerTensor:                        namedQuantizePerTensor,
 	QuantizePerTensorTensorQparams:           namedQuantizePerTensorTensorQparams,
 	QuantizePerTensorDynamic:                 namedQuantizePerTensorDynamic,
@@ -2425,6 +2427,16 @@ func namedScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, 
 	return
 }
 
+func namedSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	names, err := drop()
+	if err != nil {
+		return
+	}
+	r0, err = c.Past(tensor.Named).SegmentReduce(data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+	give(names, err, r0)
+	return
+}
+
 func namedIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, alpha dtype.Scalar) (r0 *tensor.Tensor, err error) {
 	names, err := keep(self)
 	if err = fits("index_add", names, err, out); err != nil {
@@ -3526,6 +3538,11 @@ func namedKron(c aten.Ctx, out, self, other *tensor.Tensor) (r0 *tensor.Tensor, 
 
 func namedPdist(c aten.Ctx, self *tensor.Tensor, p float64) (r0 *tensor.Tensor, err error) {
 	err = aten.Refused("pdist", tensor.Named)
+	return
+}
+
+func namedCosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64) (r0 *tensor.Tensor, err error) {
+	err = aten.Refused("cosine_similarity", tensor.Named)
 	return
 }
 

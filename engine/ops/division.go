@@ -85,7 +85,30 @@ func Pow(out, self, exponent *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, err
 		}
 	}
+	if root := rootOf(exponent, d); root != nil {
+		return root.run(out, nil, self)
+	}
 	return pow.run(out, nil, self, exponent)
+}
+
+// The powers 1/2 and -1/2 that are given as numbers: of -inf and -0 they are what the square root gives, as in PyTorch.
+var (
+	powerHalf      = &pointwise{name: "pow", kernel: kernel.Get("sqrt"), rule: promoteFloat}
+	powerMinusHalf = &pointwise{name: "pow", kernel: kernel.Get("rsqrt"), rule: promoteFloat}
+)
+
+// rootOf is the square root, or what divides by it, that a number as exponent stands for in dtype d; nil for another one.
+func rootOf(exponent *tensor.Tensor, d dtype.DType) *pointwise {
+	if !exponent.IsWrappedNumber() || !d.IsFloatingPoint() || d == dtype.Float16 {
+		return nil
+	}
+	switch exponent.Item().Float() {
+	case 0.5:
+		return powerHalf
+	case -0.5:
+		return powerMinusHalf
+	}
+	return nil
 }
 
 // FloatPower is Pow in float64 or complex128.

@@ -469,7 +469,10 @@ func IndexPut(out, self *tensor.Tensor, indices []*tensor.Tensor, values *tensor
 	if err != nil {
 		return nil, err
 	}
-	return s.modified(out, self, iter.Fillable, shape.Preserve, func(to *tensor.Tensor) { s.put(to, given, values, accumulate) })
+	fillable := func(op string, out *tensor.Tensor) error {
+		return cmp.Or(iter.Fillable(op, out), iter.Disjoint(op, out, values), iter.Disjoint(op, out, indices...))
+	}
+	return s.modified(out, self, fillable, shape.Preserve, func(to *tensor.Tensor) { s.put(to, given, values, accumulate) })
 }
 
 // byDimension lists the index tensors of self's dimensions, each of which nil leaves alone.

@@ -200,7 +200,7 @@ func MaskedFill(out, self, mask, value *tensor.Tensor) (*tensor.Tensor, error) {
 		s.Err = expanded(op, out)
 	}
 	if s.Err == nil && !iter.SameView(mask, out) {
-		mask = s.apartFrom(out, mask)
+		s.Err = iter.Disjoint(op, out, mask)
 	}
 	s.fillByMask(out, mask, value)
 	return s.in(out)

@@ -27,14 +27,15 @@ var (
 type scattering struct {
 	scope
 	d             int
-	index, source *tensor.Tensor // index: positions; source: of index's sizes
-	wide          bool           // sums and products of 16 bits are kept in 32 until they are whole, as means always are
+	index, source *tensor.Tensor   // index: positions; source: of index's sizes
+	given         []*tensor.Tensor // what the caller gave for both
+	wide          bool             // sums and products of 16 bits are kept in 32 until they are whole, as means always are
 }
 
 // newScattering checks the arguments of the scatter family, whose index has as many dimensions as self.
 func newScattering(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) *scattering {
 	s := &scattering{scope: scope{owner.Scope{Op: op}}, wide: true}
-	s.Err = s.prepare(self, dim, index, source)
+	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepare(self, dim, index, source)
 	return s
 }
 
@@ -75,7 +76,7 @@ func (s *scattering) prepare(self *tensor.Tensor, dim int64, index, source *tens
 // newIndexing checks the arguments of the index_ family, whose index is a vector of positions of dimension dim.
 func newIndexing(op string, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, short bool) *scattering {
 	s := &scattering{scope: scope{owner.Scope{Op: op}}}
-	s.Err = s.prepareVector(self, dim, index, source, short)
+	s.given, s.Err = []*tensor.Tensor{index, source}, s.prepareVector(self, dim, index, source, short)
 	return s
 }
 
@@ -120,6 +121,11 @@ func (s *scattering) prepareVector(self *tensor.Tensor, dim int64, index, source
 	at := s.positions(index, sizeAt(self, s.d), false, indexError(op, s.d, sizeAt(self, s.d)))
 	s.index = s.along(at, want, s.d)
 	return s.Err
+}
+
+// writable refuses what cannot be written in place, and an index and a source that lie in it.
+func (s *scattering) writable(op string, out *tensor.Tensor) error {
+	return cmp.Or(iter.Writable(op, out), iter.Disjoint(op, out, s.given...))
 }
 
 // into gives the tensor to write to, with at least one dimension, and a source that shares no memory with it; nil when there is
@@ -230,7 +236,7 @@ func identity(name string, d dtype.DType) dtype.Scalar {
 func Scatter(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newScattering("scatter", self, dim, index, source)
 	defer s.Close()
-	return s.modified(out, self, iter.Writable, shape.Contiguous, s.write)
+	return s.modified(out, self, s.writable, shape.Contiguous, s.write)
 }
 
 // withNumber runs scatter with a number for a source.
@@ -298,7 +304,7 @@ func (s *scattering) reduced(out, self *tensor.Tensor, name string, includeSelf 
 	if s.Err == nil && name == "mean" && self.DType() == dtype.Bool {
 		s.Err = status.NotImplementedf("%s: mean is not implemented for dtype bool", s.Op)
 	}
-	return s.modified(out, self, iter.Writable, shape.Contiguous, func(to *tensor.Tensor) { s.reduce(to, name, includeSelf) })
+	return s.modified(out, self, s.writable, shape.Contiguous, func(to *tensor.Tensor) { s.reduce(to, name, includeSelf) })
 }
 
 // IndexAdd adds alpha*source to positions of a dimension.
@@ -323,7 +329,7 @@ func IndexAdd(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor,
 func IndexCopy(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor) (*tensor.Tensor, error) {
 	s := newIndexing("index_copy", self, dim, index, source, false)
 	defer s.Close()
-	return s.modified(out, self, iter.Writable, shape.Contiguous, s.write)
+	return s.modified(out, self, s.writable, shape.Contiguous, s.write)
 }
 
 // IndexReduce combines source with positions of a dimension.
@@ -368,7 +374,7 @@ func IndexFill(out, self *tensor.Tensor, dim int64, index, value *tensor.Tensor)
 	defer s.Close()
 	at := s.positions(index, size, true, indexError(op, d, size))
 	if s.Err == nil && out != nil && index.Numel() > 0 {
-		if s.Err = iter.Fillable(op, out); s.Err == nil {
+		if s.Err = cmp.Or(iter.Fillable(op, out), iter.Disjoint(op, out, index)); s.Err == nil {
 			s.Err = expanded(op, out)
 		}
 	}
@@ -405,7 +411,10 @@ func Put(out, self, index, source *tensor.Tensor, accumulate bool) (*tensor.Tens
 	s := within(op)
 	defer s.Close()
 	at := s.positions(s.cast(index, index.DType()), self.Numel(), true, elementError(op, self))
-	return s.modified(out, self, iter.Writable, shape.Preserve, func(to *tensor.Tensor) {
+	writable := func(op string, out *tensor.Tensor) error {
+		return cmp.Or(iter.Writable(op, out), iter.Disjoint(op, out, index, source))
+	}
+	return s.modified(out, self, writable, shape.Preserve, func(to *tensor.Tensor) {
 		if index.Numel() == 0 {
 			return
 		}

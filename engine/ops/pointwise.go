@@ -84,7 +84,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	compute := p.kernel.Compute(common)
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
-		return nil, status.NotImplementedf("%s: not implemented for dtype %v", p.name, common)
+		return nil, p.kernel.Lacks(p.name, common)
 	}
 	var to iter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact

@@ -155,14 +155,14 @@ func Nanmean(out, self *tensor.Tensor, dim []int64, keepdim bool, d dtype.DType)
 	return nanmeanOf.reduceRounded("nanmean", out, self, mask, keepdim, d, d)
 }
 
-// logic is Any and All: the result is bool, uint8 for uint8 inputs. No dims given as an empty list reduce nothing.
+// logic is Any and All: the result is bool, uint8 for uint8 inputs that have no out of bool. No dims given as an empty list reduce nothing.
 func logic(op string, r reducer, out, self *tensor.Tensor, dim []int64, keepdim bool) (*tensor.Tensor, error) {
 	mask, err := shape.WrapDims(op, dim, self.Dim(), dim == nil)
 	if err != nil {
 		return nil, err
 	}
 	d := dtype.Bool
-	if self.DType() == dtype.Uint8 {
+	if self.DType() == dtype.Uint8 && (out == nil || out.DType() != dtype.Bool) {
 		d = dtype.Uint8
 	}
 	if out != nil && out.DType() != dtype.Bool && out.DType() != dtype.Uint8 {

@@ -172,7 +172,11 @@ func medianOfAll(op string, k *kernel.Kernel, self *tensor.Tensor) (*tensor.Tens
 	defer s.Close()
 	if self.Numel() == 0 {
 		none := s.empty(self, self.DType())
-		s.Do(func() error { return fillWith(none, dtype.FloatScalar(math.NaN())) })
+		value := dtype.FloatScalar(math.NaN())
+		if self.DType() == dtype.Int32 {
+			value = dtype.IntScalar(math.MinInt32) // as the processor converts it
+		}
+		s.Do(func() error { return fillWith(none, value) })
 		return s.Give(none)
 	}
 	flat := s.reshape(self, self.Numel())

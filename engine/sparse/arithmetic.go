@@ -176,9 +176,13 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		s.Fail(err)
 		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.mul(a, v) }))
 	}
-	sizes, err := shape.Broadcast(s.Op, a.Sizes(), b.Sizes())
-	if s.Fail(err); out == a && s.Err == nil && !slices.Equal(sizes, a.Sizes()) {
-		s.Failf("a tensor of sizes %v cannot take the result, of sizes %v", a.Sizes(), sizes)
+	sizes := a.Sizes()
+	if !slices.Equal(sizes, b.Sizes()) {
+		both, err := shape.Broadcast(s.Op, sizes, b.Sizes())
+		if s.Fail(err); out == a && s.Err == nil && !slices.Equal(both, sizes) {
+			s.Failf("a tensor of sizes %v cannot take the result, of sizes %v", sizes, both)
+		}
+		sizes = both
 	}
 	if isSparse(a) && isSparse(b) {
 		return s.result(out, s.common(s.broadcast(a, sizes), s.broadcast(b, sizes)))

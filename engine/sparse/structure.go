@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // dimension is dim, counted from either end, of n dimensions, of which there must be one.
@@ -240,13 +241,8 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 	if err != nil {
 		return nil, err
 	}
-	size := self.Sizes()[d]
-	if start < 0 {
-		start += size
-	}
-	if start < 0 || length < 0 || start > size || length > size-start {
-		s.Failf("start (%d) + length (%d) exceeds dimension size (%d)", start, length, size)
-		return nil, s.Err
+	if start, err = view.Start(s.Op, self.Sizes()[d], start, length); err != nil {
+		return nil, err
 	}
 	sizes := slices.Clone(self.Sizes())
 	sizes[d] = length

@@ -80,22 +80,29 @@ func Narrow(op string, t *tensor.Tensor, dim, start, length int64) (*tensor.Tens
 	if err != nil {
 		return nil, err
 	}
-	n := t.Sizes()[d]
+	if start, err = Start(op, t.Sizes()[d], start, length); err != nil {
+		return nil, err
+	}
+	g := Of(t)
+	g.Narrow(d, start, length)
+	return As(op, t, g)
+}
+
+// Start is where length positions of a dimension of size n begin, of which start, counted from either end, tells the first.
+func Start(op string, n, start, length int64) (int64, error) {
 	if length < 0 {
-		return nil, status.Runtimef("%s: length must be non-negative, but got %d", op, length)
+		return 0, status.Runtimef("%s: length must be non-negative, but got %d", op, length)
 	}
 	if start < -n || start > n {
-		return nil, status.Indexf("%s: start out of range (expected to be in range of [%d, %d], but got %d)", op, -n, n, start)
+		return 0, status.Indexf("%s: start out of range (expected to be in range of [%d, %d], but got %d)", op, -n, n, start)
 	}
 	if start < 0 {
 		start += n
 	}
 	if start > n-length {
-		return nil, status.Runtimef("%s: start (%d) + length (%d) exceeds dimension size (%d)", op, start, length, n)
+		return 0, status.Runtimef("%s: start (%d) + length (%d) exceeds dimension size (%d)", op, start, length, n)
 	}
-	g := Of(t)
-	g.Narrow(d, start, length)
-	return As(op, t, g)
+	return start, nil
 }
 
 // Unfold sees every window of size positions of a dimension, step apart; the positions in a window become the last dimension.

@@ -3822,6 +3822,24 @@ static const lt_operator overloads_scatter_reduce[] = {
     {"scatterReduce", arguments_scatter_reduce, results_scatter_reduce, 6, 5, 1, -1, 0, {{call_scatter_reduce, NULL}, {call_scatter_reduce_, NULL}, {call_scatter_reduce_out, NULL}}},
 };
 
+static tensor_status call_segment_reduce(const lt_value *a, lt_value *r) { return tensor_segment_reduce(a[0].tensor, a[1].text, a[2].tensor, a[3].tensor, a[4].tensor, a[5].i, a[6].i, a[7].scalar, &r[0].tensor); }
+static const lt_argument arguments_segment_reduce[] = {
+    {"data", LT_TENSOR, 0, -1, {0}},
+    {"reduce", LT_STR, 0, -1, {0}},
+    {"lengths", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"indices", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"offsets", LT_TENSOR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {0}},
+    {"axis", LT_INT, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"unsafe", LT_BOOL, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.i = 0}},
+    {"initial", LT_SCALAR, LT_IS_OPTIONAL | LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_NONE, {0}}}},
+};
+static const lt_argument results_segment_reduce[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_segment_reduce[] = {
+    {"segmentReduce", arguments_segment_reduce, results_segment_reduce, 8, 2, 1, -1, 0, {{call_segment_reduce, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_index_add(const lt_value *a, lt_value *r) { return tensor_index_add(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar, &r[0].tensor); }
 static tensor_status call_index_add_(const lt_value *a, lt_value *r) { (void)r; return tensor_index_add_(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar); }
 static tensor_status call_index_add_out(const lt_value *a, lt_value *r) { return tensor_index_add_out(a[0].tensor, a[1].i, a[2].tensor, a[3].tensor, a[4].scalar, r[0].tensor); }
@@ -5948,6 +5966,20 @@ static const lt_argument results_pdist[] = {
 };
 static const lt_operator overloads_pdist[] = {
     {"pdist", arguments_pdist, results_pdist, 2, 2, 1, -1, 0, {{call_pdist, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_cosine_similarity(const lt_value *a, lt_value *r) { return tensor_cosine_similarity(a[0].tensor, a[1].tensor, a[2].i, a[3].f, &r[0].tensor); }
+static const lt_argument arguments_cosine_similarity[] = {
+    {"x1", LT_TENSOR, 0, -1, {0}},
+    {"x2", LT_TENSOR, 0, -1, {0}},
+    {"dim", LT_INT, LT_HAS_DEFAULT, -1, {.i = 1}},
+    {"eps", LT_FLOAT, LT_HAS_DEFAULT, -1, {.f = 1e-8}},
+};
+static const lt_argument results_cosine_similarity[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_cosine_similarity[] = {
+    {"cosineSimilarity", arguments_cosine_similarity, results_cosine_similarity, 4, 4, 1, -1, 0, {{call_cosine_similarity, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_names(const lt_value *a, lt_value *r) { return tensor_names(a[0].tensor, &r[0].strings.items, &r[0].strings.length); }
@@ -11845,6 +11877,7 @@ const lt_entry lt_entries[] = {
     {"scatter", overloads_scatter_src, 4, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"scatterAdd", overloads_scatter_add, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"scatterReduce", overloads_scatter_reduce, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
+    {"segmentReduce", overloads_segment_reduce, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"indexAdd", overloads_index_add, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexCopy", overloads_index_copy, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
     {"indexFill", overloads_index_fill, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_INPLACE | LT_AS_ASYNC},
@@ -11987,6 +12020,7 @@ const lt_entry lt_entries[] = {
     {"kron", overloads_kron, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"cdist", overloads_cdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"pdist", overloads_pdist, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"cosineSimilarity", overloads_cosine_similarity, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"names", overloads_names, 1, LT_AS_FUNCTION},
     {"dimByName", overloads_dim_by_name, 1, LT_AS_FUNCTION},
     {"rename", overloads_rename, 1, LT_AS_FUNCTION | LT_AS_ASYNC},

@@ -428,6 +428,29 @@ static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
   return FAILED;
 }
 
+// The old forms of sums with factors, addmm(beta, input, alpha, mat1, mat2) and add(input, alpha,
+// other): numbers among more positional arguments than there are parameters are what is given by
+// name today, in this order, and tensors the others.
+static bool sort_old_form(const overload *o, PyObject *const *args, Py_ssize_t n, const state *s,
+                          PyObject **given) {
+  const lt_parameter *p = o->op->parameters;
+  int tensors = 0, factor = o->positional;
+  tensor_scalar number;
+  void *handle;
+  for (int i = 0; i < o->op->count; i++) given[i] = NULL;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    if (read_tensor(s, args[i], &handle)) {
+      if (tensors == o->positional) return false;
+      given[tensors++] = args[i];
+    } else {
+      if (factor == o->op->count || p[factor].kind != 'S' || !read_number(args[i], &number))
+        return false;
+      given[factor++] = args[i];
+    }
+  }
+  return tensors == o->positional;
+}
+
 // An argument that no parameter takes, but every function of its kind.
 static verdict other_keyword(const function *f, const overload *o, PyObject *name, PyObject *value,
                              arguments *a) {
@@ -530,9 +553,10 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
   if ((kind == 'V' && n > last + 1) ||
       (kind == 'R' && n >= last && (n != last + 1 || read_tensor(a->s, args[last], &one))))
     spread = last;
-  else if (n > last + 1)
+  else if (n > last + 1 && !sort_old_form(o, args, n, a->s, given))
     return too_many(f, o, n);
-  for (int i = 0; i < count; i++) given[i] = i < n && i <= last ? args[i] : NULL;
+  for (int i = 0; i < count && (n <= last + 1 || spread >= 0); i++)
+    given[i] = i < n && i <= last ? args[i] : NULL;
   if (names &&
       (fits = take_keywords(f, o, args + n, names, n < count ? (int)n : 0, given, a)) != YES)
     return fits;

@@ -97,6 +97,10 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     if requires_grad:
         return asarray(obj, dtype=dtype, device=device, copy=copy).requires_grad_()
     dtype = as_dtype(dtype)
+    if type(obj).__name__ == "PyCapsule":
+        obj = _dlpack.consume(obj)
+    if copy is False and _dlpack.is_number(obj):
+        raise RuntimeError("asarray(): one of NumPy's numbers cannot be shared, which copy=False asks for; give an array")
     if isinstance(obj, Tensor) or is_array(obj):
         if isinstance(obj, Tensor):
             made = obj.detach()

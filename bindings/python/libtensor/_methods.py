@@ -150,6 +150,14 @@ class Tensor:
     def _coalesced_(self, coalesced):
         return _f.mark_coalesced_(self, coalesced)
 
+    def _neg_view(self):
+        """The negative, which is computed: tensors with a mark for it are not there.
+
+        >>> torch.tensor([1, -2])._neg_view()
+        tensor([-1,  2])
+        """
+        return _f.neg(self)
+
     T = property(lambda self: _f.T(self))
     H = property(lambda self: _f.H(self))
     mT = property(lambda self: _f.mT(self))

@@ -70,3 +70,6 @@ def unary(name, operator):
 def inverted(self):
     invertible(self)
     return _f.bitwise_not(self)
+
+
+binary("__rdiv__", _f.div, reflected=True)  # the name of Python 2, which calls by name still use

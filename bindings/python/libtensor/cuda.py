@@ -63,6 +63,11 @@ def is_bf16_supported(including_emulation=True):
     return is_available() and (including_emulation or get_device_capability() >= (8, 0))  # noqa: F821
 
 
+def is_tf32_supported():
+    """True where the current device can round factors of float32 to TF32."""
+    return is_available() and get_device_capability() >= (8, 0)  # noqa: F821
+
+
 def get_arch_list():
     """What the kernels are compiled for, from which the driver makes the code of a device; empty where there is none."""
     return ["compute_75"] if is_available() else []  # noqa: F821

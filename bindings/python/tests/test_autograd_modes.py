@@ -66,7 +66,7 @@ def test_views_that_were_made_while_nothing_was_recorded(mode, name):
         for use in (lambda v: v.mul_(2), lambda v: v[:1].zero_(), lambda v: v.mul_(leaf(1))):
             with pytest.raises(RuntimeError, match=f"_: A view was created in {name} and is being modified inplace"):
                 use(view)
-        assert x.tolist() == [2, 2] and not (view * 2).requires_grad
+        assert x.tolist() == [2, 2]
         with torch.no_grad():
             view.mul_(2)
         view.detach().mul_(2)
@@ -297,3 +297,19 @@ def test_nothing_is_recorded_in_inference_mode():
         assert torch.is_grad_enabled() and y.is_inference() and not y.requires_grad
     with torch.inference_mode(False):
         assert (x * 2).requires_grad
+
+
+@pytest.mark.parametrize("mode", [torch.no_grad, torch.inference_mode])
+def test_views_of_what_requires_grad_require_it_in_every_mode(mode):
+    x = torch.ones(3, requires_grad=True)
+    for t in (x, x * 1):
+        with mode():
+            views = (t.view(3), t[1:], t[0], *t.split(1), t.view(1, 3).t(), t[1:][:1])
+            assert not (t * 2).requires_grad and not t.detach().requires_grad
+            views[0].mul_(1)
+        for v in views:
+            assert v.requires_grad and v.is_leaf and v.grad_fn is None and not v.is_inference()
+            with pytest.raises(RuntimeError, match="view was created in"):
+                v.mul_(2)
+    with mode():
+        assert not x.view(torch.int32).requires_grad

@@ -168,6 +168,7 @@ def test_sampled_products_of_batches(batch):
         torch.sparse.sampled_addmm(s, torch.cat([a, a[:1]] if batch[0] else [a, torch.ones(1, 3, 5)]), b)
 
 
+@pytest.mark.filterwarnings("ignore:triangular_solve")
 @pytest.mark.parametrize("layout", ALL)
 def test_triangles_are_solved(layout):
     a = torch.tensor([[2.0, 0, 0], [1, 4, 0], [1, 1, 5]], dtype=torch.float64)

@@ -543,3 +543,19 @@ def test_parts_are_validated_and_converted():
     assert turned.tolist() == [[0, 1, 1], [0, 0, 2]] and turned.dtype is torch.int32
     batches = torch._convert_indices_from_csr_to_coo(starts.expand(2, 4), columns.expand(2, 3))
     assert batches.tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 2, 0, 0, 2], [0, 1, 1, 0, 1, 1]]
+
+
+@pytest.mark.parametrize("layout", ["strided", *LAYOUTS])
+def test_positions_are_refused_alike_in_every_layout(layout):
+    x = torch.eye(4).to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
+    for f in (torch.narrow, torch.narrow_copy):
+        for args, error, says in (
+            ((0, 5, 0), IndexError, r"start out of range \(expected to be in range of \[-4, 4\], but got 5\)"),
+            ((0, -5, 1), IndexError, "start out of range"),
+            ((0, 2, -1), RuntimeError, "length must be non-negative, but got -1"),
+            ((0, 3, 2), RuntimeError, r"start \(3\) \+ length \(2\) exceeds dimension size \(4\)"),
+            ((2, 0, 1), IndexError, "dimension out of range"),
+        ):
+            with pytest.raises(error, match=f"{f.__name__}: {says}"):
+                f(x, *args)
+        assert torch.equal(f(x, 0, -2, 2).to_dense(), torch.eye(4)[2:])

@@ -30,6 +30,7 @@ LAWS = (
     "derivatives",
     "gradients",
     "callbacks",
+    "programs",
     "kinds",
     "layouts",
     "names",

@@ -36,22 +36,24 @@ inline Complex128 exp2_of(Complex128 z) {
   if (!finite(z)) return cexp(Complex128(z.re * kLogOf2[0], z.im * kLogOf2[0]));
   const double x = z.re < -4000 ? -4000 : z.re > 4000 ? 4000 : z.re, n = __builtin_rint(x);
   const double size = __builtin_pow(2, x - n);
-  Complex128 way = {1, 0};
-  double rest = 0;
-  for (double digits : kLogOf2) {
-    const Pair angle = Pair::product(z.im, digits);
-    const double parts[] = {angle.hi, angle.lo};
-    for (double part : parts) {
-      if (__builtin_fabs(part) < 0x1p-20)
-        rest += part;
-      else
-        way = turned(way, part);
+  Complex128 way = {1, z.im * kLogOf2[0]};  // of a small angle
+  if (__builtin_fabs(z.im) > 0x1p-60) {
+    way = {1, 0};
+    double rest = 0;
+    for (double digits : kLogOf2) {
+      const Pair angle = Pair::product(z.im, digits);
+      const double parts[] = {angle.hi, angle.lo};
+      for (double part : parts) {
+        if (__builtin_fabs(part) < 0x1p-20)
+          rest += part;
+        else
+          way = turned(way, part);
+      }
+      if (__builtin_fabs(angle.hi) < 0x1p-80) break;
     }
-    if (__builtin_fabs(angle.hi) < 0x1p-80) break;
+    way = turned(way, rest);
   }
-  way = turned(way, rest);
-  const double im = z.im == 0 ? z.im : __builtin_ldexp(size * way.im, int(n));
-  return {__builtin_ldexp(size * way.re, int(n)), im};
+  return {__builtin_ldexp(size * way.re, int(n)), __builtin_ldexp(size * way.im, int(n))};
 }
 
 // e^z - 1 = expm1(x) cos y - 2 sin(y/2)^2 + i e^x sin y loses nothing near 0.

@@ -10,6 +10,7 @@ from .._tensor import Tensor
 from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import functional as functional
+from . import grad_mode as grad_mode
 from . import graph as graph
 from . import variable as variable
 from .anomaly_mode import detect_anomaly as detect_anomaly

@@ -22,6 +22,33 @@ class Products:
 matmul = Products()
 
 
+_preferred = {"linalg": "default", "blas": "default"}
+
+
+def _prefer(kind, names, backend):
+    if backend is not None:
+        if backend not in names:
+            raise RuntimeError(f"preferred_{kind}_library: unknown backend {backend!r}; choose from {', '.join(names)}")
+        _preferred[kind] = backend
+    return _preferred[kind]
+
+
+def preferred_linalg_library(backend=None):
+    """The name of the library that linear algebra on CUDA devices was asked to take, which is kept and changes nothing.
+
+    >>> torch.backends.cuda.preferred_linalg_library("cusolver")
+    'cusolver'
+    >>> torch.backends.cuda.preferred_linalg_library("default")
+    'default'
+    """
+    return _prefer("linalg", ("default", "cusolver", "magma"), backend)
+
+
+def preferred_blas_library(backend=None):
+    """The name of the library that products on CUDA devices were asked to take, which is kept and changes nothing."""
+    return _prefer("blas", ("default", "cublas", "cublaslt", "hipblaslt", "ck"), backend)
+
+
 def is_built():
     """True when the library finds a CUDA device that it can use."""
     return count("cuda") > 0

@@ -1,5 +1,5 @@
 """Helpers under the names of torch.utils."""
 
-from . import checkpoint, dlpack, hooks
+from . import checkpoint, deterministic, dlpack, hooks
 
-__all__ = ["checkpoint", "dlpack", "hooks"]
+__all__ = ["checkpoint", "deterministic", "dlpack", "hooks"]

@@ -31,7 +31,11 @@ LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
     if (y.re > 0) return {0};
     return {y.re < 0 ? T(__builtin_inf()) : T(__builtin_nan("")), T(__builtin_nan(""))};
   }
-  return rounded<Complex<T>>(power_of(rounded<Complex128>(x), rounded<Complex128>(y)));
+  // Where that is small, what the logarithm rounds does not count.
+  const Complex128 a = rounded<Complex128>(x), b = rounded<Complex128>(y), plain = b * clog(a);
+  if (__builtin_fabs(plain.re) + __builtin_fabs(plain.im) < (sizeof(T) == 4 ? 0x1p20 : 4))
+    return rounded<Complex<T>>(cexp(plain));
+  return rounded<Complex<T>>(power_of(a, b));
 }
 
 // A constant exponent that needs no general power; false where it does.
@@ -56,6 +60,12 @@ LT_INLINE bool simple_power(T exponent, F apply, S root) {
   return true;
 }
 
+// The power 1/2, which is the square root but for -inf and -0.
+template <class T>
+LT_INLINE Vec<T> power_half(Vec<T> a) {
+  return select(a == -Format<T>::infinity, Vec<T>(Format<T>::infinity), sqrt(a) + T(0));
+}
+
 struct Pow {
   static constexpr bool kConstants = true;  // row looks for a constant exponent
   template <class T>
@@ -69,7 +79,8 @@ struct Pow {
       binary_row<T, T, T>(data, s, n, [](T a, T b) -> T { return complex_power(a, b); });
     } else {
       auto apply = [&](auto f) { vector_unary<T>(data, s, n, f); };
-      if (s[2] == 0 && simple_power(*(const T *)data[2], apply, [](Vec<T> a) { return sqrt(a); }))
+      if (s[2] == 0 &&
+          simple_power(*(const T *)data[2], apply, [](Vec<T> a) { return power_half(a); }))
         return;
       vector_binary<T>(data, s, n, [](Vec<T> a, Vec<T> b) { return vpow(a, b); });
     }

@@ -1,0 +1,5 @@
+"""Modes of recording."""
+
+from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]

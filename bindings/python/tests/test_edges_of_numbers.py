@@ -1,0 +1,96 @@
+"""Values at the edges: signs of zeros, infinities, empty tensors, numbers that a dtype does not hold."""
+
+import math
+
+import pytest
+
+import libtensor as torch
+
+inf = math.inf
+FLOATS = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def signs(values):
+    return [math.copysign(1, x) for x in values]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("n", [1, 40])
+def test_no_zero_of_sinc_is_negative(dtype, n):
+    for x in (1, 2, -1, -2, 3, 1000):
+        got = torch.full((n,), x, dtype=dtype).sinc().tolist()
+        assert got == [0] * n and signs(got) == [1] * n
+
+
+def test_log1p_keeps_the_sign_of_zero():
+    got = torch.tensor([complex(-0.0, 0.0), complex(-0.0, -0.0), complex(0.0, -0.0)]).log1p().tolist()
+    assert signs(z.real for z in got) == [-1, -1, 1] and signs(z.imag for z in got) == [1, -1, -1]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_logaddexp_of_nothing_and_zero(dtype):
+    zero, none = torch.full((40,), -0.0, dtype=dtype), torch.full((40,), -inf, dtype=dtype)
+    for got in (torch.logaddexp(zero, none), torch.logaddexp(none, zero), torch.logaddexp2(zero, none)):
+        assert signs(got.tolist()) == [1] * 40
+    assert torch.logaddexp(none, none).tolist() == [-inf] * 40
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_root_as_power(dtype):
+    """A number 1/2 is the square root, but for float16; every tensor gives the power, however it lies in memory."""
+    x = torch.tensor([-inf, -0.0, 4.0], dtype=dtype)
+    half = torch.tensor(0.5, dtype=dtype)
+    for exponent in (half, half.expand(3), half.expand(3).contiguous()):
+        got, inverse = (x**exponent).tolist(), (x**-exponent).tolist()
+        assert got == [inf, 0, 2] and signs(got) == [1, 1, 1] and inverse == [0, inf, 0.5]
+    got = (x**0.5).tolist()
+    if dtype == torch.float16:
+        assert got == [inf, 0, 2] and signs(got) == [1, 1, 1]
+    else:
+        assert math.isnan(got[0]) and got[1:] == [0, 2] and signs(got)[1] == -1 and (x**-0.5)[1].item() == -inf
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian"])
+def test_median_of_no_integers(name):
+    median = getattr(torch, name)
+    assert median(torch.empty(0, dtype=torch.int32)).item() == -(2**31)
+    assert median(torch.empty(0, dtype=torch.int64)).item() == -(2**63)
+
+
+@pytest.mark.parametrize("value", [-0.5, -1e-30])
+def test_fractions_below_the_range_are_refused(value):
+    x = torch.tensor([3, 4], dtype=torch.uint8)
+    calls = [
+        lambda: torch.full((2,), value, dtype=torch.uint8),
+        lambda: x.fill_(value),
+        lambda: x.masked_fill_(x > 3, value),
+        lambda: x.index_fill_(0, torch.tensor([0]), value),
+        lambda: torch.tensor([1, value], dtype=torch.uint8),
+        lambda: torch.tensor(value, dtype=torch.uint8),
+    ]
+    for call in calls:
+        with pytest.raises(RuntimeError, match="uint8"):
+            call()
+    assert x.tolist() == [3, 4] and torch.full((1,), 255.5, dtype=torch.uint8).item() == 255
+    assert torch.full((1,), -0.0, dtype=torch.uint8).item() == 0
+
+
+@pytest.mark.parametrize("name", ["any", "all"])
+def test_bytes_into_bools(name):
+    x = torch.tensor([[1, 2], [0, 0]], dtype=torch.uint8)
+    for args in ((x,), (x, 0), (x, [0, 1])):
+        expected = getattr(torch, name)(*args)
+        for dtype in (torch.bool, torch.uint8):
+            out = torch.empty(0, dtype=dtype)
+            assert getattr(torch, name)(*args, out=out) is out and out.tolist() == expected.bool().tolist()
+
+
+def test_complex_halves_say_what_to_do():
+    with pytest.raises(NotImplementedError, match="complex32; convert the operands to complex64"):
+        1j / torch.ones(2, dtype=torch.float16)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.uint8])
+def test_vecdot_needs_floats(dtype):
+    with pytest.raises(NotImplementedError, match=r"linalg.vecdot.*convert to floats"):
+        torch.linalg.vecdot(torch.ones(2, dtype=dtype), torch.ones(2, dtype=dtype))

@@ -1,0 +1,58 @@
+"""Writes by index, whose operands may not lie in what is written to."""
+
+import pytest
+
+import libtensor as torch
+
+at = torch.tensor([2, 1, 0])
+
+
+def numbers():
+    return torch.arange(6)
+
+
+REFUSED = {
+    "index_add_ source": lambda x: x.index_add_(0, at, x[:3]),
+    "index_add_ index": lambda x: x.index_add_(0, x[:3], at),
+    "index_copy_": lambda x: x.index_copy_(0, at, x[1:4]),
+    "index_reduce_": lambda x: x.index_reduce_(0, at, x[1:4], "prod"),
+    "index_fill_": lambda x: x.index_fill_(0, x[:2], 1),
+    "index_put_ values": lambda x: x.index_put_((at,), x[0]),
+    "index_put_ index": lambda x: x.index_put_((x[:3],), at),
+    "put_ source": lambda x: x.put_(at, x[:3]),
+    "put_ index": lambda x: x.put_(x, x.clone()),
+    "scatter_ source": lambda x: x.scatter_(0, at, x[1:4]),
+    "scatter_ index": lambda x: x.scatter_(0, x, x.clone()),
+    "scatter_ itself": lambda x: x.scatter_(0, at, x),
+    "scatter_add_": lambda x: x.scatter_add_(0, at, x[1:4]),
+    "scatter_reduce_": lambda x: x.scatter_reduce_(0, at, x[1:4], "amax"),
+}
+
+
+@pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
+def test_refused(write):
+    x = numbers()
+    with pytest.raises(RuntimeError, match="refer to a single memory location; clone"):
+        write(x)
+    assert x.equal(numbers())
+
+
+def test_mask_beside_itself_is_refused():
+    x = torch.tensor([True, False, True, True])
+    with pytest.raises(RuntimeError, match="masked_fill_.*single memory location"):
+        x[1:].masked_fill_(x[:-1], False)
+    assert x.tolist() == [True, False, True, True] and x.masked_fill_(x, False).tolist() == [False] * 4
+
+
+def test_parts_that_do_not_meet():
+    x = numbers()
+    assert x[:3].put_(at, x[3:]).tolist() == [5, 4, 3]
+    assert x[:3].scatter_(0, at, x[3:]).tolist() == [5, 4, 3]
+
+
+def test_assignments_have_one_meaning():
+    x = numbers()
+    x[at] = x[1:4]
+    assert x.tolist() == [3, 2, 1, 3, 4, 5]
+    x[1:] = x[:-1]
+    assert x.tolist() == [3, 3, 2, 1, 3, 4]

@@ -1,0 +1,139 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// segmentKinds are what segment_reduce can do, with what scatter_reduce calls it, and the result of no elements.
+var segmentKinds = map[string]struct {
+	scatter string
+	nothing dtype.Scalar
+}{
+	"sum":  {"sum", dtype.FloatScalar(0)},
+	"mean": {"sum", dtype.FloatScalar(0)},
+	"prod": {"prod", dtype.FloatScalar(1)},
+	"max":  {"amax", dtype.FloatScalar(math.Inf(-1))},
+	"min":  {"amin", dtype.FloatScalar(math.Inf(1))},
+}
+
+// SegmentReduce combines the elements of each segment of data along axis. Positions get the number of the segment that they are in, from
+// 1, by which they are scattered; what is before the first segment and behind the last one falls into two that are left out.
+func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+	const op = "segment_reduce"
+	kind, known := segmentKinds[reduce]
+	of := lengths
+	if of == nil {
+		of = offsets
+	}
+	switch {
+	case !known:
+		return nil, status.Runtimef("%s: reduce must be one of sum, mean, max, min, prod, got %q", op, reduce)
+	case indices != nil:
+		return nil, status.Runtimef("%s: indices based reduction is not supported; give lengths or offsets", op)
+	case of == nil:
+		return nil, status.Runtimef("%s: either lengths or offsets must be given", op)
+	case of.DType() != dtype.Int64 && of.DType() != dtype.Int32:
+		return nil, status.NotImplementedf("%s: lengths and offsets must be int32 or int64, got %v", op, of.DType())
+	}
+	at, err := shape.WrapDim(op, axis, data.Dim())
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case at != of.Dim()-1:
+		return nil, status.Runtimef("%s: axis must be the last dimension of lengths or offsets, which have shape %v, but is %d", op, of.Sizes(), at)
+	case !slices.Equal(data.Sizes()[:at], of.Sizes()[:at]):
+		return nil, status.Runtimef("%s: lengths or offsets of shape %v do not have the dimensions before %d of data, of shape %v", op, of.Sizes(), at, data.Sizes())
+	case lengths == nil && of.Sizes()[at] == 0:
+		return nil, status.Runtimef("%s: offsets are those of the segments and of their end, but there are none", op)
+	}
+	s := within(c, op)
+	defer s.Close()
+	n := data.Sizes()[at]
+	bounds := s.cast(of, dtype.Int64)
+	if lengths != nil {
+		bounds = s.bounds(bounds, n, unsafe)
+	} else if !unsafe {
+		s.rising(bounds, n)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	segments := bounds.Sizes()[at] - 1
+	place := s.Keep(c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device()))
+	before := append(slices.Clone(data.Sizes()[:at]), n)
+	number := s.Step(func() (*tensor.Tensor, error) {
+		return c.Searchsorted(nil, bounds, s.Keep(c.Clone(s.expand(place, before...), shape.Contiguous)), false, true, "", nil)
+	})
+	for range data.Dim() - at - 1 {
+		number = s.wide(number, -1)
+	}
+	start := kind.nothing
+	if !initial.IsNone() {
+		start = initial
+	}
+	sizes := slices.Clone(data.Sizes())
+	sizes[at] = segments + 2
+	empty := s.Keep(c.Full(nil, sizes, start, data.DType(), tensor.NoLayout, data.Device()))
+	made := s.Step(func() (*tensor.Tensor, error) {
+		return c.ScatterReduce(nil, empty, int64(at), s.expand(number, data.Sizes()...), data, kind.scatter, true)
+	})
+	made = s.Step(func() (*tensor.Tensor, error) { return c.Narrow(made, int64(at), 1, segments) })
+	if reduce == "mean" {
+		count := s.Step(func() (*tensor.Tensor, error) { return c.Diff(nil, bounds, 1, -1, nil, nil) })
+		if !initial.IsNone() {
+			count = s.Step(func() (*tensor.Tensor, error) { return c.ClampMin(nil, count, s.Number(dtype.IntScalar(1))) })
+		}
+		for range data.Dim() - at - 1 {
+			count = s.wide(count, -1)
+		}
+		made = s.div(made, s.cast(count, data.DType()))
+	}
+	return s.result(nil, s.rowMajor(made))
+}
+
+// bounds are where segments of given lengths begin, and where the last one ends.
+func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, lengths, -1, dtype.Int64) })
+	sizes := slices.Clone(lengths.Sizes())
+	last := len(sizes) - 1
+	sizes[last] = 1
+	first := s.Keep(s.c.Full(nil, sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device()))
+	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, []*tensor.Tensor{first, ends}, -1) })
+	if unsafe {
+		return made
+	}
+	if s.some(s.c.Lt, lengths, 0) {
+		s.Failf("%s: lengths contain a negative value", s.Op)
+	}
+	total := s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(made, -1, lengths.Sizes()[last], 1) })
+	if s.some(s.c.Ne, total, n) {
+		s.Failf("%s: lengths must sum up to the size of data along axis, %d, where unsafe is not set", s.Op, n)
+	}
+	return made
+}
+
+// rising refuses offsets that fall, or that lie outside of n positions.
+func (s *scope) rising(offsets *tensor.Tensor, n int64) {
+	steps := s.Step(func() (*tensor.Tensor, error) { return s.c.Diff(nil, offsets, 1, -1, nil, nil) })
+	if s.some(s.c.Lt, steps, 0) || s.some(s.c.Lt, offsets, 0) || s.some(s.c.Gt, offsets, n) {
+		s.Failf("%s: offsets must not fall, and lie from 0 to the size of data along axis, %d", s.Op, n)
+	}
+}
+
+// some tells whether the comparison holds for an element of t; not where its elements are not known.
+func (s *scope) some(compare func(out, a, b *tensor.Tensor) (*tensor.Tensor, error), t *tensor.Tensor, v int64) bool {
+	if s.Err != nil {
+		return false
+	}
+	found := s.Binary(compare, t, s.Number(dtype.IntScalar(v)))
+	any, known := s.value(s.Step(func() (*tensor.Tensor, error) { return s.c.Any(nil, found, nil, false) }))
+	return known && any.Bool()
+}

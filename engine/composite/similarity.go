@@ -1,0 +1,38 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// CosineSimilarity is the product of two tensors along dim, divided by their lengths, which count as eps where they are smaller.
+func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64) (*tensor.Tensor, error) {
+	const op = "cosine_similarity"
+	d, err := c.ResultType(x1, x2)
+	if err != nil {
+		return nil, err
+	}
+	if !d.IsFloatingPoint() {
+		return nil, status.Runtimef("%s: expected common dtype to be floating point, yet common dtype is %v", op, d)
+	}
+	sizes, err := shape.Broadcast(op, x1.Sizes(), x2.Sizes())
+	if err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	unit := func(t *tensor.Tensor) *tensor.Tensor {
+		t = s.expand(s.cast(t, d), sizes...)
+		norm := s.Step(func() (*tensor.Tensor, error) {
+			return c.LinalgVectorNorm(nil, t, dtype.FloatScalar(2), []int64{dim}, true, dtype.None)
+		})
+		norm = s.Step(func() (*tensor.Tensor, error) { return c.Clone(norm, shape.Preserve) })
+		// Gradients are those of the norm also where it is raised.
+		s.Step(func() (*tensor.Tensor, error) { return c.Recorded(false).ClampMin(norm, norm, s.float(eps)) })
+		return s.div(t, norm)
+	}
+	return s.result(nil, s.sum(s.mul(unit(x1), unit(x2)), dim))
+}
