@@ -254,6 +254,7 @@ bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never p
 	$(PYTHON) examples/bench/run.py
 	$(PYTHON) examples/bench/files.py
 	$(PYTHON) examples/bench/small.py
+	$(PYTHON) examples/bench/calls.py
 	$(PYTHON) examples/bench/sparse.py
 
 lint: tools $(LIB) $(VENV)/tests bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language

@@ -146,6 +146,7 @@ const derivativeOptions = ['argnums', 'hasAux'];
 
 // A function that gives [gradient, value] of fn, whose result is a zero-dim tensor; with hasAux [gradient, [value, aux]].
 function gradAndValue(fn, given) {
+  checkFunction('func.gradAndValue', fn);
   const { argnums = 0, hasAux = false } = read('func.gradAndValue', given, derivativeOptions);
   return (...args) => {
     const run = new Evaluation('func.gradAndValue', fn, args, argnums, hasAux);
@@ -159,6 +160,7 @@ function gradAndValue(fn, given) {
 
 // A function that gives the gradient of fn; with hasAux [gradient, aux].
 function grad(fn, given) {
+  checkFunction('func.grad', fn);
   const { hasAux = false } = read('func.grad', given, derivativeOptions);
   const both = gradAndValue(fn, given);
   return (...args) => {
@@ -172,6 +174,7 @@ function grad(fn, given) {
 
 // What fn gives of the primals, and a function that multiplies a vector, which is like that result, with the Jacobian.
 function vjp(fn, primals, given) {
+  checkFunction('func.vjp', fn);
   const { hasAux = false } = read('func.vjp', given, ['hasAux']);
   const run = new Evaluation('func.vjp', fn, primalsOf('func.vjp', primals), everyOne(primals), hasAux);
   run.seeded();
@@ -188,6 +191,7 @@ function vjp(fn, primals, given) {
 
 // What fn gives of the primals, and the product of its Jacobian with the tangents.
 function jvp(fn, primals, tangents, given) {
+  checkFunction('func.jvp', fn);
   const { hasAux = false } = read('func.jvp', given, ['hasAux']);
   if (formOf(primalsOf('func.jvp', primals)) !== formOf(tangents)) throw typeError('func.jvp: primals and tangents must have the same structure');
   const run = new Evaluation('func.jvp', fn, primals, everyOne(primals), hasAux);
@@ -222,6 +226,7 @@ function rowsOf(run, output, forward) {
 }
 
 function jacobianOf(op, fn, given, forward) {
+  checkFunction(op, fn);
   const { argnums = 0, hasAux = false } = read(op, given, derivativeOptions);
   return (...args) => {
     const run = new Evaluation(op, fn, args, argnums, hasAux);
@@ -239,6 +244,7 @@ const jacfwd = (fn, options) => jacobianOf('func.jacfwd', fn, options, true);
 
 // A function that gives the Hessian of fn: the Jacobian of its Jacobian.
 function hessian(fn, given) {
+  checkFunction('func.hessian', fn);
   const { argnums = 0 } = read('func.hessian', given, ['argnums']);
   return jacrev(jacrev(fn, { argnums }), { argnums });
 }

@@ -114,12 +114,15 @@ const sparse = {
 const broadcastShapes = (...shapes) => inNameOf('broadcastShapes', () => broadcast(shapes));
 
 function broadcast(shapes) {
+  const strange = shapes.find((shape) => typeof shape !== 'number' && typeof shape?.[Symbol.iterator] !== 'function');
+  if (strange !== undefined) throw typeError(`broadcastShapes: the shapes must be arrays of integers, not ${kindOf(strange)}`);
   const lists = shapes.map((shape) => (typeof shape === 'object' && shape !== null ? Array.from(shape) : [shape]));
   const made = new Array(Math.max(0, ...lists.map((list) => list.length))).fill(1);
   for (const list of lists) {
     for (let i = 1; i <= list.length; i++) {
       const size = list.at(-i);
-      if (!Number.isSafeInteger(size) || size < 0) throw valueError(`broadcastShapes: ${typeof size === 'number' ? size : kindOf(size)} is not a size; sizes are integers from 0 on`);
+      if (typeof size !== 'number') throw typeError(`broadcastShapes: the shapes must have integers, not ${kindOf(size)}`);
+      if (!Number.isSafeInteger(size) || size < 0) throw valueError(`broadcastShapes: ${size} is not a size; sizes are integers from 0 on`);
       const other = made.at(-i);
       if (size !== 1 && other !== 1 && size !== other) throw valueError(`broadcastShapes: ${lists.map((shape) => `[${shape}]`).join(', ')} do not broadcast: ${other} and ${size} differ`);
       if (size !== 1) made[made.length - i] = size;

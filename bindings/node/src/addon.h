@@ -86,7 +86,10 @@ typedef struct lt_argument {
 
 typedef enum lt_mode { LT_FUNCTION, LT_INPLACE, LT_OUT, LT_MODES } lt_mode;
 
-enum { LT_MAKES = 1 };  // a factory, with the options names and requiresGrad
+enum {
+  LT_MAKES = 1,  // a factory, with the options names and requiresGrad
+  LT_VIEWS = 2   // its results lie in the memory of its first argument
+};
 
 // Calls the C function of one form.
 typedef tensor_status (*lt_form)(const lt_value *a, lt_value *r);
@@ -406,7 +409,6 @@ struct lt_call {
   napi_value outs[LT_MAX_RESULTS];  // the objects that an out or in-place form returns
   bool views;                       // it only makes views, and reads no elements
   bool aliases;                     // a result may share memory with its tensors
-  bool shows;                       // a result lies in the memory of its first tensor
   bool shares;                      // a tensor of the call lies in an ArrayBuffer
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call

@@ -112,7 +112,6 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
   call->names = NULL, call->name_count = 0;
   call->leaf = false;
   call->waiting = NULL, call->made = 0;
-  call->shows = false;
 }
 
 void lt_end_call(lt_call *call) {
@@ -769,7 +768,6 @@ static bool bind_simple(const lt_env *e, lt_call *call, const tensor_t *t,
   } else {
     return false;
   }
-  call->shows = true;
   return true;
 }
 

@@ -277,7 +277,7 @@ static const lt_argument results_positive[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_positive[] = {
-    {"positive", arguments_positive, results_positive, 1, 1, 1, -1, 0, {{call_positive, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"positive", arguments_positive, results_positive, 1, 1, 1, -1, LT_VIEWS, {{call_positive, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_square(const lt_value *a, lt_value *r) { return tensor_square(a[0].tensor, &r[0].tensor); }
@@ -1255,7 +1255,7 @@ static const lt_argument results_real[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_real[] = {
-    {"real", arguments_real, results_real, 1, 1, 1, -1, 0, {{call_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"real", arguments_real, results_real, 1, 1, 1, -1, LT_VIEWS, {{call_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_imag(const lt_value *a, lt_value *r) { return tensor_imag(a[0].tensor, &r[0].tensor); }
@@ -1266,7 +1266,7 @@ static const lt_argument results_imag[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_imag[] = {
-    {"imag", arguments_imag, results_imag, 1, 1, 1, -1, 0, {{call_imag, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"imag", arguments_imag, results_imag, 1, 1, 1, -1, LT_VIEWS, {{call_imag, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view_as_real(const lt_value *a, lt_value *r) { return tensor_view_as_real(a[0].tensor, &r[0].tensor); }
@@ -1277,7 +1277,7 @@ static const lt_argument results_view_as_real[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view_as_real[] = {
-    {"viewAsReal", arguments_view_as_real, results_view_as_real, 1, 1, 1, -1, 0, {{call_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"viewAsReal", arguments_view_as_real, results_view_as_real, 1, 1, 1, -1, LT_VIEWS, {{call_view_as_real, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view_as_complex(const lt_value *a, lt_value *r) { return tensor_view_as_complex(a[0].tensor, &r[0].tensor); }
@@ -1288,7 +1288,7 @@ static const lt_argument results_view_as_complex[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view_as_complex[] = {
-    {"viewAsComplex", arguments_view_as_complex, results_view_as_complex, 1, 1, 1, -1, 0, {{call_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"viewAsComplex", arguments_view_as_complex, results_view_as_complex, 1, 1, 1, -1, LT_VIEWS, {{call_view_as_complex, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_conj(const lt_value *a, lt_value *r) { return tensor_conj(a[0].tensor, &r[0].tensor); }
@@ -4059,7 +4059,7 @@ static const lt_argument results_atleast_1d_sequence[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_atleast_1d[] = {
-    {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, 0, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast1d", arguments_atleast_1d, results_atleast_1d, 1, 1, 1, -1, LT_VIEWS, {{call_atleast_1d, NULL}, {NULL, NULL}, {NULL, NULL}}},
     {"atleast1d", arguments_atleast_1d_sequence, results_atleast_1d_sequence, 1, 1, 1, -1, 0, {{call_atleast_1d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
@@ -4078,7 +4078,7 @@ static const lt_argument results_atleast_2d_sequence[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_atleast_2d[] = {
-    {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, 0, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast2d", arguments_atleast_2d, results_atleast_2d, 1, 1, 1, -1, LT_VIEWS, {{call_atleast_2d, NULL}, {NULL, NULL}, {NULL, NULL}}},
     {"atleast2d", arguments_atleast_2d_sequence, results_atleast_2d_sequence, 1, 1, 1, -1, 0, {{call_atleast_2d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
@@ -4097,7 +4097,7 @@ static const lt_argument results_atleast_3d_sequence[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_atleast_3d[] = {
-    {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, 0, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"atleast3d", arguments_atleast_3d, results_atleast_3d, 1, 1, 1, -1, LT_VIEWS, {{call_atleast_3d, NULL}, {NULL, NULL}, {NULL, NULL}}},
     {"atleast3d", arguments_atleast_3d_sequence, results_atleast_3d_sequence, 1, 1, 1, -1, 0, {{call_atleast_3d_sequence, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
@@ -4479,7 +4479,7 @@ static const lt_argument results_linalg_diagonal[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_linalg_diagonal[] = {
-    {"linalg.diagonal", arguments_linalg_diagonal, results_linalg_diagonal, 4, 1, 1, -1, 0, {{call_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"linalg.diagonal", arguments_linalg_diagonal, results_linalg_diagonal, 4, 1, 1, -1, LT_VIEWS, {{call_linalg_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_linalg_vecdot(const lt_value *a, lt_value *r) { return tensor_linalg_vecdot(a[0].tensor, a[1].tensor, a[2].i, &r[0].tensor); }
@@ -6014,7 +6014,7 @@ static const lt_argument results_rename[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_rename[] = {
-    {"rename", arguments_rename, results_rename, 2, 2, 1, -1, 0, {{call_rename, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"rename", arguments_rename, results_rename, 2, 2, 1, -1, LT_VIEWS, {{call_rename, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_rename_(const lt_value *a, lt_value *r) { (void)r; return tensor_rename_(a[0].tensor, a[1].list.data, a[1].list.length); }
@@ -6035,7 +6035,7 @@ static const lt_argument results_refine_names[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_refine_names[] = {
-    {"refineNames", arguments_refine_names, results_refine_names, 2, 2, 1, -1, 0, {{call_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"refineNames", arguments_refine_names, results_refine_names, 2, 2, 1, -1, LT_VIEWS, {{call_refine_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_align_to(const lt_value *a, lt_value *r) { return tensor_align_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
@@ -6047,7 +6047,7 @@ static const lt_argument results_align_to[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_align_to[] = {
-    {"alignTo", arguments_align_to, results_align_to, 2, 2, 1, -1, 0, {{call_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"alignTo", arguments_align_to, results_align_to, 2, 2, 1, -1, LT_VIEWS, {{call_align_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_align_as(const lt_value *a, lt_value *r) { return tensor_align_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -6059,7 +6059,7 @@ static const lt_argument results_align_as[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_align_as[] = {
-    {"alignAs", arguments_align_as, results_align_as, 2, 2, 1, -1, 0, {{call_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"alignAs", arguments_align_as, results_align_as, 2, 2, 1, -1, LT_VIEWS, {{call_align_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_align_tensors(const lt_value *a, lt_value *r) { return tensor_align_tensors(a[0].list.data, a[0].list.length, &r[0].tensors.items, &r[0].tensors.length); }
@@ -10924,8 +10924,8 @@ static const lt_argument results_view_dtype[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view[] = {
-    {"view", arguments_view, results_view, 2, 2, 1, -1, 0, {{call_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"view", arguments_view_dtype, results_view_dtype, 2, 2, 1, -1, 0, {{call_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"view", arguments_view, results_view, 2, 2, 1, -1, LT_VIEWS, {{call_view, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"view", arguments_view_dtype, results_view_dtype, 2, 2, 1, -1, LT_VIEWS, {{call_view_dtype, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_view_as(const lt_value *a, lt_value *r) { return tensor_view_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -10937,7 +10937,7 @@ static const lt_argument results_view_as[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_view_as[] = {
-    {"viewAs", arguments_view_as, results_view_as, 2, 2, 1, -1, 0, {{call_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"viewAs", arguments_view_as, results_view_as, 2, 2, 1, -1, LT_VIEWS, {{call_view_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_reshape(const lt_value *a, lt_value *r) { return tensor_reshape(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
@@ -11008,7 +11008,7 @@ static const lt_argument results_unflatten[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unflatten[] = {
-    {"unflatten", arguments_unflatten, results_unflatten, 3, 3, 1, -1, 0, {{call_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unflatten", arguments_unflatten, results_unflatten, 3, 3, 1, -1, LT_VIEWS, {{call_unflatten, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unflatten_names(const lt_value *a, lt_value *r) { return tensor_unflatten_names(a[0].tensor, a[1].i, a[2].list.data, a[2].list.length, a[3].list.data, a[3].list.length, &r[0].tensor); }
@@ -11022,7 +11022,7 @@ static const lt_argument results_unflatten_names[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unflatten_names[] = {
-    {"unflattenNames", arguments_unflatten_names, results_unflatten_names, 4, 4, 1, -1, 0, {{call_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unflattenNames", arguments_unflatten_names, results_unflatten_names, 4, 4, 1, -1, LT_VIEWS, {{call_unflatten_names, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_ravel(const lt_value *a, lt_value *r) { return tensor_ravel(a[0].tensor, &r[0].tensor); }
@@ -11045,7 +11045,7 @@ static const lt_argument results_t_matrix[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_t_matrix[] = {
-    {"t", arguments_t_matrix, results_t_matrix, 1, 1, 1, -1, 0, {{call_t_matrix, NULL}, {call_t_matrix_, NULL}, {NULL, NULL}}},
+    {"t", arguments_t_matrix, results_t_matrix, 1, 1, 1, -1, LT_VIEWS, {{call_t_matrix, NULL}, {call_t_matrix_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_transpose(const lt_value *a, lt_value *r) { return tensor_transpose(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
@@ -11059,7 +11059,7 @@ static const lt_argument results_transpose[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_transpose[] = {
-    {"transpose", arguments_transpose, results_transpose, 3, 3, 1, -1, 0, {{call_transpose, NULL}, {call_transpose_, NULL}, {NULL, NULL}}},
+    {"transpose", arguments_transpose, results_transpose, 3, 3, 1, -1, LT_VIEWS, {{call_transpose, NULL}, {call_transpose_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_swapaxes(const lt_value *a, lt_value *r) { return tensor_swapaxes(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
@@ -11073,7 +11073,7 @@ static const lt_argument results_swapaxes[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_swapaxes[] = {
-    {"swapaxes", arguments_swapaxes, results_swapaxes, 3, 3, 1, -1, 0, {{call_swapaxes, NULL}, {call_swapaxes_, NULL}, {NULL, NULL}}},
+    {"swapaxes", arguments_swapaxes, results_swapaxes, 3, 3, 1, -1, LT_VIEWS, {{call_swapaxes, NULL}, {call_swapaxes_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_swapdims(const lt_value *a, lt_value *r) { return tensor_swapdims(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
@@ -11087,7 +11087,7 @@ static const lt_argument results_swapdims[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_swapdims[] = {
-    {"swapdims", arguments_swapdims, results_swapdims, 3, 3, 1, -1, 0, {{call_swapdims, NULL}, {call_swapdims_, NULL}, {NULL, NULL}}},
+    {"swapdims", arguments_swapdims, results_swapdims, 3, 3, 1, -1, LT_VIEWS, {{call_swapdims, NULL}, {call_swapdims_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_permute(const lt_value *a, lt_value *r) { return tensor_permute(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
@@ -11099,7 +11099,7 @@ static const lt_argument results_permute[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_permute[] = {
-    {"permute", arguments_permute, results_permute, 2, 2, 1, -1, 0, {{call_permute, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"permute", arguments_permute, results_permute, 2, 2, 1, -1, LT_VIEWS, {{call_permute, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_movedim(const lt_value *a, lt_value *r) { return tensor_movedim(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
@@ -11121,8 +11121,8 @@ static const lt_argument results_movedim_list[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_movedim[] = {
-    {"movedim", arguments_movedim, results_movedim, 3, 3, 1, -1, 0, {{call_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"movedim", arguments_movedim_list, results_movedim_list, 3, 3, 1, -1, 0, {{call_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"movedim", arguments_movedim, results_movedim, 3, 3, 1, -1, LT_VIEWS, {{call_movedim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"movedim", arguments_movedim_list, results_movedim_list, 3, 3, 1, -1, LT_VIEWS, {{call_movedim_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_moveaxis(const lt_value *a, lt_value *r) { return tensor_moveaxis(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
@@ -11144,8 +11144,8 @@ static const lt_argument results_moveaxis_list[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_moveaxis[] = {
-    {"moveaxis", arguments_moveaxis, results_moveaxis, 3, 3, 1, -1, 0, {{call_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"moveaxis", arguments_moveaxis_list, results_moveaxis_list, 3, 3, 1, -1, 0, {{call_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"moveaxis", arguments_moveaxis, results_moveaxis, 3, 3, 1, -1, LT_VIEWS, {{call_moveaxis, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"moveaxis", arguments_moveaxis_list, results_moveaxis_list, 3, 3, 1, -1, LT_VIEWS, {{call_moveaxis_list, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_T(const lt_value *a, lt_value *r) { return tensor_T(a[0].tensor, &r[0].tensor); }
@@ -11156,7 +11156,7 @@ static const lt_argument results_T[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_T[] = {
-    {"T", arguments_T, results_T, 1, 1, 1, -1, 0, {{call_T, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"T", arguments_T, results_T, 1, 1, 1, -1, LT_VIEWS, {{call_T, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_mT(const lt_value *a, lt_value *r) { return tensor_mT(a[0].tensor, &r[0].tensor); }
@@ -11167,7 +11167,7 @@ static const lt_argument results_mT[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_mT[] = {
-    {"mT", arguments_mT, results_mT, 1, 1, 1, -1, 0, {{call_mT, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"mT", arguments_mT, results_mT, 1, 1, 1, -1, LT_VIEWS, {{call_mT, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_mH(const lt_value *a, lt_value *r) { return tensor_mH(a[0].tensor, &r[0].tensor); }
@@ -11213,7 +11213,7 @@ static const lt_argument results_expand[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_expand[] = {
-    {"expand", arguments_expand, results_expand, 3, 2, 1, -1, 0, {{call_expand, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"expand", arguments_expand, results_expand, 3, 2, 1, -1, LT_VIEWS, {{call_expand, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_expand_as(const lt_value *a, lt_value *r) { return tensor_expand_as(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -11225,7 +11225,7 @@ static const lt_argument results_expand_as[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_expand_as[] = {
-    {"expandAs", arguments_expand_as, results_expand_as, 2, 2, 1, -1, 0, {{call_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"expandAs", arguments_expand_as, results_expand_as, 2, 2, 1, -1, LT_VIEWS, {{call_expand_as, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_broadcast_to(const lt_value *a, lt_value *r) { return tensor_broadcast_to(a[0].tensor, a[1].list.data, a[1].list.length, &r[0].tensor); }
@@ -11237,7 +11237,7 @@ static const lt_argument results_broadcast_to[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_broadcast_to[] = {
-    {"broadcastTo", arguments_broadcast_to, results_broadcast_to, 2, 2, 1, -1, 0, {{call_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"broadcastTo", arguments_broadcast_to, results_broadcast_to, 2, 2, 1, -1, LT_VIEWS, {{call_broadcast_to, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_squeeze(const lt_value *a, lt_value *r) { return tensor_squeeze(a[0].tensor, &r[0].tensor); }
@@ -11267,9 +11267,9 @@ static const lt_argument results_squeeze_dims[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_squeeze[] = {
-    {"squeeze", arguments_squeeze, results_squeeze, 1, 1, 1, -1, 0, {{call_squeeze, NULL}, {call_squeeze_, NULL}, {NULL, NULL}}},
-    {"squeeze", arguments_squeeze_dim, results_squeeze_dim, 2, 2, 1, -1, 0, {{call_squeeze_dim, NULL}, {call_squeeze_dim_, NULL}, {NULL, NULL}}},
-    {"squeeze", arguments_squeeze_dims, results_squeeze_dims, 2, 2, 1, -1, 0, {{call_squeeze_dims, NULL}, {call_squeeze_dims_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze, results_squeeze, 1, 1, 1, -1, LT_VIEWS, {{call_squeeze, NULL}, {call_squeeze_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze_dim, results_squeeze_dim, 2, 2, 1, -1, LT_VIEWS, {{call_squeeze_dim, NULL}, {call_squeeze_dim_, NULL}, {NULL, NULL}}},
+    {"squeeze", arguments_squeeze_dims, results_squeeze_dims, 2, 2, 1, -1, LT_VIEWS, {{call_squeeze_dims, NULL}, {call_squeeze_dims_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsqueeze(const lt_value *a, lt_value *r) { return tensor_unsqueeze(a[0].tensor, a[1].i, &r[0].tensor); }
@@ -11282,7 +11282,7 @@ static const lt_argument results_unsqueeze[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsqueeze[] = {
-    {"unsqueeze", arguments_unsqueeze, results_unsqueeze, 2, 2, 1, -1, 0, {{call_unsqueeze, NULL}, {call_unsqueeze_, NULL}, {NULL, NULL}}},
+    {"unsqueeze", arguments_unsqueeze, results_unsqueeze, 2, 2, 1, -1, LT_VIEWS, {{call_unsqueeze, NULL}, {call_unsqueeze_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_narrow(const lt_value *a, lt_value *r) { return tensor_narrow(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
@@ -11306,8 +11306,8 @@ static const lt_argument results_narrow_tensor[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_narrow[] = {
-    {"narrow", arguments_narrow, results_narrow, 4, 4, 1, -1, 0, {{call_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"narrow", arguments_narrow_tensor, results_narrow_tensor, 4, 4, 1, -1, 0, {{call_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"narrow", arguments_narrow, results_narrow, 4, 4, 1, -1, LT_VIEWS, {{call_narrow, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"narrow", arguments_narrow_tensor, results_narrow_tensor, 4, 4, 1, -1, LT_VIEWS, {{call_narrow_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_select(const lt_value *a, lt_value *r) { return tensor_select(a[0].tensor, a[1].i, a[2].i, &r[0].tensor); }
@@ -11320,7 +11320,7 @@ static const lt_argument results_select[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_select[] = {
-    {"select", arguments_select, results_select, 3, 3, 1, -1, 0, {{call_select, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"select", arguments_select, results_select, 3, 3, 1, -1, LT_VIEWS, {{call_select, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_slice(const lt_value *a, lt_value *r) { return tensor_slice(a[0].tensor, a[1].i, a[2].i, a[3].i, a[4].i, &r[0].tensor); }
@@ -11335,7 +11335,7 @@ static const lt_argument results_slice[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_slice[] = {
-    {"slice", arguments_slice, results_slice, 5, 5, 1, -1, 0, {{call_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"slice", arguments_slice, results_slice, 5, 5, 1, -1, LT_VIEWS, {{call_slice, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_as_strided(const lt_value *a, lt_value *r) { return tensor_as_strided(a[0].tensor, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].i, &r[0].tensor); }
@@ -11350,7 +11350,7 @@ static const lt_argument results_as_strided[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_as_strided[] = {
-    {"asStrided", arguments_as_strided, results_as_strided, 4, 4, 1, -1, 0, {{call_as_strided, NULL}, {call_as_strided_, NULL}, {NULL, NULL}}},
+    {"asStrided", arguments_as_strided, results_as_strided, 4, 4, 1, -1, LT_VIEWS, {{call_as_strided, NULL}, {call_as_strided_, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unfold(const lt_value *a, lt_value *r) { return tensor_unfold(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
@@ -11364,7 +11364,7 @@ static const lt_argument results_unfold[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unfold[] = {
-    {"unfold", arguments_unfold, results_unfold, 4, 4, 1, -1, 0, {{call_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unfold", arguments_unfold, results_unfold, 4, 4, 1, -1, LT_VIEWS, {{call_unfold, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_diagonal(const lt_value *a, lt_value *r) { return tensor_diagonal(a[0].tensor, a[1].i, a[2].i, a[3].i, &r[0].tensor); }
@@ -11389,8 +11389,8 @@ static const lt_argument results_diagonal_outdim[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_diagonal[] = {
-    {"diagonal", arguments_diagonal, results_diagonal, 4, 4, 1, -1, 0, {{call_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"diagonal", arguments_diagonal_outdim, results_diagonal_outdim, 5, 1, 1, -1, 0, {{call_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagonal", arguments_diagonal, results_diagonal, 4, 4, 1, -1, LT_VIEWS, {{call_diagonal, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"diagonal", arguments_diagonal_outdim, results_diagonal_outdim, 5, 1, 1, -1, LT_VIEWS, {{call_diagonal_outdim, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_detach(const lt_value *a, lt_value *r) { return tensor_detach(a[0].tensor, &r[0].tensor); }
@@ -11401,7 +11401,7 @@ static const lt_argument results_detach[] = {
     {"out", LT_TENSOR, LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_detach[] = {
-    {"detach", arguments_detach, results_detach, 1, 1, 1, -1, 0, {{call_detach, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"detach", arguments_detach, results_detach, 1, 1, 1, -1, LT_VIEWS, {{call_detach, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unbind(const lt_value *a, lt_value *r) { return tensor_unbind(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11413,7 +11413,7 @@ static const lt_argument results_unbind[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unbind[] = {
-    {"unbind", arguments_unbind, results_unbind, 2, 2, 1, -1, 0, {{call_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unbind", arguments_unbind, results_unbind, 2, 2, 1, -1, LT_VIEWS, {{call_unbind, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_split(const lt_value *a, lt_value *r) { return tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11435,8 +11435,8 @@ static const lt_argument results_split_sizes[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_split[] = {
-    {"split", arguments_split, results_split, 3, 3, 1, -1, 0, {{call_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"split", arguments_split_sizes, results_split_sizes, 3, 3, 1, -1, 0, {{call_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"split", arguments_split, results_split, 3, 3, 1, -1, LT_VIEWS, {{call_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"split", arguments_split_sizes, results_split_sizes, 3, 3, 1, -1, LT_VIEWS, {{call_split_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_split_with_sizes(const lt_value *a, lt_value *r) { return tensor_split_with_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11449,7 +11449,7 @@ static const lt_argument results_split_with_sizes[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_split_with_sizes[] = {
-    {"splitWithSizes", arguments_split_with_sizes, results_split_with_sizes, 3, 3, 1, -1, 0, {{call_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"splitWithSizes", arguments_split_with_sizes, results_split_with_sizes, 3, 3, 1, -1, LT_VIEWS, {{call_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_chunk(const lt_value *a, lt_value *r) { return tensor_chunk(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11462,7 +11462,7 @@ static const lt_argument results_chunk[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_chunk[] = {
-    {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, 0, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"chunk", arguments_chunk, results_chunk, 3, 3, 1, -1, LT_VIEWS, {{call_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsafe_chunk(const lt_value *a, lt_value *r) { return tensor_unsafe_chunk(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11475,7 +11475,7 @@ static const lt_argument results_unsafe_chunk[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsafe_chunk[] = {
-    {"unsafeChunk", arguments_unsafe_chunk, results_unsafe_chunk, 3, 3, 1, -1, 0, {{call_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unsafeChunk", arguments_unsafe_chunk, results_unsafe_chunk, 3, 3, 1, -1, LT_VIEWS, {{call_unsafe_chunk, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsafe_split(const lt_value *a, lt_value *r) { return tensor_unsafe_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11488,7 +11488,7 @@ static const lt_argument results_unsafe_split[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsafe_split[] = {
-    {"unsafeSplit", arguments_unsafe_split, results_unsafe_split, 3, 3, 1, -1, 0, {{call_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unsafeSplit", arguments_unsafe_split, results_unsafe_split, 3, 3, 1, -1, LT_VIEWS, {{call_unsafe_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_unsafe_split_with_sizes(const lt_value *a, lt_value *r) { return tensor_unsafe_split_with_sizes(a[0].tensor, a[1].list.data, a[1].list.length, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11501,7 +11501,7 @@ static const lt_argument results_unsafe_split_with_sizes[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_unsafe_split_with_sizes[] = {
-    {"unsafeSplitWithSizes", arguments_unsafe_split_with_sizes, results_unsafe_split_with_sizes, 3, 3, 1, -1, 0, {{call_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"unsafeSplitWithSizes", arguments_unsafe_split_with_sizes, results_unsafe_split_with_sizes, 3, 3, 1, -1, LT_VIEWS, {{call_unsafe_split_with_sizes, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_tensor_split(const lt_value *a, lt_value *r) { return tensor_tensor_split(a[0].tensor, a[1].i, a[2].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11532,9 +11532,9 @@ static const lt_argument results_tensor_split_tensor[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_tensor_split[] = {
-    {"tensorSplit", arguments_tensor_split, results_tensor_split, 3, 3, 1, -1, 0, {{call_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"tensorSplit", arguments_tensor_split_indices, results_tensor_split_indices, 3, 3, 1, -1, 0, {{call_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"tensorSplit", arguments_tensor_split_tensor, results_tensor_split_tensor, 3, 3, 1, -1, 0, {{call_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split, results_tensor_split, 3, 3, 1, -1, LT_VIEWS, {{call_tensor_split, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split_indices, results_tensor_split_indices, 3, 3, 1, -1, LT_VIEWS, {{call_tensor_split_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"tensorSplit", arguments_tensor_split_tensor, results_tensor_split_tensor, 3, 3, 1, -1, LT_VIEWS, {{call_tensor_split_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_hsplit(const lt_value *a, lt_value *r) { return tensor_hsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11554,8 +11554,8 @@ static const lt_argument results_hsplit_indices[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_hsplit[] = {
-    {"hsplit", arguments_hsplit, results_hsplit, 2, 2, 1, -1, 0, {{call_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"hsplit", arguments_hsplit_indices, results_hsplit_indices, 2, 2, 1, -1, 0, {{call_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hsplit", arguments_hsplit, results_hsplit, 2, 2, 1, -1, LT_VIEWS, {{call_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"hsplit", arguments_hsplit_indices, results_hsplit_indices, 2, 2, 1, -1, LT_VIEWS, {{call_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_vsplit(const lt_value *a, lt_value *r) { return tensor_vsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11575,8 +11575,8 @@ static const lt_argument results_vsplit_indices[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_vsplit[] = {
-    {"vsplit", arguments_vsplit, results_vsplit, 2, 2, 1, -1, 0, {{call_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"vsplit", arguments_vsplit_indices, results_vsplit_indices, 2, 2, 1, -1, 0, {{call_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"vsplit", arguments_vsplit, results_vsplit, 2, 2, 1, -1, LT_VIEWS, {{call_vsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"vsplit", arguments_vsplit_indices, results_vsplit_indices, 2, 2, 1, -1, LT_VIEWS, {{call_vsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 static tensor_status call_dsplit(const lt_value *a, lt_value *r) { return tensor_dsplit(a[0].tensor, a[1].i, &r[0].tensors.items, &r[0].tensors.length); }
@@ -11596,8 +11596,8 @@ static const lt_argument results_dsplit_indices[] = {
     {"out", LT_TENSOR, LT_IS_LIST | LT_IS_ALIAS, -1, {0}},
 };
 static const lt_operator overloads_dsplit[] = {
-    {"dsplit", arguments_dsplit, results_dsplit, 2, 2, 1, -1, 0, {{call_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
-    {"dsplit", arguments_dsplit_indices, results_dsplit_indices, 2, 2, 1, -1, 0, {{call_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dsplit", arguments_dsplit, results_dsplit, 2, 2, 1, -1, LT_VIEWS, {{call_dsplit, NULL}, {NULL, NULL}, {NULL, NULL}}},
+    {"dsplit", arguments_dsplit_indices, results_dsplit_indices, 2, 2, 1, -1, LT_VIEWS, {{call_dsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
 const lt_entry lt_entries[] = {

@@ -139,7 +139,9 @@ void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call) {
     }
   }
   for (int i = 0; call && i < call->held_count; i++) lt_track(env, e, call->held[i].box);
-  lt_memory *m = call && call->shows ? call->held[0].box->memory : NULL;
+  bool views = call && call->op && call->op->flags & LT_VIEWS && call->mode == LT_FUNCTION &&
+               call->held_count > 0 && call->held[0].handle == (void *)&call->arguments[0].tensor;
+  lt_memory *m = views ? call->held[0].box->memory : NULL;
   if (m && !m->buffer) {
     m->users++;
     box->memory = m;

@@ -398,6 +398,9 @@ func nodeOperator(b *strings.Builder, o *schema.Operator) (string, error) {
 	if (&pyOverload{op: o}).factory() {
 		flags = "LT_MAKES"
 	}
+	if o.Tagged("view") && len(o.Returns) == 1 && o.Args[0].Type.Base == "Tensor" && !o.Args[0].Type.List {
+		flags = "LT_VIEWS"
+	}
 	return fmt.Sprintf("{\"%s\", %s, %s, %d, %d, %d, %d, %s, {%s}}", nodeName(o.Name), symbols[0], symbols[1], len(nodeArgs(o)), positional, len(o.Returns), operand, flags, strings.Join(calls, ", ")), nil
 }
 
