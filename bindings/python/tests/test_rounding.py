@@ -65,3 +65,14 @@ def test_gradients():
     torch.sub(a, a, alpha=2).backward()
     assert a.grad.item() == -1
     assert torch.addr(torch.tensor([[3e38]]), torch.tensor([3e38]), torch.tensor([-2.0])).item() == torch.tensor(-3e38).item()
+
+
+@pytest.mark.parametrize("n", [2, 3, 100, 5000])
+def test_variances_of_large_numbers(n):
+    """A square that is out of range makes an infinity, and no NaN; equal elements have no variance."""
+    a = full(n, 1e200, torch.float64)
+    a[0] = -1e200
+    assert a.var().item() == a.std().item() == a.view(n, 1).var(0).item() == float("inf")
+    whole = full(n, 2.0**600, torch.float64)
+    assert whole.var().item() == whole.view(n, 1).std(0).item() == 0
+    assert torch.complex(whole, -whole).var().item() == 0

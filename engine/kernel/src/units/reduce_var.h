@@ -14,7 +14,7 @@ LT_INLINE void join(Moments *into, double n, double mean, double m2) {
   if (n == 0) return;
   const double delta = mean - into->mean;
   into->mean += delta * (n / total);
-  into->m2 += m2 + delta * delta * (into->n * n / total);
+  into->m2 += m2 + delta * (delta * (into->n * n / total));  // also where a square is infinite
   into->n = total;
 }
 
@@ -111,7 +111,8 @@ struct ComplexVar {
     if (from.n == 0) return;
     into->re += re * (from.n / total);
     into->im += im * (from.n / total);
-    into->m2 += from.m2 + (re * re + im * im) * (into->n * from.n / total);
+    const double both = into->n * from.n / total;
+    into->m2 += from.m2 + (re * (re * both) + im * (im * both));
     into->n = total;
   }
   // Elements that make one mean and one sum of squares, and the parts that run side by side.
