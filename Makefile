@@ -167,17 +167,17 @@ licenses: $(BLAS)
 	@.ci/licenses $(LICENSES) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
 
 install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX
-	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/lib/cmake/tensor \
-	  $(DESTDIR)$(PREFIX)/share/licenses/libtensor
-	install -m 644 include/tensor.h $(DESTDIR)$(PREFIX)/include/
-	install -m 755 $(LIB) $(DESTDIR)$(PREFIX)/lib/libtensor.so.$(VERSION)
-	ln -sf libtensor.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libtensor.so
-	$(if $(BLAS),install -m 755 $(BLAS) $(DESTDIR)$(PREFIX)/lib/)
-	install -m 644 $(LICENSES)/* $(DESTDIR)$(PREFIX)/share/licenses/libtensor/
-	install -m 644 cmake/tensor-config.cmake $(DESTDIR)$(PREFIX)/lib/cmake/tensor/
-	sed 's/@VERSION@/$(VERSION)/' cmake/tensor-config-version.cmake.in > $(DESTDIR)$(PREFIX)/lib/cmake/tensor/tensor-config-version.cmake
-	sed 's/@VERSION@/$(VERSION)/' cmake/tensor.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tensor.pc
+	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" "$(DESTDIR)$(PREFIX)/lib/cmake/tensor" \
+	  "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	install -m 644 include/tensor.h "$(DESTDIR)$(PREFIX)/include/"
+	install -m 755 $(LIB) "$(DESTDIR)$(PREFIX)/lib/libtensor.so.$(VERSION)"
+	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/$(SONAME)"
+	ln -sf $(SONAME) "$(DESTDIR)$(PREFIX)/lib/libtensor.so"
+	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(PREFIX)/lib/")
+	install -m 644 $(LICENSES)/* "$(DESTDIR)$(PREFIX)/share/licenses/libtensor/"
+	install -m 644 cmake/tensor-config.cmake "$(DESTDIR)$(PREFIX)/lib/cmake/tensor/"
+	sed 's/@VERSION@/$(VERSION)/' cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(PREFIX)/lib/cmake/tensor/tensor-config-version.cmake"
+	sed 's/@VERSION@/$(VERSION)/' cmake/tensor.pc.in > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/tensor.pc"
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
@@ -195,10 +195,9 @@ SIMULATED := env LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim
 ready: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 
 test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has
-	$(SUITE) vet $(ENGINE) -- go vet ./...
-	$(SUITE) go $(ENGINE) bindings docs -- go test ./...
-	$(SUITE) go-baseline $(ENGINE) -- env LIBTENSOR_CPU=baseline go test -count=1 ./engine/ops/... ./engine/kernel/...
-	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -count=1 ./engine/ops/... ./engine/kernel/...
+	$(SUITE) go $(ENGINE) bindings docs -- go test -vet=all ./...
+	$(SUITE) go-baseline $(ENGINE) -- env LIBTENSOR_CPU=baseline go test -vet=off -count=1 ./engine/ops/... ./engine/kernel/...
+	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -vet=off -count=1 ./engine/ops/... ./engine/kernel/...
 
 test-c: setup test-operators ## C programs, plain and under AddressSanitizer, and every operator beside Python
 	$(SUITE) c $(LIB) $(BLAS) include capi -- capi/test/run

@@ -44,8 +44,9 @@ def follow(tree, text):
 
 
 def run(tree, command):
-    path = f"PATH={ROOT / 'build/venv/bin'}:$PATH"
-    done = subprocess.run(["bash", "-c", f"{path}; {command}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    # The kernels of this machine's tier will do.
+    setting = f"PATH={ROOT / 'build/venv/bin'}:$PATH; export TIERS=native"
+    done = subprocess.run(["bash", "-c", f"{setting}; {command}"], cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(f"{command}\n{done.stdout}\ndocs/adding_an_operator.md does not work: the command above fails")
 

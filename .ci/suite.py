@@ -19,7 +19,9 @@ import time
 from pathlib import Path
 
 STAMPS = Path("build/suites")
-MADE = ("__pycache__", "node_modules", "build", ".pytest_cache", ".mypy_cache", ".ruff_cache")  # of sources, by tools
+# Of sources, by tools: folders, and the copies that packages are made with.
+MADE = ("__pycache__", "node_modules", "build", ".pytest_cache", ".mypy_cache", ".ruff_cache", "libtensor.egg-info")
+COPIES = (Path("bindings/node/LICENSE"), Path("bindings/python/LICENSE"))
 TOOLS = ("python3", "go", "cc", "c++", "gcc", "g++", "clang", "node", "npm", "cmake", "pkg-config", "make", "ld", "build/venv/bin/python")
 NAMES = ("CC", "CXX", "CPATH", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBRARY_PATH", "LANG", "TZ", "LAWS")
 FAMILIES = ("LIBTENSOR_", "CGO_", "GO", "LD_", "LC_", "PYTHON", "PYTEST_", "NODE_", "NPM_", "OPENBLAS", "OMP_", "MALLOC_", "CUDA_", "HOSTILE_")
@@ -35,7 +37,7 @@ def files(path):
     found = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if name not in MADE]
-        found += [Path(folder, name) for name in names]
+        found += [path for path in (Path(folder, name) for name in names) if path not in COPIES]
     return sorted(found)
 
 

@@ -113,6 +113,15 @@ def test_what_tools_leave_beside_sources_is_no_change(tree):
     assert suite(tree, TERM="other").returncode == 0 and runs(tree) == 1
 
 
+def test_copies_that_packages_are_made_with_are_no_change(tree):
+    (tree / "bindings/node").mkdir(parents=True)
+    assert suite(tree, inputs=("bindings",)).returncode == 0
+    (tree / "bindings/node/LICENSE").write_text("")
+    assert suite(tree, inputs=("bindings",)).returncode == 0 and runs(tree) == 1
+    (tree / "bindings/LICENSE").write_text("")
+    assert suite(tree, inputs=("bindings",)).returncode == 0 and runs(tree) == 2
+
+
 def test_a_failure_is_run_again(tree):
     assert suite(tree, f"{COUNTING}; exit 3").returncode == 3
     assert suite(tree, f"{COUNTING}; exit 3").returncode == 3 and runs(tree) == 2

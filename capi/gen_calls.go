@@ -2309,6 +2309,16 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return err
 	}, // sparse_resize_and_clear_
 	func(c aten.Ctx, f frame) error {
+		err := c.ResizeAsSparse(f.tensor(0), f.tensor(1))
+		f.refresh(0)
+		return err
+	}, // resize_as_sparse_
+	func(c aten.Ctx, f frame) error {
+		err := c.MarkCoalesced(f.tensor(0), f.bool(1))
+		f.refresh(0)
+		return err
+	}, // mark_coalesced_
+	func(c aten.Ctx, f frame) error {
 		r0, err := c.Smm(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // smm
@@ -2320,6 +2330,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	}, // hspmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	}, // saddmm
+	func(c aten.Ctx, f frame) error {
+		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	}, // hsmm
 	func(c aten.Ctx, f frame) error {
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)

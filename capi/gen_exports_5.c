@@ -2000,10 +2000,29 @@ TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const i
   return status;
 }
 
+TENSOR_API tensor_status tensor_resize_as_sparse_(tensor_t *self, const tensor_t *the_template) {
+  lt_value a[2];
+  lt_frame frame = {.op = 686, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "resize_as_sparse_", "self");
+  LT_REQUIRED(a[1], the_template, LT_TENSOR, "resize_as_sparse_", "the_template");
+  tensor_status status = lt_invoke(&frame, "resize_as_sparse_");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_mark_coalesced_(tensor_t *self, bool coalesced) {
+  lt_value a[2];
+  lt_frame frame = {.op = 687, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "mark_coalesced_", "self");
+  a[1].i = coalesced;
+  frame.runs = 1;
+  tensor_status status = lt_invoke(&frame, "mark_coalesced_");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "smm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 686, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 688, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "smm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "smm", "mat2");
   tensor_status status = lt_invoke(&frame, "smm");
@@ -2016,7 +2035,7 @@ TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, 
 TENSOR_API tensor_status tensor_sspaddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sspaddmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 687, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 689, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sspaddmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "sspaddmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "sspaddmm", "mat2");
@@ -2031,7 +2050,7 @@ TENSOR_API tensor_status tensor_sspaddmm(const tensor_t *self, const tensor_t *m
 
 TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 687, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 689, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sspaddmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "sspaddmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "sspaddmm", "mat2");
@@ -2045,7 +2064,7 @@ TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "hspmm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 688, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 690, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], mat1, LT_TENSOR, "hspmm", "mat1");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "hspmm", "mat2");
   tensor_status status = lt_invoke(&frame, "hspmm");
@@ -2057,7 +2076,7 @@ TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2
 
 TENSOR_API tensor_status tensor_hspmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 688, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 690, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], mat1, LT_TENSOR, "hspmm", "mat1");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "hspmm", "mat2");
   LT_OUTPUT(frame.out[0], out, "hspmm", "out");
@@ -2065,10 +2084,62 @@ TENSOR_API tensor_status tensor_hspmm_out(const tensor_t *mat1, const tensor_t *
   return status;
 }
 
+TENSOR_API tensor_status tensor_saddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
+  LT_RESULT(out, "saddmm", "out");
+  lt_value a[5];
+  lt_frame frame = {.op = 691, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "saddmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "saddmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "saddmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "saddmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "saddmm", "alpha"); a[4].scalar = alpha;
+  tensor_status status = lt_invoke(&frame, "saddmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_saddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
+  lt_value a[5];
+  lt_frame frame = {.op = 691, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], self, LT_TENSOR, "saddmm", "self");
+  LT_REQUIRED(a[1], mat1, LT_TENSOR, "saddmm", "mat1");
+  LT_REQUIRED(a[2], mat2, LT_TENSOR, "saddmm", "mat2");
+  LT_SCALAR(beta, LT_MUST, "saddmm", "beta"); a[3].scalar = beta;
+  LT_SCALAR(alpha, LT_MUST, "saddmm", "alpha"); a[4].scalar = alpha;
+  LT_OUTPUT(frame.out[0], out, "saddmm", "out");
+  tensor_status status = lt_invoke(&frame, "saddmm");
+  return status;
+}
+
+TENSOR_API tensor_status tensor_hsmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out) {
+  LT_RESULT(out, "hsmm", "out");
+  lt_value a[2];
+  lt_frame frame = {.op = 692, .mode = LT_FUNCTION, .args = a};
+  LT_REQUIRED(a[0], mat1, LT_TENSOR, "hsmm", "mat1");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "hsmm", "mat2");
+  tensor_status status = lt_invoke(&frame, "hsmm");
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)frame.results[0].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_hsmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out) {
+  lt_value a[2];
+  lt_frame frame = {.op = 692, .mode = LT_OUT, .args = a};
+  LT_REQUIRED(a[0], mat1, LT_TENSOR, "hsmm", "mat1");
+  LT_REQUIRED(a[1], mat2, LT_TENSOR, "hsmm", "mat2");
+  LT_OUTPUT(frame.out[0], out, "hsmm", "out");
+  tensor_status status = lt_invoke(&frame, "hsmm");
+  return status;
+}
+
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "dsmm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 689, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 693, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "dsmm", "mat2");
   tensor_status status = lt_invoke(&frame, "dsmm");
@@ -2080,7 +2151,7 @@ TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2,
 
 TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 689, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 693, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "dsmm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "dsmm", "mat2");
   LT_OUTPUT(frame.out[0], out, "dsmm", "out");
@@ -2091,7 +2162,7 @@ TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *m
 TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sparse.sum", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 690, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 694, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sum", "self");
   LT_SPAN(dim, dim_len, "sparse.sum", "dim"); a[1].list.data = dim, a[1].list.length = dim_len;
   LT_DTYPE(dtype, "sparse.sum", "dtype"); a[2].i = dtype;
@@ -2105,7 +2176,7 @@ TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *
 TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "sparse.mm", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 691, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 695, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.mm", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "sparse.mm", "mat2");
   tensor_status status = lt_invoke(&frame, "sparse.mm");
@@ -2118,7 +2189,7 @@ TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *
 TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const tensor_t *mat2, const char *reduce, tensor_t **out) {
   LT_RESULT(out, "sparse.mm.reduce", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 692, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 696, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.mm.reduce", "self");
   LT_REQUIRED(a[1], mat2, LT_TENSOR, "sparse.mm.reduce", "mat2");
   LT_TEXT(reduce, "sparse.mm.reduce", "reduce"); a[2].text = reduce;
@@ -2132,7 +2203,7 @@ TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const ten
 TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sparse.addmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 693, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 697, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.addmm", "mat2");
@@ -2148,7 +2219,7 @@ TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out) {
   LT_RESULT(out, "sparse.sampled_addmm", "out");
   lt_value a[5];
-  lt_frame frame = {.op = 694, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 698, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sampled_addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.sampled_addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.sampled_addmm", "mat2");
@@ -2163,7 +2234,7 @@ TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const
 
 TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out) {
   lt_value a[5];
-  lt_frame frame = {.op = 694, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 698, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.sampled_addmm", "self");
   LT_REQUIRED(a[1], mat1, LT_TENSOR, "sparse.sampled_addmm", "mat1");
   LT_REQUIRED(a[2], mat2, LT_TENSOR, "sparse.sampled_addmm", "mat2");
@@ -2177,7 +2248,7 @@ TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, c
 TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sparse.softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 695, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 699, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "sparse.softmax", "dtype"); a[2].i = dtype;
@@ -2191,7 +2262,7 @@ TENSOR_API tensor_status tensor_sparse_softmax(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
   LT_RESULT(out, "sparse.log_softmax", "out");
   lt_value a[3];
-  lt_frame frame = {.op = 696, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 700, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.log_softmax", "self");
   a[1].i = dim;
   LT_DTYPE(dtype, "sparse.log_softmax", "dtype"); a[2].i = dtype;
@@ -2205,7 +2276,7 @@ TENSOR_API tensor_status tensor_sparse_log_softmax(const tensor_t *self, int64_t
 TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const tensor_t *offsets, const int64_t *shape, int64_t shape_len, tensor_layout layout, tensor_t **out) {
   LT_RESULT(out, "sparse.spdiags", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 697, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 701, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], diagonals, LT_TENSOR, "sparse.spdiags", "diagonals");
   LT_REQUIRED(a[1], offsets, LT_TENSOR, "sparse.spdiags", "offsets");
   LT_SPAN(shape, shape_len, "sparse.spdiags", "shape"); a[2].list.data = shape, a[2].list.length = shape_len;
@@ -2220,7 +2291,7 @@ TENSOR_API tensor_status tensor_sparse_spdiags(const tensor_t *diagonals, const 
 TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "sparse.spsolve", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 698, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sparse.spsolve", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "sparse.spsolve", "other");
   tensor_status status = lt_invoke(&frame, "sparse.spsolve");
@@ -2233,7 +2304,7 @@ TENSOR_API tensor_status tensor_sparse_spsolve(const tensor_t *self, const tenso
 TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *mat, tensor_t **out) {
   LT_RESULT(out, "csr_spmm", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 699, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spmm", "crow_indices");
   LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spmm", "col_indices");
   LT_OPTIONAL(a[2], values, LT_TENSOR, "csr_spmm", "values");
@@ -2249,7 +2320,7 @@ TENSOR_API tensor_status tensor_csr_spmm(const tensor_t *crow_indices, const ten
 TENSOR_API tensor_status tensor_csr_sddmm(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *mat1, const tensor_t *mat2, tensor_t **out) {
   LT_RESULT(out, "csr_sddmm", "out");
   lt_value a[4];
-  lt_frame frame = {.op = 700, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_sddmm", "crow_indices");
   LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_sddmm", "col_indices");
   LT_REQUIRED(a[2], mat1, LT_TENSOR, "csr_sddmm", "mat1");
@@ -2267,7 +2338,7 @@ TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const t
   LT_RESULT(col, "csr_spgemm", "col");
   LT_RESULT(product, "csr_spgemm", "product");
   lt_value a[7];
-  lt_frame frame = {.op = 701, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spgemm", "crow_indices");
   LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spgemm", "col_indices");
   LT_REQUIRED(a[2], values, LT_TENSOR, "csr_spgemm", "values");
@@ -2290,7 +2361,7 @@ TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const te
   LT_RESULT(col, "csr_spadd", "col");
   LT_RESULT(sum, "csr_spadd", "sum");
   lt_value a[7];
-  lt_frame frame = {.op = 702, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 706, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], crow_indices, LT_TENSOR, "csr_spadd", "crow_indices");
   LT_REQUIRED(a[1], col_indices, LT_TENSOR, "csr_spadd", "col_indices");
   LT_REQUIRED(a[2], values, LT_TENSOR, "csr_spadd", "values");
@@ -2311,7 +2382,7 @@ TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const te
 TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erf", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 703, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf");
   if (status == TENSOR_OK) {
@@ -2322,7 +2393,7 @@ TENSOR_API tensor_status tensor_erf(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 703, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   tensor_status status = lt_invoke(&frame, "erf_");
   return status;
@@ -2330,7 +2401,7 @@ TENSOR_API tensor_status tensor_erf_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 703, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 707, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erf", "self");
   LT_OUTPUT(frame.out[0], out, "erf", "out");
   tensor_status status = lt_invoke(&frame, "erf");
@@ -2340,7 +2411,7 @@ TENSOR_API tensor_status tensor_erf_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 704, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc");
   if (status == TENSOR_OK) {
@@ -2351,7 +2422,7 @@ TENSOR_API tensor_status tensor_erfc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 704, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   tensor_status status = lt_invoke(&frame, "erfc_");
   return status;
@@ -2359,7 +2430,7 @@ TENSOR_API tensor_status tensor_erfc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 704, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 708, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfc", "self");
   LT_OUTPUT(frame.out[0], out, "erfc", "out");
   tensor_status status = lt_invoke(&frame, "erfc");
@@ -2369,7 +2440,7 @@ TENSOR_API tensor_status tensor_erfc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "erfinv", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 705, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv");
   if (status == TENSOR_OK) {
@@ -2380,7 +2451,7 @@ TENSOR_API tensor_status tensor_erfinv(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 705, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   tensor_status status = lt_invoke(&frame, "erfinv_");
   return status;
@@ -2388,7 +2459,7 @@ TENSOR_API tensor_status tensor_erfinv_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 705, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 709, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "erfinv", "self");
   LT_OUTPUT(frame.out[0], out, "erfinv", "out");
   tensor_status status = lt_invoke(&frame, "erfinv");
@@ -2398,7 +2469,7 @@ TENSOR_API tensor_status tensor_erfinv_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "lgamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 706, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma");
   if (status == TENSOR_OK) {
@@ -2409,7 +2480,7 @@ TENSOR_API tensor_status tensor_lgamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 706, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 710, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   tensor_status status = lt_invoke(&frame, "lgamma_");
   return status;
@@ -2417,7 +2488,7 @@ TENSOR_API tensor_status tensor_lgamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 706, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 710, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "lgamma", "self");
   LT_OUTPUT(frame.out[0], out, "lgamma", "out");
   tensor_status status = lt_invoke(&frame, "lgamma");
@@ -2427,7 +2498,7 @@ TENSOR_API tensor_status tensor_lgamma_out(const tensor_t *self, tensor_t *out) 
 TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "digamma", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 707, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 711, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma");
   if (status == TENSOR_OK) {
@@ -2438,7 +2509,7 @@ TENSOR_API tensor_status tensor_digamma(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 707, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 711, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   tensor_status status = lt_invoke(&frame, "digamma_");
   return status;
@@ -2446,7 +2517,7 @@ TENSOR_API tensor_status tensor_digamma_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 707, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 711, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "digamma", "self");
   LT_OUTPUT(frame.out[0], out, "digamma", "out");
   tensor_status status = lt_invoke(&frame, "digamma");
@@ -2456,7 +2527,7 @@ TENSOR_API tensor_status tensor_digamma_out(const tensor_t *self, tensor_t *out)
 TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "i0", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 708, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0");
   if (status == TENSOR_OK) {
@@ -2467,7 +2538,7 @@ TENSOR_API tensor_status tensor_i0(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 708, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   tensor_status status = lt_invoke(&frame, "i0_");
   return status;
@@ -2475,7 +2546,7 @@ TENSOR_API tensor_status tensor_i0_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 708, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 712, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "i0", "self");
   LT_OUTPUT(frame.out[0], out, "i0", "out");
   tensor_status status = lt_invoke(&frame, "i0");
@@ -2485,7 +2556,7 @@ TENSOR_API tensor_status tensor_i0_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "sinc", "out");
   lt_value a[1];
-  lt_frame frame = {.op = 709, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc");
   if (status == TENSOR_OK) {
@@ -2496,7 +2567,7 @@ TENSOR_API tensor_status tensor_sinc(const tensor_t *self, tensor_t **out) {
 
 TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
   lt_value a[1];
-  lt_frame frame = {.op = 709, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   tensor_status status = lt_invoke(&frame, "sinc_");
   return status;
@@ -2504,7 +2575,7 @@ TENSOR_API tensor_status tensor_sinc_(tensor_t *self) {
 
 TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
   lt_value a[1];
-  lt_frame frame = {.op = 709, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 713, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "sinc", "self");
   LT_OUTPUT(frame.out[0], out, "sinc", "out");
   tensor_status status = lt_invoke(&frame, "sinc");
@@ -2514,7 +2585,7 @@ TENSOR_API tensor_status tensor_sinc_out(const tensor_t *self, tensor_t *out) {
 TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, tensor_t **out) {
   LT_RESULT(out, "logit", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit");
@@ -2526,7 +2597,7 @@ TENSOR_API tensor_status tensor_logit(const tensor_t *self, const double *eps, t
 
 TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   tensor_status status = lt_invoke(&frame, "logit_");
@@ -2535,7 +2606,7 @@ TENSOR_API tensor_status tensor_logit_(tensor_t *self, const double *eps) {
 
 TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *eps, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 710, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 714, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logit", "self");
   a[1].pointer = (void *)eps;
   LT_OUTPUT(frame.out[0], out, "logit", "out");
@@ -2546,7 +2617,7 @@ TENSOR_API tensor_status tensor_logit_out(const tensor_t *self, const double *ep
 TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tensor_t **out) {
   LT_RESULT(out, "polygamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 711, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 715, .mode = LT_FUNCTION, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   tensor_status status = lt_invoke(&frame, "polygamma");
@@ -2558,7 +2629,7 @@ TENSOR_API tensor_status tensor_polygamma(int64_t n, const tensor_t *self, tenso
 
 TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 711, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 715, .mode = LT_OUT, .args = a};
   a[0].i = n;
   LT_REQUIRED(a[1], self, LT_TENSOR, "polygamma", "self");
   LT_OUTPUT(frame.out[0], out, "polygamma", "out");
@@ -2569,7 +2640,7 @@ TENSOR_API tensor_status tensor_polygamma_out(int64_t n, const tensor_t *self, t
 TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor_t **out) {
   LT_RESULT(out, "mvlgamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 712, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma");
@@ -2581,7 +2652,7 @@ TENSOR_API tensor_status tensor_mvlgamma(const tensor_t *self, int64_t p, tensor
 
 TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
   lt_value a[2];
-  lt_frame frame = {.op = 712, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   tensor_status status = lt_invoke(&frame, "mvlgamma_");
@@ -2590,7 +2661,7 @@ TENSOR_API tensor_status tensor_mvlgamma_(tensor_t *self, int64_t p) {
 
 TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 712, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 716, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "mvlgamma", "self");
   a[1].i = p;
   LT_OUTPUT(frame.out[0], out, "mvlgamma", "out");
@@ -2601,7 +2672,7 @@ TENSOR_API tensor_status tensor_mvlgamma_out(const tensor_t *self, int64_t p, te
 TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igamma", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 713, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma");
@@ -2613,7 +2684,7 @@ TENSOR_API tensor_status tensor_igamma(const tensor_t *self, const tensor_t *oth
 
 TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 713, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   tensor_status status = lt_invoke(&frame, "igamma_");
@@ -2622,7 +2693,7 @@ TENSOR_API tensor_status tensor_igamma_(tensor_t *self, const tensor_t *other) {
 
 TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 713, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 717, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igamma", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igamma", "other");
   LT_OUTPUT(frame.out[0], out, "igamma", "out");
@@ -2633,7 +2704,7 @@ TENSOR_API tensor_status tensor_igamma_out(const tensor_t *self, const tensor_t 
 TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "igammac", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 714, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 718, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac");
@@ -2645,7 +2716,7 @@ TENSOR_API tensor_status tensor_igammac(const tensor_t *self, const tensor_t *ot
 
 TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) {
   lt_value a[2];
-  lt_frame frame = {.op = 714, .mode = LT_INPLACE, .args = a};
+  lt_frame frame = {.op = 718, .mode = LT_INPLACE, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   tensor_status status = lt_invoke(&frame, "igammac_");
@@ -2654,7 +2725,7 @@ TENSOR_API tensor_status tensor_igammac_(tensor_t *self, const tensor_t *other) 
 
 TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 714, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 718, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "igammac", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "igammac", "other");
   LT_OUTPUT(frame.out[0], out, "igammac", "out");
@@ -2665,7 +2736,7 @@ TENSOR_API tensor_status tensor_igammac_out(const tensor_t *self, const tensor_t
 TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *other, tensor_t **out) {
   LT_RESULT(out, "logaddexp", "out");
   lt_value a[2];
-  lt_frame frame = {.op = 715, .mode = LT_FUNCTION, .args = a};
+  lt_frame frame = {.op = 719, .mode = LT_FUNCTION, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   tensor_status status = lt_invoke(&frame, "logaddexp");
@@ -2677,165 +2748,11 @@ TENSOR_API tensor_status tensor_logaddexp(const tensor_t *self, const tensor_t *
 
 TENSOR_API tensor_status tensor_logaddexp_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
   lt_value a[2];
-  lt_frame frame = {.op = 715, .mode = LT_OUT, .args = a};
+  lt_frame frame = {.op = 719, .mode = LT_OUT, .args = a};
   LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp", "self");
   LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp", "other");
   LT_OUTPUT(frame.out[0], out, "logaddexp", "out");
   tensor_status status = lt_invoke(&frame, "logaddexp");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp2(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "logaddexp2", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 716, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
-  tensor_status status = lt_invoke(&frame, "logaddexp2");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_logaddexp2_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 716, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "logaddexp2", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "logaddexp2", "other");
-  LT_OUTPUT(frame.out[0], out, "logaddexp2", "out");
-  tensor_status status = lt_invoke(&frame, "logaddexp2");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "xlogy", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar(const tensor_t *self, tensor_scalar other, tensor_t **out) {
-  LT_RESULT(out, "xlogy", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 717, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 717, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  tensor_status status = lt_invoke(&frame, "xlogy_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar_(tensor_t *self, tensor_scalar other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 717, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  tensor_status status = lt_invoke(&frame, "xlogy_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 717, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "xlogy", "other");
-  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_xlogy_scalar_out(const tensor_t *self, tensor_scalar other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 717, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "xlogy", "self");
-  LT_SCALAR(other, LT_MUST, "xlogy", "other"); a[1].scalar = other;
-  frame.number = 2;
-  LT_OUTPUT(frame.out[0], out, "xlogy", "out");
-  tensor_status status = lt_invoke(&frame, "xlogy");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "gcd", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 718, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 718, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  tensor_status status = lt_invoke(&frame, "gcd_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_gcd_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 718, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "gcd", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "gcd", "other");
-  LT_OUTPUT(frame.out[0], out, "gcd", "out");
-  tensor_status status = lt_invoke(&frame, "gcd");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm(const tensor_t *self, const tensor_t *other, tensor_t **out) {
-  LT_RESULT(out, "lcm", "out");
-  lt_value a[2];
-  lt_frame frame = {.op = 719, .mode = LT_FUNCTION, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm");
-  if (status == TENSOR_OK) {
-    *out = (tensor_t *)frame.results[0].pointer;
-  }
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm_(tensor_t *self, const tensor_t *other) {
-  lt_value a[2];
-  lt_frame frame = {.op = 719, .mode = LT_INPLACE, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  tensor_status status = lt_invoke(&frame, "lcm_");
-  return status;
-}
-
-TENSOR_API tensor_status tensor_lcm_out(const tensor_t *self, const tensor_t *other, tensor_t *out) {
-  lt_value a[2];
-  lt_frame frame = {.op = 719, .mode = LT_OUT, .args = a};
-  LT_REQUIRED(a[0], self, LT_TENSOR, "lcm", "self");
-  LT_REQUIRED(a[1], other, LT_TENSOR, "lcm", "other");
-  LT_OUTPUT(frame.out[0], out, "lcm", "out");
-  tensor_status status = lt_invoke(&frame, "lcm");
   return status;
 }
 

@@ -2063,6 +2063,14 @@ static intptr_t packed_histogramdd(lt_value *a) { return tensor_histogramdd(a[0]
 
 static intptr_t packed_histogramdd_edges(lt_value *a) { return tensor_histogramdd_edges(a[0].pointer, a[1].list.data, a[1].list.length, a[2].list.data, a[2].list.length, a[3].pointer, a[4].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
+static intptr_t packed_hsmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_hsmm(a[0].pointer, a[1].pointer, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_hsmm_out(lt_value *a) { return tensor_hsmm_out(a[0].pointer, a[1].pointer, a[2].pointer); }
+
 static intptr_t packed_hsplit(lt_value *a) { return tensor_hsplit(a[0].pointer, a[1].i, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
 
 static intptr_t packed_hsplit_indices(lt_value *a) { return tensor_hsplit_indices(a[0].pointer, a[1].list.data, a[1].list.length, (tensor_t ***)&a[0].list.data, &a[0].list.length); }
@@ -3195,6 +3203,8 @@ static intptr_t packed_make_per_tensor_quantized_tensor(lt_value *a) {
 
 static intptr_t packed_manual_seed(lt_value *a) { return tensor_manual_seed(a[0].i); }
 
+static intptr_t packed_mark_coalesced_(lt_value *a) { return tensor_mark_coalesced_(a[0].pointer, a[1].i); }
+
 static intptr_t packed_masked_fill(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_masked_fill(a[0].pointer, a[1].pointer, a[2].pointer, &made);
@@ -4289,6 +4299,8 @@ static intptr_t packed_resize_(lt_value *a) { return tensor_resize_(a[0].pointer
 
 static intptr_t packed_resize_as_(lt_value *a) { return tensor_resize_as_(a[0].pointer, a[1].pointer, a[2].i); }
 
+static intptr_t packed_resize_as_sparse_(lt_value *a) { return tensor_resize_as_sparse_(a[0].pointer, a[1].pointer); }
+
 static intptr_t packed_resolve_conj(lt_value *a) {
   tensor_t *made;
   tensor_status status = tensor_resolve_conj(a[0].pointer, &made);
@@ -4381,6 +4393,14 @@ static intptr_t packed_rsub_scalar(lt_value *a) {
   tensor_status status = tensor_rsub_scalar(a[0].pointer, a[1].scalar, a[2].scalar, &made);
   return status ? (intptr_t)status : (intptr_t)made;
 }
+
+static intptr_t packed_saddmm(lt_value *a) {
+  tensor_t *made;
+  tensor_status status = tensor_saddmm(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, &made);
+  return status ? (intptr_t)status : (intptr_t)made;
+}
+
+static intptr_t packed_saddmm_out(lt_value *a) { return tensor_saddmm_out(a[0].pointer, a[1].pointer, a[2].pointer, a[3].scalar, a[4].scalar, a[5].pointer); }
 
 static intptr_t packed_safetensors_load(lt_value *a) { return tensor_safetensors_load(a[0].pointer, (char ***)&a[0].list.data, &a[0].list.length, (tensor_t ***)&a[1].list.data, &a[1].list.length, (char **)&a[2].text); }
 
@@ -7715,6 +7735,11 @@ static const lt_parameter of_histogramdd_edges[] = {
     {"density", 'B', LT_DEFAULT, -1, {.i = false}},
 };
 
+static const lt_parameter of_hsmm[] = {
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_hsplit[] = {
     {"input", 'T', 0, -1, {0}},
     {"sections", 'I', 0, -1, {0}},
@@ -8550,6 +8575,11 @@ static const lt_parameter of_make_per_tensor_quantized_tensor[] = {
 
 static const lt_parameter of_manual_seed[] = {
     {"seed", 'I', 0, -1, {0}},
+};
+
+static const lt_parameter of_mark_coalesced_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"coalesced", 'B', 0, -1, {0}},
 };
 
 static const lt_parameter of_masked_fill[] = {
@@ -9569,6 +9599,11 @@ static const lt_parameter of_resize_as_[] = {
     {"memory_format", 'm', LT_BY_NAME | LT_DEFAULT, -1, {.i = -1}},
 };
 
+static const lt_parameter of_resize_as_sparse_[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"the_template", 'T', 0, -1, {0}},
+};
+
 static const lt_parameter of_resolve_conj[] = {
     {"input", 'T', 0, -1, {0}},
 };
@@ -9622,6 +9657,14 @@ static const lt_parameter of_rsqrt[] = {
 static const lt_parameter of_rsub[] = {
     {"input", 'T', 0, -1, {0}},
     {"other", 'O', 0, -1, {0}},
+    {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
+};
+
+static const lt_parameter of_saddmm[] = {
+    {"input", 'T', 0, -1, {0}},
+    {"mat1", 'T', 0, -1, {0}},
+    {"mat2", 'T', 0, -1, {0}},
+    {"beta", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
     {"alpha", 'S', LT_BY_NAME | LT_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {.i = 1}}}},
 };
 
@@ -11397,6 +11440,7 @@ lt_operator lt_operators[] = {
     {"histogram.edges", {{packed_histogram_edges, NULL}, {NULL, NULL}, {packed_histogram_edges_out, NULL}}, of_histogram_edges, 4, "TT", "(Tensor input, Tensor bins, *, Tensor weight=None, bool density=False)", -1, 0},
     {"histogramdd", {{packed_histogramdd, NULL}, {NULL, NULL}, {NULL, NULL}}, of_histogramdd, 5, "A", "(Tensor input, sequence of int bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, 0},
     {"histogramdd.edges", {{packed_histogramdd_edges, NULL}, {NULL, NULL}, {NULL, NULL}}, of_histogramdd_edges, 5, "A", "(Tensor input, sequence of Tensor bins, sequence of float range=None, Tensor weight=None, bool density=False)", -1, 0},
+    {"hsmm", {{packed_hsmm, NULL}, {NULL, NULL}, {packed_hsmm_out, NULL}}, of_hsmm, 2, "T", "(Tensor mat1, Tensor mat2)", -1, 0},
     {"hsplit", {{packed_hsplit, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit, 2, "A", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS},
     {"hsplit.indices", {{packed_hsplit_indices, NULL}, {NULL, NULL}, {NULL, NULL}}, of_hsplit_indices, 2, "A", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS},
     {"hspmm", {{packed_hspmm, NULL}, {NULL, NULL}, {packed_hspmm_out, NULL}}, of_hspmm, 2, "T", "(Tensor mat1, Tensor mat2)", -1, 0},
@@ -11550,6 +11594,7 @@ lt_operator lt_operators[] = {
     {"make_per_channel_quantized_tensor", {{packed_make_per_channel_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_channel_quantized_tensor, 4, "T", "(Tensor input, Tensor scale, Tensor zero_point, int axis)", -1, 0},
     {"make_per_tensor_quantized_tensor", {{packed_make_per_tensor_quantized_tensor, NULL}, {NULL, NULL}, {NULL, NULL}}, of_make_per_tensor_quantized_tensor, 3, "T", "(Tensor input, float scale, int zero_point)", -1, 0},
     {"manual_seed", {{packed_manual_seed, NULL}, {NULL, NULL}, {NULL, NULL}}, of_manual_seed, 1, "", "(int seed)", -1, 0},
+    {"mark_coalesced_", {{packed_mark_coalesced_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_mark_coalesced_, 2, "", "(Tensor input, bool coalesced)", 0, 0},
     {"masked_fill", {{packed_masked_fill, packed_masked_fill_scalar}, {packed_masked_fill_, packed_masked_fill_scalar_}, {NULL, NULL}}, of_masked_fill, 3, "T", "(Tensor input, Tensor mask, Tensor|Number value)", -1, 0},
     {"masked_scatter", {{packed_masked_scatter, NULL}, {packed_masked_scatter_, NULL}, {NULL, NULL}}, of_masked_scatter, 3, "T", "(Tensor input, Tensor mask, Tensor source)", -1, 0},
     {"masked_select", {{packed_masked_select, NULL}, {NULL, NULL}, {packed_masked_select_out, NULL}}, of_masked_select, 2, "T", "(Tensor input, Tensor mask)", -1, 0},
@@ -11728,6 +11773,7 @@ lt_operator lt_operators[] = {
     {"reshape_as", {{packed_reshape_as, NULL}, {NULL, NULL}, {NULL, NULL}}, of_reshape_as, 2, "T", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS},
     {"resize_", {{packed_resize_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resize_, 3, "", "(Tensor input, sequence of int size, *, memory_format memory_format=None)", 0, 0},
     {"resize_as_", {{packed_resize_as_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resize_as_, 3, "", "(Tensor input, Tensor the_template, *, memory_format memory_format=None)", 0, 0},
+    {"resize_as_sparse_", {{packed_resize_as_sparse_, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resize_as_sparse_, 2, "", "(Tensor input, Tensor the_template)", 0, 0},
     {"resolve_conj", {{packed_resolve_conj, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resolve_conj, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
     {"resolve_neg", {{packed_resolve_neg, NULL}, {NULL, NULL}, {NULL, NULL}}, of_resolve_neg, 1, "T", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF},
     {"result_type", {{packed_result_type, packed_result_type_scalar}, {NULL, NULL}, {NULL, NULL}}, of_result_type, 2, "D", "(Tensor|Number tensor1, Tensor|Number tensor2)", -1, 0},
@@ -11740,6 +11786,7 @@ lt_operator lt_operators[] = {
     {"row_stack", {{packed_row_stack, NULL}, {NULL, NULL}, {packed_row_stack_out, NULL}}, of_row_stack, 1, "T", "(sequence of Tensor tensors)", -1, 0},
     {"rsqrt", {{packed_rsqrt, NULL}, {packed_rsqrt_, NULL}, {packed_rsqrt_out, NULL}}, of_rsqrt, 1, "T", "(Tensor input)", -1, 0},
     {"rsub", {{packed_rsub, packed_rsub_scalar}, {NULL, NULL}, {NULL, NULL}}, of_rsub, 3, "T", "(Tensor input, Tensor|Number other, *, Number alpha=1)", -1, 0},
+    {"saddmm", {{packed_saddmm, NULL}, {NULL, NULL}, {packed_saddmm_out, NULL}}, of_saddmm, 5, "T", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, 0},
     {"safetensors_load", {{packed_safetensors_load, NULL}, {NULL, NULL}, {NULL, NULL}}, of_safetensors_load, 1, "KAU", "(Tensor data)", -1, 0},
     {"safetensors_load_file", {{packed_safetensors_load_file, NULL}, {NULL, NULL}, {NULL, NULL}}, of_safetensors_load_file, 3, "KAU", "(str path, *, sequence of str only=None, bool mmap=True)", -1, 0},
     {"safetensors_open", {{packed_safetensors_open, NULL}, {NULL, NULL}, {NULL, NULL}}, of_safetensors_open, 1, "UKA", "(str path)", -1, 0},
@@ -12009,4 +12056,4 @@ lt_operator lt_operators[] = {
     {"zeros", {{packed_zeros, NULL}, {NULL, NULL}, {packed_zeros_out, NULL}}, of_zeros, 4, "T", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY},
     {"zeros_like", {{packed_zeros_like, NULL}, {NULL, NULL}, {NULL, NULL}}, of_zeros_like, 5, "T", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY},
 };
-const int lt_operator_count = 908;
+const int lt_operator_count = 912;

@@ -1,17 +1,29 @@
 #define _GNU_SOURCE
 #include "limits.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "threads.h"
 
 // Go reserves addresses for all the memory that a process might have, of which it fills few: 1290
 // MiB with the first of its heap. Tensors leave it the next piece of that (engine/storage/alloc.c).
 static const size_t kReserved = (size_t)1376 << 20;
+
+// What Go and tensors write to from the start on, beside the stacks of threads.
+static const size_t kWritten = (size_t)128 << 20;
+
+// Go has two descriptors from its first timer on, and opens two files at its start.
+enum { DESCRIPTORS = 4 };
+
+// More processors than there are do not help; each costs two threads.
+enum { MOST_PROCESSORS = 256 };
 
 static int processors, limited;
 
@@ -22,20 +34,27 @@ int lt_supply(int threads) {
   return had < 1 ? 1 : had < threads ? had : threads;
 }
 
+static int affinity(void) {
+  cpu_set_t set[16];
+  return sched_getaffinity(0, sizeof set, set) ? 1 : CPU_COUNT_S(sizeof set, set);
+}
+
 // As Go counts them where no control group bounds it.
 static int count_processors(void) {
   const char *given = getenv("GOMAXPROCS");
   if (given && atoi(given) > 0) return atoi(given);
-  cpu_set_t set[16];
-  return sched_getaffinity(0, sizeof set, set) ? 1 : CPU_COUNT_S(sizeof set, set);
+  return affinity();
 }
 
 static int make_threads(char *why, size_t size) {
   enum { LEAST = 2 + LT_SPARE_THREADS };
   processors = count_processors();
+  const int there = affinity(), most = there > MOST_PROCESSORS ? there : MOST_PROCESSORS;
+  limited = processors > most;
+  if (limited) processors = most;
   const int wanted = 2 * processors + LT_SPARE_THREADS, had = lt_make_threads(wanted);
-  limited = had < wanted;
-  if (!limited) return 0;
+  if (had >= wanted) return 0;
+  limited = 1;
   processors = (had - LT_SPARE_THREADS) / 2;
   if (had >= LEAST) return 0;
   lt_dismiss_threads();
@@ -46,10 +65,12 @@ static int make_threads(char *why, size_t size) {
   return 1;
 }
 
-static void *hold(size_t bytes) {
-  void *p = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+static void *map(size_t bytes, int access) {
+  void *p = mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return p == MAP_FAILED ? NULL : p;
 }
+
+static void *hold(size_t bytes) { return map(bytes, PROT_NONE); }
 
 // Settles the threads while there are no addresses for what malloc would take for each, so that
 // these stay for tensors. What others may ask for meanwhile is left.
@@ -70,20 +91,62 @@ static void settle_threads(void) {
   for (; last >= 0; last--) munmap(held[last], sizes[last]);
 }
 
+static int has_descriptors(char *why, size_t size) {
+  int opened[DESCRIPTORS], count = 0, error = 0;
+  while (count < DESCRIPTORS && !error) {
+    opened[count] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened[count] < 0)
+      error = errno;
+    else
+      count++;
+  }
+  const int had = count;
+  while (count) close(opened[--count]);
+  if (error != EMFILE && error != ENFILE) return 1;  // others say nothing of descriptors
+  snprintf(
+      why, size,
+      "libtensor needs %d file descriptors, of which the system gives %d; close some, or raise "
+      "their limit (ulimit -n, RLIMIT_NOFILE)",
+      DESCRIPTORS, had);
+  return 0;
+}
+
+// How a limit is told.
+static size_t mebibytes(const struct rlimit *limit) { return (size_t)limit->rlim_cur >> 20; }
+
+// Makes the threads where a limit on data leaves what is written to beside their stacks.
+static int make_data(char *why, size_t size) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur == RLIM_INFINITY)
+    return make_threads(why, size);
+  void *held = map(kWritten, PROT_READ | PROT_WRITE);
+  if (!held) {
+    snprintf(
+        why, size,
+        "libtensor writes to %zu MiB of memory from the start on, which the process's limit of "
+        "%zu MiB on data does not leave; raise it (ulimit -d, RLIMIT_DATA)",
+        kWritten >> 20, mebibytes(&limit));
+    return 1;
+  }
+  const int failed = make_threads(why, size);
+  munmap(held, kWritten);
+  return failed;
+}
+
 int lt_make_room(char *why, size_t size) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
-    return make_threads(why, size);
+  if (!has_descriptors(why, size)) return 1;
+  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return make_data(why, size);
   void *held = hold(kReserved);
   if (!held) {
     snprintf(
         why, size,
         "libtensor reserves %zu MiB of addresses, which the process's limit of %zu MiB does not "
         "leave; raise it (ulimit -v, RLIMIT_AS)",
-        kReserved >> 20, (size_t)limit.rlim_cur >> 20);
+        kReserved >> 20, mebibytes(&limit));
     return 1;
   }
-  const int failed = make_threads(why, size);  // whose stacks are beside what is held
+  const int failed = make_data(why, size);  // what is written to is beside what is held
   if (!failed) settle_threads();
   munmap(held, kReserved);
   return failed;

@@ -27,6 +27,22 @@ static void in_child(void) {
 
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 
+// Go ends the process where it cannot read its limit on memory.
+static bool unreadable(const char *variable) {
+  static const char name[] = "GOMEMLIMIT=";
+  if (strncmp(variable, name, sizeof name - 1)) return false;
+  const char *value = variable + sizeof name - 1;
+  if (!*value || !strcmp(value, "off")) return false;
+  const size_t digits = strspn(value, "0123456789");
+  static const struct {
+    const char *name;
+    size_t digits;  // of which int64 holds all numbers
+  } units[] = {{"", 18}, {"B", 18}, {"KiB", 15}, {"MiB", 12}, {"GiB", 9}, {"TiB", 6}};
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+    if (!strcmp(value + digits, units[i].name)) return !digits || digits > units[i].digits;
+  return true;
+}
+
 // What Go reads at its start, as the system gives it to a program: a name, the environment as it is
 // now, with the processors that there are threads for, and facts about the machine. It is kept: Go
 // goes on reading it.
@@ -45,7 +61,8 @@ static char **arguments(void) {
     snprintf(processors, sizeof processors, "GOMAXPROCS=%d", lt_processors());
     *next++ = processors;
   }
-  for (size_t i = 0; i < variables; i++) *next++ = environ[i];
+  for (size_t i = 0; i < variables; i++)
+    if (!unreadable(environ[i])) *next++ = environ[i];
   unsigned long *vector = (unsigned long *)(next + 1);
   for (int i = 0; i < FACTS; i++)
     if (getauxval(facts[i])) *vector++ = facts[i], *vector++ = getauxval(facts[i]);
@@ -103,6 +120,7 @@ tensor_status lt_start(const char *op) {
       lt_entry[0](1, block, block + 2);
       lt_give_signal_stack(NULL);  // else Go gives this thread one of its own, which is small
       lt_unusable(unusable, sizeof unusable);
+      lt_leave_signals();
     } else {
       refuse("%s: %s", op, why);
       status = TENSOR_ERROR_MEMORY;

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 // Handlers of the program's run on these, on whatever thread a signal finds.
 enum { SIGNAL_STACK = 256 << 10, GUARD = 4 << 10 };
@@ -46,6 +49,59 @@ static int made;  // threads that wait, or that Go has
 __attribute__((weak)) int __real_pthread_create(pthread_t *, const pthread_attr_t *,
                                                 void *(*)(void *), void *);
 
+// A thread that Go runs on, and whether it blocks what it has no use for.
+typedef struct runner {
+  pid_t id;
+  volatile sig_atomic_t blocks;
+  struct runner *next;
+} runner;
+
+static runner *runners;
+static _Thread_local __attribute__((tls_model("initial-exec"))) runner *me;
+// What Go does with SIGURG, by which its scheduler interrupts threads.
+static struct sigaction urgent;
+
+// What a handler leaves in the context is the mask that the thread goes on with.
+static void interrupted(int number, siginfo_t *info, void *context) {
+  if (me) {
+    sigset_t *mask = &((ucontext_t *)context)->uc_sigmask;
+    static const int useless[] = {SIGCHLD, SIGPROF, SIGSTKFLT};
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++) sigaddset(mask, useless[i]);
+    sigaddset(mask, SIGRTMIN);
+    me->blocks = true;
+  }
+  urgent.sa_sigaction(number, info, context);
+}
+
+// The thread gets this signal as soon as Go has set its mask, which is until then that of a thread
+// that waits.
+static void interrupt_later(void) {
+  struct sigaction now;
+  if (!sigaction(SIGURG, NULL, &now) && now.sa_sigaction == interrupted)
+    pthread_kill(pthread_self(), SIGURG);
+}
+
+// Whether all threads that Go has do by now.
+static bool all_block(void) {
+  pthread_mutex_lock(&lock);
+  bool all = true;
+  for (runner *r = runners; r; r = r->next) all = all && r->blocks;
+  pthread_mutex_unlock(&lock);
+  return all;
+}
+
+void lt_leave_signals(void) {
+  if (sigaction(SIGURG, NULL, &urgent) || !(urgent.sa_flags & SA_SIGINFO)) return;
+  struct sigaction ours = urgent;
+  ours.sa_sigaction = interrupted;
+  sigaction(SIGURG, &ours, NULL);
+  pthread_mutex_lock(&lock);
+  for (runner *r = runners; r; r = r->next) syscall(SYS_tgkill, getpid(), r->id, SIGURG);
+  pthread_mutex_unlock(&lock);
+  // A second is enough for threads that the system is slow to run.
+  for (int i = 0; i < 10000 && !all_block(); i++) usleep(100);
+}
+
 static void *leave(void *nothing) { return nothing; }
 
 static void settle(seat *s) {
@@ -67,12 +123,20 @@ static void *run(void *given) {
       pthread_cond_wait(&s->called, &lock);
   }
   const seat called = *s;
+  runner self = {(pid_t)syscall(SYS_gettid), false, runners};
+  if (called.body != leave) runners = me = &self;
   pthread_mutex_unlock(&lock);
   pthread_cond_destroy(&s->called);
   free(s);
-  if (called.body != leave) lt_give_signal_stack(NULL);
+  if (me) lt_give_signal_stack(NULL), interrupt_later();
   void *result = called.body(called.argument);
   pthread_mutex_lock(&lock);
+  if (me) {
+    runner **r = &runners;
+    while (*r != me) r = &(*r)->next;
+    *r = self.next;
+    me = NULL;
+  }
   made--;
   pthread_mutex_unlock(&lock);
   return result;

@@ -14,6 +14,10 @@ int lt_make_threads(int number);
 // at that time, if it has them. Later calls of free, the only ones of Go's threads, do not.
 void lt_settle_threads(void);
 
+// Has the threads of Go's block what Go unblocks on each without a use for it here: SIGCHLD,
+// SIGPROF, SIGRTMIN, SIGSTKFLT. One of them would take these from a program that waits for them.
+void lt_leave_signals(void);
+
 // Ends the threads that wait.
 void lt_dismiss_threads(void);
 

@@ -4,7 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
@@ -36,7 +36,7 @@ func combine(op string, w launch.Indexed) error {
 		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op, operands[0].DType(), operands[2].DType())
 	}
 	var rows kernel.Loop
-	host.Arrange(&rows, w.Kernel.Outputs, operands)
+	iter.Arrange(&rows, w.Kernel.Outputs, operands)
 	if err = c.arrange(op, &rows); err != nil {
 		return err
 	}

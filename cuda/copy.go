@@ -4,17 +4,16 @@ import (
 	"fmt"
 	"unsafe"
 
-	"gorgonia.org/cu"
-
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"gorgonia.org/cu"
 )
 
 func place(t *tensor.Tensor) cu.DevicePtr { return cu.DevicePtr(t.Data()) }
@@ -126,9 +125,9 @@ func between(op string, to, from *tensor.Tensor) error {
 func (m *machine) copy(op string, w launch.Copying) error {
 	var rows kernel.Loop
 	if w.Flipped != nil {
-		host.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
+		iter.ArrangeFlipped(&rows, w.To, w.From, w.Flipped)
 	} else {
-		host.Arrange(&rows, 1, []*tensor.Tensor{w.To, w.From})
+		iter.Arrange(&rows, 1, []*tensor.Tensor{w.To, w.From})
 	}
 	var l loop
 	l.memory[0], l.memory[1] = w.To.DType(), w.From.DType()
@@ -157,7 +156,7 @@ func fill(op string, w launch.Filling) (err error) {
 	l.memory[0] = w.To.DType()
 	tensor.Put(unsafe.Pointer(&l.params), w.To.DType(), w.Value)
 	var rows kernel.Loop
-	host.Arrange(&rows, 1, []*tensor.Tensor{w.To})
+	iter.Arrange(&rows, 1, []*tensor.Tensor{w.To})
 	return on(op, w.To.Device(), func(m *machine) error {
 		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), l.alone(), &rows)
 	})

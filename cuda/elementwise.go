@@ -4,17 +4,15 @@ import (
 	"slices"
 	"unsafe"
 
-	"gorgonia.org/cu"
-
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"gorgonia.org/cu"
 )
 
 const (
@@ -73,7 +71,7 @@ func entry(k *kernel.Kernel, compute dtype.DType) string { return k.Name + "_" +
 // prepare sets the dtypes of operands, and the numbers of the host among them.
 func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
-		l.memory[i], l.compute[i] = t.DType(), host.OperandDType(k.Operands[i], compute)
+		l.memory[i], l.compute[i] = t.DType(), iter.OperandDType(k.Operands[i], compute)
 		if isHost(t) {
 			l.memory[i] = l.compute[i]
 			tensor.Put(unsafe.Pointer(&l.numbers[i]), l.compute[i], t.Item())
@@ -104,7 +102,7 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 // walk lays the operands out and launches an entry over them.
 func (m *machine) walk(op, entry string, a arguments, outputs int, operands []*tensor.Tensor) error {
 	var rows kernel.Loop
-	host.Arrange(&rows, outputs, operands)
+	iter.Arrange(&rows, outputs, operands)
 	for i, t := range operands {
 		if isHost(t) {
 			rows.Data[i] = 0

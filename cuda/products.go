@@ -4,17 +4,16 @@ import (
 	"sync"
 	"unsafe"
 
-	"gorgonia.org/cu"
-
 	"github.com/libtensor/libtensor/cuda/cublas"
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"gorgonia.org/cu"
 )
 
 // multiply computes a product by cuBLAS, where there is one that serves it, or by kernels of ours.
@@ -47,7 +46,7 @@ type products struct{ owner.Scope }
 // multiply has cuBLAS compute a product where it lies, or next to it.
 func (s *products) multiply(w launch.Product) {
 	d := w.To.DType()
-	c, ok := host.StoredAs(w.To)
+	c, ok := iter.StoredAs(w.To)
 	if !ok {
 		to := w.To
 		w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.Empty(s.Op, to.Sizes(), d, to.Device()) })
@@ -75,18 +74,18 @@ func (s *products) copy(to, from *tensor.Tensor) {
 }
 
 // stored is t as cuBLAS can read it: copied where neither rows nor columns are adjacent.
-func (s *products) stored(t *tensor.Tensor) host.Stored {
-	m, ok := host.StoredAs(t)
+func (s *products) stored(t *tensor.Tensor) iter.Stored {
+	m, ok := iter.StoredAs(t)
 	if ok {
 		return m
 	}
 	if whole := launch.RowMajorCopy(&s.Scope, t, t.DType()); s.Err == nil {
-		m, _ = host.StoredAs(whole)
+		m, _ = iter.StoredAs(whole)
 	}
 	return m
 }
 
-func operand(s host.Stored) cublas.Operand {
+func operand(s iter.Stored) cublas.Operand {
 	return cublas.Operand{Data: s.Data, Lead: s.Lead, Step: s.Step, Turned: s.Turned}
 }
 

@@ -2,7 +2,7 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/host"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
@@ -38,7 +38,7 @@ type reduction struct {
 // reduce runs a reduction kernel: one launch where rows are short, and otherwise one for pieces of them and one that merges these.
 func reduce(op string, w launch.Reduction) error {
 	var l kernel.Reduction
-	outputs, count := host.LayReduction(&l, w)
+	outputs, count := iter.LayReduction(&l, w)
 	if outputs == 0 {
 		return nil
 	}

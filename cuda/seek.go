@@ -75,6 +75,11 @@ func indexed(op string, w launch.Indexed) error {
 	if w.Kernel.Operands[0] == 'X' { // what the index names is written
 		return combine(op, w)
 	}
+	if w.Check != nil {
+		if err := within(op, *w.Check); err != nil {
+			return err
+		}
+	}
 	p, err := missed(op, w.Kernel, w.Compute, w.Operands[:], places{step: w.Step, size: w.Size})
 	if err == nil && p.failed != 0 {
 		err = status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)

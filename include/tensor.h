@@ -3431,7 +3431,7 @@ TENSOR_API tensor_status tensor_log_softmax_out(const tensor_t *self, int64_t di
 // Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
 // for each entry, which has the sizes of the dense dimensions. `size` is the smallest that holds the indices unless given. The
 // parts are shared with the tensor where they have its dtype and device already; indices of floats are converted to int64.
-// Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
+// A number as `values` is that of one entry. Indices that are negative or beyond `size`, and parts that do not fit each other, are refused. Entries of the same place add up;
 // with `is_coalesced` true they must be in row-major order, each place once.
 // Absent: size NULL with size_len 0, dtype TENSOR_DTYPE_NONE, device tensor_device_default(), is_coalesced -1.
 TENSOR_API tensor_status tensor_sparse_coo_tensor(const tensor_t *indices, const tensor_t *values, const int64_t *size, int64_t size_len, tensor_dtype dtype, tensor_device device, int32_t is_coalesced, tensor_t **out);
@@ -3522,12 +3522,19 @@ TENSOR_API tensor_status tensor_nnz(const tensor_t *self, int64_t *out);
 // The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
 TENSOR_API tensor_status tensor_sparse_mask(const tensor_t *self, const tensor_t *mask, tensor_t **out);
 
-// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions and its dense sizes, and
-// each entry must have its place.
+// Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
+// dense sizes do not become smaller: new elements of entries are 0.
 TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
 
 // Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
 TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
+
+// Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
+// together with the places of its entries, which become 0.
+TENSOR_API tensor_status tensor_resize_as_sparse_(tensor_t *self, const tensor_t *the_template);
+
+// Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
+TENSOR_API tensor_status tensor_mark_coalesced_(tensor_t *self, bool coalesced);
 
 // The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
 TENSOR_API tensor_status tensor_smm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
@@ -3542,11 +3549,19 @@ TENSOR_API tensor_status tensor_sspaddmm_out(const tensor_t *self, const tensor_
 TENSOR_API tensor_status tensor_hspmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_hspmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out);
 
+// Another name of `sspaddmm`.
+TENSOR_API tensor_status tensor_saddmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_saddmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
+
+// Another name of `hspmm`.
+TENSOR_API tensor_status tensor_hsmm(const tensor_t *mat1, const tensor_t *mat2, tensor_t **out);
+TENSOR_API tensor_status tensor_hsmm_out(const tensor_t *mat1, const tensor_t *mat2, tensor_t *out);
+
 // Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
 // Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sparse_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_dtype dtype, tensor_t **out);
 
-// The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+// The product of two matrices: strided unless both are sparse, of layout sparse_coo or sparse_csc where both are, else sparse_csr.
 TENSOR_API tensor_status tensor_sparse_mm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 
 // sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
@@ -3556,7 +3571,8 @@ TENSOR_API tensor_status tensor_sparse_mm_reduce(const tensor_t *self, const ten
 // `beta` times `self` plus `alpha` times the product of `mat1`, which is sparse, and `mat2`.
 TENSOR_API tensor_status tensor_sparse_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 
-// `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+// `beta` times the entries of `self` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
+// batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
 TENSOR_API tensor_status tensor_sparse_sampled_addmm(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t **out);
 TENSOR_API tensor_status tensor_sparse_sampled_addmm_out(const tensor_t *self, const tensor_t *mat1, const tensor_t *mat2, tensor_scalar beta, tensor_scalar alpha, tensor_t *out);
 

@@ -119,6 +119,7 @@ const lt_blockDiagAsync = lt.blockDiagAsync;
 const lt_bmm = lt.bmm;
 const lt_bmmAsync = lt.bmmAsync;
 const lt_bool = lt.bool;
+const lt_broadcastShapes = lt.broadcastShapes;
 const lt_broadcastTensors = lt.broadcastTensors;
 const lt_broadcastTensorsAsync = lt.broadcastTensorsAsync;
 const lt_broadcastTo = lt.broadcastTo;
@@ -266,6 +267,7 @@ const lt_dsplitAsync = lt.dsplitAsync;
 const lt_dstack = lt.dstack;
 const lt_dstackAsync = lt.dstackAsync;
 const lt_dtypeSize = lt.dtypeSize;
+const lt_e = lt.e;
 const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
 const lt_empty = lt.empty;
@@ -306,7 +308,6 @@ const lt_expm1 = lt.expm1;
 const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
 const lt_eyeAsync = lt.eyeAsync;
-const lt_failAllocation = lt.failAllocation;
 const lt_fakeQuantizeLearnablePerChannelAffine = lt.fakeQuantizeLearnablePerChannelAffine;
 const lt_fakeQuantizeLearnablePerChannelAffineAsync = lt.fakeQuantizeLearnablePerChannelAffineAsync;
 const lt_fakeQuantizeLearnablePerTensorAffine = lt.fakeQuantizeLearnablePerTensorAffine;
@@ -330,6 +331,7 @@ const lt_fileWrite = lt.fileWrite;
 const lt_fileWriteAsync = lt.fileWriteAsync;
 const lt_fill = lt.fill;
 const lt_fillAsync = lt.fillAsync;
+const lt_finfo = lt.finfo;
 const lt_fix = lt.fix;
 const lt_fixAsync = lt.fixAsync;
 const lt_flatten = lt.flatten;
@@ -368,6 +370,7 @@ const lt_full = lt.full;
 const lt_fullAsync = lt.fullAsync;
 const lt_fullLike = lt.fullLike;
 const lt_fullLikeAsync = lt.fullLikeAsync;
+const lt_func = lt.func;
 const lt_gather = lt.gather;
 const lt_gatherAsync = lt.gatherAsync;
 const lt_gcd = lt.gcd;
@@ -384,6 +387,8 @@ const lt_getDefaultDevice = lt.getDefaultDevice;
 const lt_getDefaultDtype = lt.getDefaultDtype;
 const lt_getFloat32MatmulPrecision = lt.getFloat32MatmulPrecision;
 const lt_getNumThreads = lt.getNumThreads;
+const lt_getPrintoptions = lt.getPrintoptions;
+const lt_getRngState = lt.getRngState;
 const lt_gradient = lt.gradient;
 const lt_gradientAsync = lt.gradientAsync;
 const lt_greater = lt.greater;
@@ -404,6 +409,8 @@ const lt_histogram = lt.histogram;
 const lt_histogramAsync = lt.histogramAsync;
 const lt_histogramdd = lt.histogramdd;
 const lt_histogramddAsync = lt.histogramddAsync;
+const lt_hsmm = lt.hsmm;
+const lt_hsmmAsync = lt.hsmmAsync;
 const lt_hsplit = lt.hsplit;
 const lt_hsplitAsync = lt.hsplitAsync;
 const lt_hspmm = lt.hspmm;
@@ -418,6 +425,7 @@ const lt_igamma = lt.igamma;
 const lt_igammaAsync = lt.igammaAsync;
 const lt_igammac = lt.igammac;
 const lt_igammacAsync = lt.igammacAsync;
+const lt_iinfo = lt.iinfo;
 const lt_imag = lt.imag;
 const lt_imagAsync = lt.imagAsync;
 const lt_indexAdd = lt.indexAdd;
@@ -432,7 +440,9 @@ const lt_indexReduce = lt.indexReduce;
 const lt_indexReduceAsync = lt.indexReduceAsync;
 const lt_indexSelect = lt.indexSelect;
 const lt_indexSelectAsync = lt.indexSelectAsync;
+const lt_inf = lt.inf;
 const lt_inferenceMode = lt.inferenceMode;
+const lt_initialSeed = lt.initialSeed;
 const lt_inner = lt.inner;
 const lt_innerAsync = lt.innerAsync;
 const lt_int16 = lt.int16;
@@ -443,13 +453,18 @@ const lt_intRepr = lt.intRepr;
 const lt_intReprAsync = lt.intReprAsync;
 const lt_inverse = lt.inverse;
 const lt_inverseAsync = lt.inverseAsync;
+const lt_isComplex = lt.isComplex;
 const lt_isConj = lt.isConj;
+const lt_isFloatingPoint = lt.isFloatingPoint;
 const lt_isGradEnabled = lt.isGradEnabled;
+const lt_isInference = lt.isInference;
 const lt_isInferenceModeEnabled = lt.isInferenceModeEnabled;
 const lt_isNeg = lt.isNeg;
 const lt_isNonzero = lt.isNonzero;
 const lt_isReadOnly = lt.isReadOnly;
 const lt_isSameSize = lt.isSameSize;
+const lt_isSigned = lt.isSigned;
+const lt_isStorage = lt.isStorage;
 const lt_isTensor = lt.isTensor;
 const lt_isWarnAlwaysEnabled = lt.isWarnAlwaysEnabled;
 const lt_isclose = lt.isclose;
@@ -598,6 +613,7 @@ const lt_mv = lt.mv;
 const lt_mvAsync = lt.mvAsync;
 const lt_mvlgamma = lt.mvlgamma;
 const lt_mvlgammaAsync = lt.mvlgammaAsync;
+const lt_nan = lt.nan;
 const lt_nanToNum = lt.nanToNum;
 const lt_nanToNumAsync = lt.nanToNumAsync;
 const lt_nanmean = lt.nanmean;
@@ -618,6 +634,7 @@ const lt_neg = lt.neg;
 const lt_negAsync = lt.negAsync;
 const lt_negative = lt.negative;
 const lt_negativeAsync = lt.negativeAsync;
+const lt_newaxis = lt.newaxis;
 const lt_nextafter = lt.nextafter;
 const lt_nextafterAsync = lt.nextafterAsync;
 const lt_noGrad = lt.noGrad;
@@ -651,6 +668,7 @@ const lt_npzSaveBytes = lt.npzSaveBytes;
 const lt_npzSaveBytesAsync = lt.npzSaveBytesAsync;
 const lt_nuclearNorm = lt.nuclearNorm;
 const lt_nuclearNormAsync = lt.nuclearNormAsync;
+const lt_numel = lt.numel;
 const lt_ones = lt.ones;
 const lt_onesAsync = lt.onesAsync;
 const lt_onesLike = lt.onesLike;
@@ -668,6 +686,7 @@ const lt_pdist = lt.pdist;
 const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
+const lt_pi = lt.pi;
 const lt_pinverse = lt.pinverse;
 const lt_pinverseAsync = lt.pinverseAsync;
 const lt_pivotsPermutation = lt.pivotsPermutation;
@@ -746,6 +765,7 @@ const lt_repeatInterleaveAsync = lt.repeatInterleaveAsync;
 const lt_resetPeakMemoryStats = lt.resetPeakMemoryStats;
 const lt_reshape = lt.reshape;
 const lt_reshapeAsync = lt.reshapeAsync;
+const lt_resizeAsSparse_ = lt.resizeAsSparse_;
 const lt_resizeAs_ = lt.resizeAs_;
 const lt_resolveConj = lt.resolveConj;
 const lt_resolveConjAsync = lt.resolveConjAsync;
@@ -764,6 +784,8 @@ const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
 const lt_rsubAsync = lt.rsubAsync;
+const lt_saddmm = lt.saddmm;
+const lt_saddmmAsync = lt.saddmmAsync;
 const lt_safetensorsLoad = lt.safetensorsLoad;
 const lt_safetensorsLoadAsync = lt.safetensorsLoadAsync;
 const lt_safetensorsLoadFile = lt.safetensorsLoadFile;
@@ -793,6 +815,7 @@ const lt_scatterReduceAsync = lt.scatterReduceAsync;
 const lt_scope = lt.scope;
 const lt_searchsorted = lt.searchsorted;
 const lt_searchsortedAsync = lt.searchsortedAsync;
+const lt_seed = lt.seed;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
 const lt_selectScatter = lt.selectScatter;
@@ -805,7 +828,10 @@ const lt_setGradEnabled = lt.setGradEnabled;
 const lt_setInferenceMode = lt.setInferenceMode;
 const lt_setMemoryLimit = lt.setMemoryLimit;
 const lt_setNumThreads = lt.setNumThreads;
+const lt_setPrintoptions = lt.setPrintoptions;
+const lt_setRngState = lt.setRngState;
 const lt_setWarnAlways = lt.setWarnAlways;
+const lt_settled = lt.settled;
 const lt_sgn = lt.sgn;
 const lt_sgnAsync = lt.sgnAsync;
 const lt_sigmoid = lt.sigmoid;
@@ -835,10 +861,14 @@ const lt_softmaxAsync = lt.softmaxAsync;
 const lt_sort = lt.sort;
 const lt_sortAsync = lt.sortAsync;
 const lt_sparse = lt.sparse;
+const lt_sparseBscTensor = lt.sparseBscTensor;
+const lt_sparseBsrTensor = lt.sparseBsrTensor;
 const lt_sparseCompressedTensor = lt.sparseCompressedTensor;
 const lt_sparseCompressedTensorAsync = lt.sparseCompressedTensorAsync;
 const lt_sparseCooTensor = lt.sparseCooTensor;
 const lt_sparseCooTensorAsync = lt.sparseCooTensorAsync;
+const lt_sparseCscTensor = lt.sparseCscTensor;
+const lt_sparseCsrTensor = lt.sparseCsrTensor;
 const lt_special = lt.special;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
@@ -907,6 +937,7 @@ const lt_tensorSplit = lt.tensorSplit;
 const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_tensordot = lt.tensordot;
 const lt_tensordotAsync = lt.tensordotAsync;
+const lt_testing = lt.testing;
 const lt_tile = lt.tile;
 const lt_tileAsync = lt.tileAsync;
 const lt_toString = lt.toString;
@@ -1100,6 +1131,7 @@ export {
   lt_bmm as bmm,
   lt_bmmAsync as bmmAsync,
   lt_bool as bool,
+  lt_broadcastShapes as broadcastShapes,
   lt_broadcastTensors as broadcastTensors,
   lt_broadcastTensorsAsync as broadcastTensorsAsync,
   lt_broadcastTo as broadcastTo,
@@ -1247,6 +1279,7 @@ export {
   lt_dstack as dstack,
   lt_dstackAsync as dstackAsync,
   lt_dtypeSize as dtypeSize,
+  lt_e as e,
   lt_einsum as einsum,
   lt_einsumAsync as einsumAsync,
   lt_empty as empty,
@@ -1287,7 +1320,6 @@ export {
   lt_expm1Async as expm1Async,
   lt_eye as eye,
   lt_eyeAsync as eyeAsync,
-  lt_failAllocation as failAllocation,
   lt_fakeQuantizeLearnablePerChannelAffine as fakeQuantizeLearnablePerChannelAffine,
   lt_fakeQuantizeLearnablePerChannelAffineAsync as fakeQuantizeLearnablePerChannelAffineAsync,
   lt_fakeQuantizeLearnablePerTensorAffine as fakeQuantizeLearnablePerTensorAffine,
@@ -1311,6 +1343,7 @@ export {
   lt_fileWriteAsync as fileWriteAsync,
   lt_fill as fill,
   lt_fillAsync as fillAsync,
+  lt_finfo as finfo,
   lt_fix as fix,
   lt_fixAsync as fixAsync,
   lt_flatten as flatten,
@@ -1349,6 +1382,7 @@ export {
   lt_fullAsync as fullAsync,
   lt_fullLike as fullLike,
   lt_fullLikeAsync as fullLikeAsync,
+  lt_func as func,
   lt_gather as gather,
   lt_gatherAsync as gatherAsync,
   lt_gcd as gcd,
@@ -1365,6 +1399,8 @@ export {
   lt_getDefaultDtype as getDefaultDtype,
   lt_getFloat32MatmulPrecision as getFloat32MatmulPrecision,
   lt_getNumThreads as getNumThreads,
+  lt_getPrintoptions as getPrintoptions,
+  lt_getRngState as getRngState,
   lt_gradient as gradient,
   lt_gradientAsync as gradientAsync,
   lt_greater as greater,
@@ -1385,6 +1421,8 @@ export {
   lt_histogramAsync as histogramAsync,
   lt_histogramdd as histogramdd,
   lt_histogramddAsync as histogramddAsync,
+  lt_hsmm as hsmm,
+  lt_hsmmAsync as hsmmAsync,
   lt_hsplit as hsplit,
   lt_hsplitAsync as hsplitAsync,
   lt_hspmm as hspmm,
@@ -1399,6 +1437,7 @@ export {
   lt_igammaAsync as igammaAsync,
   lt_igammac as igammac,
   lt_igammacAsync as igammacAsync,
+  lt_iinfo as iinfo,
   lt_imag as imag,
   lt_imagAsync as imagAsync,
   lt_indexAdd as indexAdd,
@@ -1413,7 +1452,9 @@ export {
   lt_indexReduceAsync as indexReduceAsync,
   lt_indexSelect as indexSelect,
   lt_indexSelectAsync as indexSelectAsync,
+  lt_inf as inf,
   lt_inferenceMode as inferenceMode,
+  lt_initialSeed as initialSeed,
   lt_inner as inner,
   lt_innerAsync as innerAsync,
   lt_int16 as int16,
@@ -1424,13 +1465,18 @@ export {
   lt_intReprAsync as intReprAsync,
   lt_inverse as inverse,
   lt_inverseAsync as inverseAsync,
+  lt_isComplex as isComplex,
   lt_isConj as isConj,
+  lt_isFloatingPoint as isFloatingPoint,
   lt_isGradEnabled as isGradEnabled,
+  lt_isInference as isInference,
   lt_isInferenceModeEnabled as isInferenceModeEnabled,
   lt_isNeg as isNeg,
   lt_isNonzero as isNonzero,
   lt_isReadOnly as isReadOnly,
   lt_isSameSize as isSameSize,
+  lt_isSigned as isSigned,
+  lt_isStorage as isStorage,
   lt_isTensor as isTensor,
   lt_isWarnAlwaysEnabled as isWarnAlwaysEnabled,
   lt_isclose as isclose,
@@ -1579,6 +1625,7 @@ export {
   lt_mvAsync as mvAsync,
   lt_mvlgamma as mvlgamma,
   lt_mvlgammaAsync as mvlgammaAsync,
+  lt_nan as nan,
   lt_nanToNum as nanToNum,
   lt_nanToNumAsync as nanToNumAsync,
   lt_nanmean as nanmean,
@@ -1599,6 +1646,7 @@ export {
   lt_negAsync as negAsync,
   lt_negative as negative,
   lt_negativeAsync as negativeAsync,
+  lt_newaxis as newaxis,
   lt_nextafter as nextafter,
   lt_nextafterAsync as nextafterAsync,
   lt_noGrad as noGrad,
@@ -1632,6 +1680,7 @@ export {
   lt_npzSaveBytesAsync as npzSaveBytesAsync,
   lt_nuclearNorm as nuclearNorm,
   lt_nuclearNormAsync as nuclearNormAsync,
+  lt_numel as numel,
   lt_ones as ones,
   lt_onesAsync as onesAsync,
   lt_onesLike as onesLike,
@@ -1649,6 +1698,7 @@ export {
   lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
+  lt_pi as pi,
   lt_pinverse as pinverse,
   lt_pinverseAsync as pinverseAsync,
   lt_pivotsPermutation as pivotsPermutation,
@@ -1727,6 +1777,7 @@ export {
   lt_resetPeakMemoryStats as resetPeakMemoryStats,
   lt_reshape as reshape,
   lt_reshapeAsync as reshapeAsync,
+  lt_resizeAsSparse_ as resizeAsSparse_,
   lt_resizeAs_ as resizeAs_,
   lt_resolveConj as resolveConj,
   lt_resolveConjAsync as resolveConjAsync,
@@ -1745,6 +1796,8 @@ export {
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
   lt_rsubAsync as rsubAsync,
+  lt_saddmm as saddmm,
+  lt_saddmmAsync as saddmmAsync,
   lt_safetensorsLoad as safetensorsLoad,
   lt_safetensorsLoadAsync as safetensorsLoadAsync,
   lt_safetensorsLoadFile as safetensorsLoadFile,
@@ -1774,6 +1827,7 @@ export {
   lt_scope as scope,
   lt_searchsorted as searchsorted,
   lt_searchsortedAsync as searchsortedAsync,
+  lt_seed as seed,
   lt_select as select,
   lt_selectAsync as selectAsync,
   lt_selectScatter as selectScatter,
@@ -1786,7 +1840,10 @@ export {
   lt_setInferenceMode as setInferenceMode,
   lt_setMemoryLimit as setMemoryLimit,
   lt_setNumThreads as setNumThreads,
+  lt_setPrintoptions as setPrintoptions,
+  lt_setRngState as setRngState,
   lt_setWarnAlways as setWarnAlways,
+  lt_settled as settled,
   lt_sgn as sgn,
   lt_sgnAsync as sgnAsync,
   lt_sigmoid as sigmoid,
@@ -1816,10 +1873,14 @@ export {
   lt_sort as sort,
   lt_sortAsync as sortAsync,
   lt_sparse as sparse,
+  lt_sparseBscTensor as sparseBscTensor,
+  lt_sparseBsrTensor as sparseBsrTensor,
   lt_sparseCompressedTensor as sparseCompressedTensor,
   lt_sparseCompressedTensorAsync as sparseCompressedTensorAsync,
   lt_sparseCooTensor as sparseCooTensor,
   lt_sparseCooTensorAsync as sparseCooTensorAsync,
+  lt_sparseCscTensor as sparseCscTensor,
+  lt_sparseCsrTensor as sparseCsrTensor,
   lt_special as special,
   lt_split as split,
   lt_splitAsync as splitAsync,
@@ -1888,6 +1949,7 @@ export {
   lt_tensorSplitAsync as tensorSplitAsync,
   lt_tensordot as tensordot,
   lt_tensordotAsync as tensordotAsync,
+  lt_testing as testing,
   lt_tile as tile,
   lt_tileAsync as tileAsync,
   lt_toString as toString,

@@ -5,18 +5,23 @@ const native = require('./lib/native.js');
 const constants = require('./lib/gen_constants.js');
 const { tensor, asTensor, float } = require('./lib/create.js');
 const { slice } = require('./lib/access.js');
-require('./lib/show.js');
+const print = require('./lib/show.js');
 const files = require('./lib/files.js');
 const random = require('./lib/random.js');
 const { scope } = require('./lib/scope.js');
 require('./lib/names.js');
+const methods = require('./lib/methods.js');
+const { constants: numbers, finfo, iinfo } = require('./lib/numbers.js');
+const func = require('./lib/func.js');
+const { assertClose } = require('./lib/testing.js');
 const { internal, ...gradients } = require('./lib/grad.js');
+const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
-const { install, Node, accountedBytes, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
+const { install, Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
 
-module.exports = { ...operators, ...constants, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, version };
+module.exports = { ...operators, ...constants, ...numbers, ...methods, ...print, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
 
 // For compilers that take the default export for a property.
 Object.defineProperty(module.exports, 'default', { value: module.exports });

@@ -107,6 +107,42 @@ static void a_limit_is_raised(void) {
 }
 #endif
 
+// Leaves so many descriptors.
+static void have_descriptors(void) {
+  CHECK(!setrlimit(RLIMIT_NOFILE, &(struct rlimit){64, 64}));
+  int last = 0, next;
+  while ((next = dup(0)) >= 0) last = next;
+  for (rlim_t i = 0; i < limit; i++) close(last - (int)i);
+}
+
+static void too_few_descriptors_are_an_error(void) {
+  have_descriptors();
+  first_call_is_refused("needs 4 file descriptors");
+}
+
+static void few_descriptors_are_enough(void) {
+  have_descriptors();
+  use();
+}
+
+// It counts all that can be written to, the stacks of threads among them.
+static void little_data_is_an_error(void) {
+  CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
+  first_call_is_refused(limit < 128 ? "RLIMIT_DATA" : "libtensor");
+}
+
+static void some_data_is_enough(void) {
+  CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
+  call(NULL);
+}
+
+static void any_environment(void) {
+  const char *const limits[] = {"", "off", "1GiB", "bad", "-1", "5XB", "99999999999TiB", "1e9"};
+  setenv("GOMEMLIMIT", limits[limit % 8], 1);
+  if (limit >= 8) setenv("GOMAXPROCS", "100000", 1);
+  use();
+}
+
 // Runs a part for each limit. What it prints is an error.
 static void each(const rlim_t *limits, int count, void (*part)(void), const char *name) {
   for (int i = 0; i < count; i++) {
@@ -144,7 +180,12 @@ int main(void) {
   } else {
     EACH(any_number_of_threads, 1, 8, 16, 24, 32, 40, 64, 100, 200, 1000);
   }
+  EACH(too_few_descriptors_are_an_error, 0, 1, 2, 3);
+  EACH(few_descriptors_are_enough, 4, 5, 8, 20);
+  EACH(any_environment, 0, 1, 2, 3, 4, 5, 6, 7, 8);
 #ifndef __SANITIZE_ADDRESS__
+  EACH(little_data_is_an_error, 1, 20, 60, 100, 120, 150, 180);
+  EACH(some_data_is_enough, 300, 400, 600, 1000);
   EACH(too_few_addresses_are_an_error, 200, 600, 1000, 1200, 1400);
   EACH(few_addresses_are_enough, 1600, 1800, 2000, 3000, 4000);
   PASSES(a_limit_is_raised);

@@ -31,15 +31,19 @@ static void block(sigset_t *set, int number) {
 }
 
 static void signalfd_takes_what_is_blocked(void) {
-  sigset_t hangup;
-  block(&hangup, SIGHUP);
-  const int fd = signalfd(-1, &hangup, 0);
-  CHECK(fd >= 0);
-  check_work(300);
-  for (int i = 0; i < 100; i++) {
-    kill(getpid(), SIGHUP);
-    struct signalfd_siginfo info;
-    CHECK(read(fd, &info, sizeof info) == sizeof info && info.ssi_signo == SIGHUP);
+  const int numbers[] = {SIGHUP, SIGCHLD, SIGALRM, SIGPIPE, SIGSTKFLT, SIGRTMIN, SIGRTMAX};
+  for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+    sigset_t one;
+    block(&one, numbers[n]);
+    const int fd = signalfd(-1, &one, 0);
+    CHECK(fd >= 0);
+    check_work(300);
+    for (int i = 0; i < 100; i++) {
+      kill(getpid(), numbers[n]);
+      struct signalfd_siginfo info;
+      CHECK(read(fd, &info, sizeof info) == sizeof info && (int)info.ssi_signo == numbers[n]);
+    }
+    close(fd);
   }
 }
 
@@ -69,6 +73,47 @@ static volatile sig_atomic_t alarms;
 static void count(int number) {
   (void)number;
   alarms++;
+}
+
+static void signalfd_takes_children(void) {
+  sigset_t child;
+  block(&child, SIGCHLD);
+  const int fd = signalfd(-1, &child, 0);
+  CHECK(fd >= 0);
+  check_work(300);
+  for (int i = 0; i < 100; i++) {
+    const pid_t forked = fork();
+    if (!forked) _exit(7);
+    struct signalfd_siginfo info;
+    CHECK(read(fd, &info, sizeof info) == sizeof info && info.ssi_signo == SIGCHLD);
+    int status = 0;
+    CHECK((pid_t)info.ssi_pid == forked && waitpid(forked, &status, 0) == forked &&
+          WEXITSTATUS(status) == 7);
+    if (i % 10 == 0) check_work(300);
+  }
+}
+
+// The program's handler runs on its own threads.
+static pthread_t home;
+static volatile sig_atomic_t elsewhere;
+static void look(int number) {
+  (void)number;
+  alarms++;
+  if (!pthread_equal(pthread_self(), home)) elsewhere++;
+}
+
+static void handlers_of_children_run_at_home(void) {
+  home = pthread_self();
+  sigaction(SIGCHLD, &(struct sigaction){.sa_handler = look, .sa_flags = SA_ONSTACK | SA_RESTART},
+            NULL);
+  check_work(300);
+  for (int i = 0; i < 50; i++) {
+    const pid_t forked = fork();
+    if (!forked) _exit(0);
+    CHECK(waitpid(forked, NULL, 0) == forked);
+    check_work(300);
+  }
+  CHECK(alarms == 50 && elsewhere == 0);
 }
 
 // A timer of the program's interrupts system calls of the library's, from which no error comes.
@@ -188,6 +233,8 @@ static void killed_by(int number, void (*part)(void)) {
 int main(void) {
   PASSES(loading_starts_no_thread);
   PASSES(signalfd_takes_what_is_blocked);
+  PASSES(signalfd_takes_children);
+  PASSES(handlers_of_children_run_at_home);
   PASSES(sigwait_takes_what_is_blocked);
   PASSES(masks_are_kept);
   PASSES(results_do_not_depend_on_signals);

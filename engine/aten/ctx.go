@@ -89,10 +89,14 @@ func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
 // Refused is the error of an operator that a kind of tensors does not have.
 func Refused(op string, key tensor.Keys) error {
 	k := kindOf(key)
-	if k.Instead == "" {
-		return status.NotImplementedf("%s is not implemented for %s tensors", op, k.Name)
+	refused := status.NotImplementedf
+	if op == "index_put_" && key&tensor.Sparse != 0 { // x[i] = y, of types that have no parts to assign to
+		refused = status.Typef
 	}
-	return status.NotImplementedf("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
+	if k.Instead == "" {
+		return refused("%s is not implemented for %s tensors", op, k.Name)
+	}
+	return refused("%s is not implemented for %s tensors; %s", op, k.Name, k.Instead)
 }
 
 // outOnly refuses sparse outputs where no operand is sparse, nor the result for that.

@@ -1486,9 +1486,6 @@ func (c Ctx) FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) (e
 // Zeros is the operator zeros.
 func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("zeros", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Zeros; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1506,9 +1503,6 @@ func (c Ctx) Zeros(out *tensor.Tensor, size []int64, d dtype.DType, layout tenso
 // Ones is the operator ones.
 func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("ones", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Ones; does != nil {
 			return does(c, out, size, d, layout, dev)
 		}
@@ -1526,9 +1520,6 @@ func (c Ctx) Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor
 // Full is the operator full.
 func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("full", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Full; does != nil {
 			return does(c, out, size, value, d, layout, dev)
 		}
@@ -1546,9 +1537,6 @@ func (c Ctx) Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.
 // Empty is the operator empty.
 func (c Ctx) Empty(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("empty", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Empty; does != nil {
 			return does(c, out, size, d, layout, dev, f)
 		}
@@ -1605,9 +1593,6 @@ func (c Ctx) ScalarTensor(value dtype.Scalar, d dtype.DType, layout tensor.Layou
 // ArangeStart is the operator arange.
 func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("arange", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).ArangeStart; does != nil {
 			return does(c, out, start, end, d, layout, dev)
 		}
@@ -1625,9 +1610,6 @@ func (c Ctx) ArangeStart(out *tensor.Tensor, start, end dtype.Scalar, d dtype.DT
 // ArangeStartStep is the operator arange.
 func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("arange", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).ArangeStartStep; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1645,9 +1627,6 @@ func (c Ctx) ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, 
 // Arange is the operator arange.
 func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("arange", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Arange; does != nil {
 			return does(c, out, end, d, layout, dev)
 		}
@@ -1665,9 +1644,6 @@ func (c Ctx) Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout 
 // Range is the operator range.
 func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("range", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Range; does != nil {
 			return does(c, out, start, end, step, d, layout, dev)
 		}
@@ -1685,9 +1661,6 @@ func (c Ctx) Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DT
 // Linspace is the operator linspace.
 func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("linspace", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Linspace; does != nil {
 			return does(c, out, start, end, steps, d, layout, dev)
 		}
@@ -1705,9 +1678,6 @@ func (c Ctx) Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 // LinspaceTensorTensor is the operator linspace.
 func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := outOnly("linspace", key, keys(start)|keys(end)|layout.Keys()); err != nil {
-			return nil, err
-		}
 		if err := unmixed("linspace", key, keys(out)|keys(start)|keys(end)); err != nil {
 			return nil, err
 		}
@@ -1725,9 +1695,6 @@ func (c Ctx) LinspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, d
 // LinspaceTensorScalar is the operator linspace.
 func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := outOnly("linspace", key, keys(start)|layout.Keys()); err != nil {
-			return nil, err
-		}
 		if err := unmixed("linspace", key, keys(out)|keys(start)); err != nil {
 			return nil, err
 		}
@@ -1745,9 +1712,6 @@ func (c Ctx) LinspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 // LinspaceScalarTensor is the operator linspace.
 func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := outOnly("linspace", key, keys(end)|layout.Keys()); err != nil {
-			return nil, err
-		}
 		if err := unmixed("linspace", key, keys(out)|keys(end)); err != nil {
 			return nil, err
 		}
@@ -1765,9 +1729,6 @@ func (c Ctx) LinspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Logspace is the operator logspace.
 func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("logspace", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Logspace; does != nil {
 			return does(c, out, start, end, steps, base, d, layout, dev)
 		}
@@ -1785,9 +1746,6 @@ func (c Ctx) Logspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, 
 // LogspaceTensorTensor is the operator logspace.
 func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start)|keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := outOnly("logspace", key, keys(start)|keys(end)|layout.Keys()); err != nil {
-			return nil, err
-		}
 		if err := unmixed("logspace", key, keys(out)|keys(start)|keys(end)); err != nil {
 			return nil, err
 		}
@@ -1805,9 +1763,6 @@ func (c Ctx) LogspaceTensorTensor(out, start, end *tensor.Tensor, steps int64, b
 // LogspaceTensorScalar is the operator logspace.
 func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(start))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := outOnly("logspace", key, keys(start)|layout.Keys()); err != nil {
-			return nil, err
-		}
 		if err := unmixed("logspace", key, keys(out)|keys(start)); err != nil {
 			return nil, err
 		}
@@ -1825,9 +1780,6 @@ func (c Ctx) LogspaceTensorScalar(out, start *tensor.Tensor, end dtype.Scalar, s
 // LogspaceScalarTensor is the operator logspace.
 func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *tensor.Tensor, steps int64, base float64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | (keys(end))&^tensor.Gradient | layout.Keys()); key != 0 {
-		if err := outOnly("logspace", key, keys(end)|layout.Keys()); err != nil {
-			return nil, err
-		}
 		if err := unmixed("logspace", key, keys(out)|keys(end)); err != nil {
 			return nil, err
 		}
@@ -1845,9 +1797,6 @@ func (c Ctx) LogspaceScalarTensor(out *tensor.Tensor, start dtype.Scalar, end *t
 // Eye is the operator eye.
 func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("eye", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Eye; does != nil {
 			return does(c, out, n, d, layout, dev)
 		}
@@ -1865,9 +1814,6 @@ func (c Ctx) Eye(out *tensor.Tensor, n int64, d dtype.DType, layout tensor.Layou
 // EyeM is the operator eye.
 func (c Ctx) EyeM(out *tensor.Tensor, n, m int64, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("eye", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).EyeM; does != nil {
 			return does(c, out, n, m, d, layout, dev)
 		}
@@ -2660,9 +2606,6 @@ func (c Ctx) FftIfftshift(self *tensor.Tensor, dim []int64) (*tensor.Tensor, err
 // FftFftfreq is the operator fft.fftfreq.
 func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("fft.fftfreq", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).FftFftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
@@ -2677,9 +2620,6 @@ func (c Ctx) FftFftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, 
 // FftRfftfreq is the operator fft.rfftfreq.
 func (c Ctx) FftRfftfreq(out *tensor.Tensor, n int64, d float64, dt dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("fft.rfftfreq", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).FftRfftfreq; does != nil {
 			return does(c, out, n, d, dt, layout, dev)
 		}
@@ -7225,9 +7165,6 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("rand", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -7245,9 +7182,6 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("randn", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -7265,9 +7199,6 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("randint", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -7285,9 +7216,6 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("randint", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -7305,9 +7233,6 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("randperm", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -7393,9 +7318,6 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
-		if err := outOnly("normal", key, layout.Keys()); err != nil {
-			return nil, err
-		}
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -9630,6 +9552,37 @@ func (c Ctx) SparseResizeAndClear(self *tensor.Tensor, size []int64, sparseDim, 
 		}
 	}
 	return parted.SparseResizeAndClear(c, self, size, sparseDim, denseDims)
+}
+
+// ResizeAsSparse is the operator resize_as_sparse_.
+func (c Ctx) ResizeAsSparse(self, template *tensor.Tensor) (err error) {
+	if key := c.ahead(keys(self) | keys(template)); key != 0 {
+		if err := unmixed("resize_as_sparse_", key, keys(self)|keys(template)); err != nil {
+			return err
+		}
+		if does := backend(key).ResizeAsSparse; does != nil {
+			return does(c, self, template)
+		}
+		if key == tensor.Quantized {
+			err = Refused("resize_as_sparse_", key)
+			return
+		}
+	}
+	return parted.ResizeAsSparse(c, self, template)
+}
+
+// MarkCoalesced is the operator mark_coalesced_.
+func (c Ctx) MarkCoalesced(self *tensor.Tensor, coalesced bool) (err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MarkCoalesced; does != nil {
+			return does(c, self, coalesced)
+		}
+		if key == tensor.Quantized {
+			err = Refused("mark_coalesced_", key)
+			return
+		}
+	}
+	return parted.MarkCoalesced(c, self, coalesced)
 }
 
 // Smm is the operator smm.

@@ -591,6 +591,8 @@ type Backend struct {
 	SparseMask                               func(c Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error)
 	SparseResize                             func(c Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error
 	SparseResizeAndClear                     func(c Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error
+	ResizeAsSparse                           func(c Ctx, self, template *tensor.Tensor) error
+	MarkCoalesced                            func(c Ctx, self *tensor.Tensor, coalesced bool) error
 	Smm                                      func(c Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error)
 	Sspaddmm                                 func(c Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error)
 	Hspmm                                    func(c Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error)

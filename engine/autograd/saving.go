@@ -66,17 +66,22 @@ func PushSavedTensorsHooks(c aten.Ctx, pack, unpack, drop, data, deleter uintptr
 // PopSavedTensorsHooks ends what the last push began.
 func PopSavedTensorsHooks(c aten.Ctx) error {
 	const op = "pop_saved_tensors_hooks"
-	number := c.Saving()
-	if number == 0 {
+	s := popped(c.Saving())
+	if s == nil {
 		return status.Runtimef("%s: the thread has pushed no hooks that it has not popped", op)
 	}
-	saving.Lock()
-	s := saving.all[number]
-	delete(saving.all, number)
-	saving.Unlock()
 	err := c.SaveBy(op, s.below)
 	s.release()
 	return err
+}
+
+// popped takes hooks out of those that are pushed, nil where a hook of their own has popped them.
+func popped(number uint32) *savers {
+	saving.Lock()
+	defer saving.Unlock()
+	s := saving.all[number]
+	delete(saving.all, number)
+	return s
 }
 
 // saversOf are the hooks by which the call's thread saves tensors, with a reference, nil for none: a hook may have popped them.

@@ -78,13 +78,19 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 // placed is a gradient that a caller gives for t, as what has the history of t needs it: for a sparse tensor the elements at its
 // places, for a strided one those of a sparse gradient everywhere.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
-	if partsOf(t) == nil && grad.Parts() == nil || alike(partsOf(t), grad.Parts()) {
+	p := partsOf(t)
+	if p == nil && grad.Parts() == nil || alike(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {
 		return valuesOf(grad).Alias(), nil
 	}
 	var fitted *tensor.Tensor
 	var err error
-	if partsOf(t) != nil {
-		fitted, err = c.SparseMask(grad, t)
+	if p != nil { // each entry by itself, also where others are at its place
+		mask, failed := tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: p.Indices, Values: p.Values, Coalesced: true})
+		if failed != nil {
+			return nil, failed
+		}
+		defer mask.Release()
+		fitted, err = c.SparseMask(grad, mask)
 	} else {
 		fitted, err = c.ToDense(grad, dtype.None, ops.NoBool)
 	}

@@ -99,10 +99,16 @@ static void *open_alone(const char *path) {
   return library;
 }
 
-int lt_blas_open(const char *path) {
+int lt_blas_open(const char *path, char *why, int64_t size) {
   static const char *const gemm[4] = {"cblas_sgemm", "cblas_dgemm", "cblas_cgemm", "cblas_zgemm"};
   static const char *const gemv[4] = {"cblas_sgemv", "cblas_dgemv", "cblas_cgemv", "cblas_zgemv"};
-  if (!(blas.library = open_alone(path)) || !find_names()) return 0;
+  dlerror();
+  if (!(blas.library = open_alone(path))) {
+    const char *error = dlerror();
+    return snprintf(why, (size_t)size, "%s", error ? error : "there is no memory to open it"), 0;
+  }
+  snprintf(why, (size_t)size, "%s: it has not all of OpenBLAS's BLAS and LAPACK", path);
+  if (!find_names()) return 0;
   for (int i = 0; i < 4; i++) {
     blas.gemm[i] = lt_blas_find(gemm[i]);
     blas.gemv[i] = lt_blas_find(gemv[i]);

@@ -55,17 +55,35 @@ func candidates() []string {
 	return append(files, systems...)
 }
 
+// fault is why the file that the environment names, or the first one that is there, could not be opened.
+var fault string
+
 var available = sync.OnceValue(func() bool {
+	const size = 512
+	why := (*C.char)(C.malloc(size))
+	defer C.free(unsafe.Pointer(why))
+	named := os.Getenv(Variable) != ""
 	for _, file := range candidates() {
 		path := C.CString(file)
-		opened := C.lt_blas_open(path) != 0
+		opened := C.lt_blas_open(path, why, size) != 0
 		C.free(unsafe.Pointer(path))
 		if opened {
 			return true
 		}
+		if _, err := os.Stat(file); fault == "" && (named || err == nil) {
+			fault = C.GoString(why)
+		}
 	}
 	return false
 })
+
+// Missing is the error of what OpenBLAS's LAPACK does where it is not there.
+func Missing(op string) error {
+	if fault != "" {
+		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, could not be opened at its first use: %s; %s says where it is", op, fault, Variable)
+	}
+	return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, Variable)
+}
 
 // types numbers the dtypes that BLAS computes in.
 var types = map[dtype.DType]int32{dtype.Float32: 0, dtype.Float64: 1, dtype.Complex64: 2, dtype.Complex128: 3}

@@ -14,8 +14,8 @@ typedef struct {
   uint8_t a_transposed, b_transposed;
 } lt_blas_product;
 
-// Opens a library with BLAS and LAPACK; 0 where it is not one of OpenBLAS's that has both.
-int lt_blas_open(const char *path);
+// Opens a library with BLAS and LAPACK; 0 where it is not one of OpenBLAS's that has both, and why.
+int lt_blas_open(const char *path, char *why, int64_t size);
 // A function of the library that was opened, as it is called without what a build adds to its
 // names: cblas_sgemm, dgetrf_. NULL for none.
 void *lt_blas_find(const char *name);

@@ -4,10 +4,10 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
-	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -21,45 +21,13 @@ func copyTo(_ string, w launch.Copying) error {
 	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = w.To.DType(), w.From.DType()
 	if w.Flipped != nil {
-		ArrangeFlipped(l, w.To, w.From, w.Flipped)
+		iter.ArrangeFlipped(l, w.To, w.From, w.Flipped)
 	} else {
 		pair := [2]*tensor.Tensor{w.To, w.From}
-		Arrange(l, 1, pair[:])
+		iter.Arrange(l, 1, pair[:])
 	}
 	split(l, kernel.Copy)
 	return nil
-}
-
-// ArrangeFlipped is Arrange for the elements of one tensor and those of another, of the same shape and dtype, in reverse order of some
-// dimensions.
-func ArrangeFlipped(l *kernel.Loop, to, from *tensor.Tensor, flipped []bool) {
-	l.Operands, l.Outputs = 2, 1
-	size := to.DType().Size()
-	order := shape.Permutation(to.Sizes(), to.Strides())
-	slices.Reverse(order)
-	l.Data[0], l.Data[1] = uintptr(to.Data()), uintptr(from.Data())
-	n := 0
-	for _, d := range order {
-		count, step, back := to.Sizes()[d], to.Strides()[d]*size, from.Strides()[d]*size
-		if count == 1 {
-			continue
-		}
-		if flipped[d] {
-			l.Data[1] += uintptr((count - 1) * back)
-			back = -back
-		}
-		if n > 0 && step == l.Strides[0][n-1]*l.Sizes[n-1] && back == l.Strides[1][n-1]*l.Sizes[n-1] {
-			l.Sizes[n-1] *= count
-			continue
-		}
-		l.Sizes[n], l.Strides[0][n], l.Strides[1][n] = count, step, back
-		n++
-	}
-	if n == 0 {
-		l.Sizes[0], l.Strides[0][0], l.Strides[1][0] = 1, size, size
-		n = 1
-	}
-	l.Ndim = int32(n)
 }
 
 // fill writes one value everywhere.
@@ -84,7 +52,7 @@ func fill(op string, w launch.Filling) (err error) {
 	l.Fixed = 0
 	l.Memory[0], l.Memory[1] = d, d
 	pair := [2]*tensor.Tensor{to, to}
-	Arrange(l, 1, pair[:])
+	iter.Arrange(l, 1, pair[:])
 	value := unsafe.Pointer(&l.Params)
 	tensor.Put(value, d, w.Value)
 	l.Data[1], l.Strides[1] = uintptr(value), [64]int64{}

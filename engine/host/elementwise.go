@@ -8,10 +8,10 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/parallel"
-	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -90,12 +90,12 @@ func seek[T any](l *kernel.Loop, found func(*T) bool) *T {
 func prepare(op string, l *kernel.Loop, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	l.Fixed = k.Fixed
 	for i, t := range operands {
-		l.Memory[i], l.Compute[i] = t.DType(), OperandDType(k.Operands[i], compute)
+		l.Memory[i], l.Compute[i] = t.DType(), iter.OperandDType(k.Operands[i], compute)
 		if l.Memory[i] != l.Compute[i] && (k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole) {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.Memory[i], l.Compute[i])
 		}
 	}
-	Arrange(l, k.Outputs, operands)
+	iter.Arrange(l, k.Outputs, operands)
 	l.Stream = k.Whole && operands[0].Numel()*operands[0].DType().Size() >= StreamBytes && apart(l)
 	return nil
 }
@@ -164,98 +164,6 @@ func runTiny(tiny kernel.Tiny, d dtype.DType, operands []*tensor.Tensor) bool {
 		data[number] = unsafe.Pointer(&l.Params)
 	}
 	tiny(data[0], data[1], data[2], strides[0], strides[1], strides[2], n)
-	return true
-}
-
-// OperandDType reads one letter of a kernel's signature: those of abi.h, and f for float32, d for float64.
-func OperandDType(letter byte, compute dtype.DType) dtype.DType {
-	switch letter {
-	case 'b':
-		return dtype.Bool
-	case 'i':
-		return dtype.Int32
-	case 'l':
-		return dtype.Int64
-	case 'f':
-		return dtype.Float32
-	case 'd':
-		return dtype.Float64
-	case 'R':
-		return compute.ToReal()
-	case 'C':
-		return compute.ToComplex()
-	}
-	return compute // T and X
-}
-
-// Arrange fills in data, sizes and strides: dimensions from the fastest to the slowest, neighbours joined where every
-// operand allows it.
-func Arrange(l *kernel.Loop, outputs int, operands []*tensor.Tensor) {
-	l.Outputs, l.Operands = int32(outputs), int32(len(operands))
-	sizes := operands[0].Sizes()
-	flat := true
-	for i, t := range operands {
-		if l.Data[i] = uintptr(t.Data()); l.Data[i] == 0 {
-			panic("a kernel is run over a tensor without bytes")
-		}
-		flat = flat && (t.IsContiguous() && t.Numel() == operands[0].Numel() || t.Numel() == 1)
-	}
-	if flat {
-		l.Ndim = 1
-		l.Sizes[0] = operands[0].Numel()
-		for i, t := range operands {
-			l.Strides[i][0] = t.DType().Size()
-			if t.Numel() == 1 {
-				l.Strides[i][0] = 0
-			}
-		}
-		return
-	}
-	ndim := len(sizes)
-	var flatStrides [kernel.MaxOperands * 8]int64
-	buffer := flatStrides[:]
-	if len(operands)*ndim > len(buffer) {
-		buffer = make([]int64, len(operands)*ndim)
-	}
-	var rows [kernel.MaxOperands][]int64
-	for i, t := range operands {
-		rows[i] = buffer[i*ndim : (i+1)*ndim]
-		shape.BroadcastStrides(rows[i], t.Sizes(), t.Strides(), sizes, t.DType().Size())
-	}
-	order := shape.Permutation(sizes, rows[:len(operands)]...)
-	n := 0
-	for i := ndim - 1; i >= 0; i-- {
-		d := order[i]
-		if sizes[d] == 1 {
-			continue
-		}
-		if n > 0 && joins(l, rows[:len(operands)], n-1, d) {
-			l.Sizes[n-1] *= sizes[d]
-			continue
-		}
-		l.Sizes[n] = sizes[d]
-		for k := range operands {
-			l.Strides[k][n] = rows[k][d]
-		}
-		n++
-	}
-	if n == 0 {
-		l.Sizes[0] = 1
-		for k := range operands {
-			l.Strides[k][0] = 0
-		}
-		n = 1
-	}
-	l.Ndim = int32(n)
-}
-
-// joins tells whether dimension d continues loop dimension at for every operand.
-func joins(l *kernel.Loop, rows [][]int64, at, d int) bool {
-	for k, row := range rows {
-		if row[d] != l.Strides[k][at]*l.Sizes[at] {
-			return false
-		}
-	}
 	return true
 }
 

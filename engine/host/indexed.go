@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 )
 
 // places mirrors place_params of places.h.
-type places struct{ step, size, bad, failed, checked int64 }
+type places struct{ step, size, bad, failed, checked, wrap int64 }
 
 // missed tells whether an index was out of range.
 func (p *places) missed() bool { return p.failed != 0 }
@@ -37,9 +38,16 @@ func indexed(op string, w launch.Indexed) error {
 	if err != nil || operands[0].Numel() == 0 {
 		return err
 	}
-	p := places{step: w.Step, size: w.Size}
+	p := places{step: w.Step, size: w.Size, wrap: w.Size}
+	refusal := func(i int64) error { return status.Indexf("%s: index %d is out of bounds for size %d", op, i, w.Size) }
+	if w.Check != nil {
+		if !w.Check.Wrap {
+			p.wrap = 0
+		}
+		refusal = func(i int64) error { return cmp.Or(within(op, *w.Check), w.Check.Refusal(i)) }
+	}
 	if at := strings.IndexByte(k.Operands, 'l'); usedOften(operands[0], operands[at]) {
-		checked, err := checkedCopy(op, operands[at], p)
+		checked, err := checkedCopy(op, operands[at], p, refusal)
 		if err != nil {
 			return err
 		}
@@ -47,10 +55,11 @@ func indexed(op string, w launch.Indexed) error {
 		operands[at] = checked
 		p = places{step: 1, size: math.MaxInt64, checked: 1}
 	}
-	return runPlaces(op, row, k, w.Compute, operands, p)
+	return runPlaces(op, row, k, w.Compute, operands, p, refusal)
 }
 
-func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places) error {
+// runPlaces runs a kernel with an index operand; refusal makes the error for an index that is out of range.
+func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor, p places, refusal func(int64) error) error {
 	l := loops.Get().(*kernel.Loop)
 	defer loops.Put(l)
 	l.Row = row
@@ -59,7 +68,7 @@ func runPlaces(op string, row uintptr, k *kernel.Kernel, compute dtype.DType, op
 		return err
 	}
 	if p := seek(l, (*places).missed); p != nil {
-		return status.Indexf("%s: index %d is out of bounds for size %d", op, p.bad, p.size)
+		return refusal(p.bad)
 	}
 	return nil
 }
@@ -81,7 +90,7 @@ func distinct(t *tensor.Tensor) int64 {
 }
 
 // checkedCopy holds, for each element of index and expanded as that is, the bytes to the position that it names.
-func checkedCopy(op string, index *tensor.Tensor, p places) (*tensor.Tensor, error) {
+func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) error) (*tensor.Tensor, error) {
 	sizes, strides, none := slices.Clone(index.Sizes()), make([]int64, index.Dim()), make([]int64, index.Dim())
 	step := int64(1)
 	for d := index.Dim() - 1; d >= 0; d-- {
@@ -105,7 +114,7 @@ func checkedCopy(op string, index *tensor.Tensor, p places) (*tensor.Tensor, err
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if err := runPlaces(op, locateKernel.Row(dtype.Int64), locateKernel, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p); err != nil {
+	if err := runPlaces(op, locateKernel.Row(dtype.Int64), locateKernel, dtype.Int64, []*tensor.Tensor{to, zeros, from}, p, refusal); err != nil {
 		return nil, err
 	}
 	return s.Give(bytes)

@@ -34,7 +34,7 @@ func linear(op string, l launch.Linear) error {
 	w := &matrixWork{Linear: l, Scope: owner.Scope{Op: op}, d: l.A.DType()}
 	defer w.Close()
 	if !blas.Serves(w.d) {
-		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, blas.Variable)
+		return blas.Missing(op)
 	}
 	w.m, w.n = shape.Matrix(l.A.Sizes())
 	w.batch = shape.Product(shape.Batch(l.A.Sizes()))

@@ -42,9 +42,9 @@ var ulps = map[string]int64{
 // nonzero lists the kernels that integers equal to 0 as a divisor never reach.
 var nonzero = []string{"trunc_divide", "floor_divide", "remainder", "fmod"}
 
-// fused lists the kernels in which compilers fuse the products of complex numbers where the tier has the instruction, so
-// that they differ by what cancels.
-var fused = []string{"scatter_mul", "lerp", "prod", "cumprod"}
+// fused lists the kernels in which compilers, or double lengths, fuse the products of complex numbers where the tier has the
+// instruction, so that they differ by what cancels.
+var fused = []string{"scatter_mul", "lerp", "prod", "cumprod", "pow"}
 
 // operandTypes lists the operands' dtypes of a row of dtype d and the number of outputs.
 func operandTypes(k *Kernel, d dtype.DType) (types []dtype.DType, outputs int) {

@@ -96,3 +96,19 @@ func TestOperatorsTouchNoBytes(t *testing.T) {
 		assert.Contains(t, used, name, "it touches nothing; take it off the list")
 	}
 }
+
+// A device goes by what work says: it uses nothing of another device.
+func TestDevicesUseNothingOfEachOther(t *testing.T) {
+	for folder, other := range map[string]string{"../../cuda": "engine/host", "../host": "libtensor/cuda"} {
+		paths, err := filepath.Glob(folder + "/*.go")
+		require.NoError(t, err)
+		require.NotEmpty(t, paths)
+		for _, path := range paths {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+			require.NoError(t, err)
+			for _, i := range file.Imports {
+				assert.NotContains(t, i.Path.Value, other, path)
+			}
+		}
+	}
+}

@@ -124,12 +124,14 @@ type Groups struct{ Rows, Counts *tensor.Tensor }
 type Membership struct{ Found, Values, Sorted *tensor.Tensor }
 
 // Indexed is Elementwise for a kernel with an index operand. The first operand is the output; Step is the number of bytes from one
-// position of the indexed operand to the next, Size the number of positions. An index out of range is refused.
+// position of the indexed operand to the next, Size the number of positions. An index out of range is refused. Check is what to look for
+// in the index; without it somebody has looked, and negative elements count from the end.
 type Indexed struct {
 	Kernel     *kernel.Kernel
 	Compute    dtype.DType
 	Operands   [3]*tensor.Tensor
 	Step, Size int64
+	Check      *Within
 }
 
 // Within refuses an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).

@@ -516,6 +516,8 @@ var rules = aten.Backend{
 	SparseMask:                               namedSparseMask,
 	SparseResize:                             namedSparseResize,
 	SparseResizeAndClear:                     namedSparseResizeAndClear,
+	ResizeAsSparse:                           namedResizeAsSparse,
+	MarkCoalesced:                            namedMarkCoalesced,
 	Smm:                                      namedSmm,
 	Sspaddmm:                                 namedSspaddmm,
 	Hspmm:                                    namedHspmm,
@@ -5105,6 +5107,16 @@ func namedSparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim,
 
 func namedSparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) (err error) {
 	err = aten.Refused("sparse_resize_and_clear_", tensor.Named)
+	return
+}
+
+func namedResizeAsSparse(c aten.Ctx, self, template *tensor.Tensor) (err error) {
+	err = aten.Refused("resize_as_sparse_", tensor.Named)
+	return
+}
+
+func namedMarkCoalesced(c aten.Ctx, self *tensor.Tensor, coalesced bool) (err error) {
+	err = aten.Refused("mark_coalesced_", tensor.Named)
 	return
 }
 

@@ -23,6 +23,7 @@ type indexed struct {
 	sizes, strides []int64
 	step, size     int64
 	index          *tensor.Tensor // broadcasts to sizes; negative positions count from the end
+	check          *launch.Within // what is to be looked for in index as it is used
 }
 
 // read fills out, of shape a.sizes, from self.
@@ -66,7 +67,7 @@ func (a *indexed) combine(s *scope, k *kernel.Kernel, self, source *tensor.Tenso
 func (a *indexed) run(s *scope, k *kernel.Kernel, operands [3]*tensor.Tensor) {
 	if s.Err == nil {
 		d := operands[0].DType()
-		s.Err = launch.On(operands[0]).Indexed(s.Op, launch.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size})
+		s.Err = launch.On(operands[0]).Indexed(s.Op, launch.Indexed{Kernel: k, Compute: d, Operands: operands, Step: a.step * d.Size(), Size: a.size, Check: a.check})
 	}
 }
 

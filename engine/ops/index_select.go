@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -42,8 +44,15 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	}
 	s := within(op)
 	defer s.Close()
-	at := s.positions(index, sizeAt(self, d), wrap, runtimeError(op, d, sizeAt(self, d)))
-	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at) })
+	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
+	if out != nil || self.Numel() == 0 || !shape.IsDense(index.Sizes(), index.Strides()) {
+		at := s.positions(index, size, wrap, refusal)
+		return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, nil) })
+	}
+	// A fresh result may be written to before all of the index has been seen, which takes no more memory than the index does.
+	at := s.Keep(converted(op, index, dtype.Int64))
+	check := &launch.Within{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
+	return s.read(nil, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }
 
 // read gives what fill reads of self into a tensor of the given sizes: out, which shares no memory with self and index, or a fresh one.
@@ -58,13 +67,13 @@ func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(t
 	return to.Done(s.Err)
 }
 
-// readAlong gathers along dimension d; index, of the shape of to, holds positions.
-func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor) {
+// readAlong gathers along dimension d; index, of the shape of to, holds positions, which check is to be found true of.
+func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, check *launch.Within) {
 	if to.Numel() == 0 {
 		return
 	}
 	if self.Dim() == 1 && index.Dim() != 1 { // which has no dimensions
-		one := &indexed{step: self.Strides()[0], size: self.Sizes()[0], index: index}
+		one := &indexed{step: self.Strides()[0], size: self.Sizes()[0], index: index, check: check}
 		one.read(s, to, self)
 		return
 	}
@@ -72,7 +81,9 @@ func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor) 
 		self = s.vector(self)
 	}
 	if s.Err == nil {
-		placeAlong(self, d, index).read(s, to, self)
+		at := placeAlong(self, d, index)
+		at.check = check
+		at.read(s, to, self)
 	}
 }
 
@@ -103,7 +114,7 @@ func IndexSelect(out, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*te
 	s := within(op)
 	defer s.Close()
 	full := s.along(s.positions(index, sizeAt(self, d), false, indexError(op, d, sizeAt(self, d))), sizes, d)
-	return s.read(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full) })
+	return s.read(out, self, index, sizes, func(to *tensor.Tensor) { s.readAlong(to, self, d, full, nil) })
 }
 
 // Take reads elements by their row-major numbers.

@@ -19,11 +19,11 @@ func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype
 	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
+		if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // what refuses bools refuses none of them too
+			x, y := s.zeroOf(a, a.DType()), s.zeroOf(b, b.DType())
+			s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, y, alpha) })
+		}
 		if isSparse(a) && isSparse(b) {
-			if a.DType() == dtype.Bool || b.DType() == dtype.Bool { // what refuses bools refuses none of them too
-				x, y := s.part(a.Parts().Values, 0, 0, 0), s.part(b.Parts().Values, 0, 0, 0)
-				s.Step(func() (*tensor.Tensor, error) { return does(c, nil, x, y, alpha) })
-			}
 			return s.result(out, s.joined(a, b, func(zero, v *tensor.Tensor) *tensor.Tensor {
 				return s.Step(func() (*tensor.Tensor, error) { return does(c, nil, zero, v, alpha) })
 			}))
@@ -175,10 +175,15 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		d, err := c.ResultType(a, b)
 		s.Fail(err)
 		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.mul(a, v) }))
-	case isSparse(a) && isSparse(b):
-		return s.result(out, s.common(a, b))
 	}
-	t := s.masked(a, b)
+	sizes, err := shape.Broadcast(s.Op, a.Sizes(), b.Sizes())
+	if s.Fail(err); out == a && s.Err == nil && !slices.Equal(sizes, a.Sizes()) {
+		s.Failf("a tensor of sizes %v cannot take the result, of sizes %v", a.Sizes(), sizes)
+	}
+	if isSparse(a) && isSparse(b) {
+		return s.result(out, s.common(s.broadcast(a, sizes), s.broadcast(b, sizes)))
+	}
+	t := s.masked(a, b, sizes)
 	if out != nil && !isSparse(out) {
 		t = s.dense(t)
 	}
@@ -187,8 +192,11 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 
 // common has the products of the entries that both tensors have.
 func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
-	if s.together(a, b) {
+	if s.Err == nil && s.together(a, b) {
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.mul(v, b.Parts().Values) })
+	}
+	if s.Err != nil {
+		return nil
 	}
 	x, y, _ := s.alike(a, b)
 	x, y = s.coalesced(x), s.coalesced(y)
@@ -218,14 +226,13 @@ func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	return in, s.take(at, 0, in)
 }
 
-// masked has the products of a sparse tensor's entries and the elements of a dense one at their places.
-func (s *scope) masked(a, b *tensor.Tensor) *tensor.Tensor {
+// masked has the products of a sparse tensor's entries and the elements of a dense one at their places, both of which expand to sizes.
+func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	t, other := a, b
 	if !isSparse(a) {
 		t, other = b, a
 	}
-	if !shape.ExpandsTo(other.Sizes(), t.Sizes()) {
-		s.Failf("a strided tensor of sizes %v does not broadcast to the sizes %v of the sparse one", other.Sizes(), t.Sizes())
+	if t = s.broadcast(t, sizes); s.Err != nil {
 		return nil
 	}
 	x := s.coordinatesOf(t)
@@ -277,10 +284,10 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 	if rounding == "" {
 		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
 	}
-	return unaryOn(s.Op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
+	return onElements(s.Op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })(c, out, a)
 }
 
-// onEntries is unaryOn or keepsZero.
+// onEntries is onElements or keepsZero.
 type onEntries = func(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error)
 
 // byNumber is an operator of a sparse tensor and a number that makes 0 of 0.

@@ -5,6 +5,7 @@ import (
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -13,8 +14,8 @@ func init() {
 	b := backend()
 	for l := tensor.COO; l <= tensor.BSC; l++ {
 		of := b
-		if l == tensor.COO { // whose entries may be several of one place
-			of.Fill = nil
+		if l == tensor.COO { // whose entries may be several of one place; sparse_resize_() tells sparse dimensions from dense ones
+			of.Fill, of.Resize = nil, nil
 		}
 		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: of})
 	}
@@ -29,7 +30,7 @@ func backend() aten.Backend {
 	}
 	b.Detach = detached
 	b.ToOptions = toOptions
-	b.Zeros = zeros
+	b.Zeros, b.Empty = zeros, empty
 	b.Zero = zero
 	b.ZerosLike = zerosLike
 	b.OnesLike = filledLike("ones_like", func(c aten.Ctx, v *tensor.Tensor, d dtype.DType, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
@@ -50,15 +51,17 @@ func backend() aten.Backend {
 	b.Mul = mul
 	b.Div = div
 	b.Pow = pow
-	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, unaryOn)
-	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, unaryOn)
-	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, unaryOn)
+	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, onElements)
+	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, onElements)
+	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, onElements)
 
 	b.Clamp = clamp
 	b.ClampMin, b.ClampMax = byNumber("clamp_min", aten.Ctx.ClampMin, keepsZero), byNumber("clamp_max", aten.Ctx.ClampMax, keepsZero)
 
 	b.Mm, b.Mv, b.Bmm, b.Matmul = mm, mv, bmm, matmul
 	b.Addmm, b.Addmv = addmm, addmv
+	b.TriangularSolve = triangularSolve
+	b.Resize, b.ResizeAs = resizeTo, resizeAs
 
 	b.Sum, b.Mean, b.Norm, b.LinalgVectorNorm = total, mean, norm, vectorNorm
 	b.Any, b.All = extreme("any", "amax", aten.Ctx.Any), extreme("all", "amin", aten.Ctx.All)
@@ -157,29 +160,64 @@ func toOptions(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 }
 
 func zeros(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	s := within(c, "zeros")
+	return withoutEntries(c, "zeros", out, size, d, l, dev)
+}
+
+// empty has no entries either, so that nothing in it is arbitrary.
+func empty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	if f != shape.NoFormat && f != shape.Contiguous {
+		return nil, status.Runtimef("empty: memory format %v is of strided tensors, not of sparse ones", f)
+	}
+	return withoutEntries(c, "empty", out, size, d, l, dev)
+}
+
+func withoutEntries(c aten.Ctx, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
+	s := within(c, op)
 	defer s.Close()
 	if out != nil && l == tensor.NoLayout {
 		l = out.Layout()
 	}
+	if out != nil && d == dtype.None {
+		d = out.DType()
+	}
 	return s.result(out, s.empty(l, size, d, dev, len(size)))
 }
 
-// unaryOn is an operator that makes 0 of 0: it works on the entries alone.
+// additive are operators for which it makes no difference whether entries of one place are added up before or after.
+var additive = map[string]bool{"neg": true, "positive": true, "conj": true, "conj_physical": true, "real": true, "imag": true, "resolve_conj": true, "resolve_neg": true}
+
+// unaryOn is an operator of one tensor that makes 0 of 0. In place, entries of one place would have to be added up first, which is for
+// coalesce() to do.
 func unaryOn(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
+	on := onElements(op, does)
+	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+		if out == self && !elementwise(op, self) {
+			return nil, status.Runtimef("%s_ requires coalesced input, whose entries are elements; coalesce() gives one", op)
+		}
+		return on(c, out, self)
+	}
+}
+
+// elementwise tells whether what an operator makes of each entry of t is what it makes of elements.
+func elementwise(op string, t *tensor.Tensor) bool {
+	return t.Layout() != tensor.COO || t.Parts().Coalesced || additive[op]
+}
+
+// onElements is an operator that makes 0 of 0: it works on the entries alone, of COO tensors once those of one place are added up.
+func onElements(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := within(c, op)
 		defer s.Close()
 		if !isSparse(self) {
 			return nil, mixed(op, out)
 		}
-		if out == self && (self.Layout() != tensor.COO || self.Parts().Coalesced) { // the memory of the values stays
+		x, whole := self, elementwise(op, self)
+		if out == self && whole { // the memory of the values stays
 			_, err := does(c, self.Parts().Values, self.Parts().Values)
 			s.Fail(err)
 			return self, s.Err
 		}
-		x := self
-		if self.Layout() == tensor.COO {
+		if !whole {
 			x = s.tensor(s.coalesced(s.coordinatesOf(self)))
 		}
 		return s.result(out, s.onValues(x, func(t *tensor.Tensor) *tensor.Tensor {

@@ -21,14 +21,15 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	defer s.Close()
 	values = s.given(values, d, dev)
 	indices = s.indices("indices", indices, values)
+	if s.Err == nil && values.Dim() == 0 { // of one entry
+		values = s.unsqueeze(values, 0)
+	}
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	switch {
 	case indices.Dim() != 2:
 		s.Failf("indices must be sparse_dim x nnz, but got sizes %v", indices.Sizes())
-	case values.Dim() < 1:
-		s.Failf("values must have at least 1 dimension, a row for each entry, but got none")
 	case indices.Sizes()[1] != values.Sizes()[0]:
 		s.Failf("indices and values must have same nnz, but got nnz from indices: %d, nnz from values: %d", indices.Sizes()[1], values.Sizes()[0])
 	}
@@ -174,7 +175,11 @@ func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor
 		block = 2
 	}
 	b := compressed.Dim() - 1
+	if inBlocks(l) && b >= 0 && values.Dim() == b+1 && values.Numel() == 0 {
+		values = s.noBlocks(values, compressed, size, l)
+	}
 	switch {
+	case s.Err != nil:
 	case compressed.DType() != plain.DType():
 		s.Failf("%s and %s must have the same dtype, but got %v and %v", first, second, compressed.DType(), plain.DType())
 	case b < 0:
@@ -204,6 +209,21 @@ func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor
 	}
 	s.checkIndices(compressed, plain, size, f)
 	return s.Give(s.assemble(l, size, compressed, plain, values))
+}
+
+// noBlocks are values without elements, a list such as [], as blocks of the sizes that a matrix of the given size is made of, one beside the
+// other along its lines.
+func (s *scope) noBlocks(values, compressed *tensor.Tensor, size []int64, l tensor.Layout) *tensor.Tensor {
+	b := compressed.Dim() - 1
+	block := [2]int64{1, 1}
+	if n := compressed.Sizes()[b] - 1; len(size) == b+2 {
+		major, minor := 0, 1
+		if !byRows(l) {
+			major, minor = minor, major
+		}
+		block[major], block[minor] = max(size[b+major]/max(n, 1), 1), max(size[b+minor], 1)
+	}
+	return s.reshape(values, append(slices.Clone(values.Sizes()), block[:]...)...)
 }
 
 // smallest is the smallest size that holds plain indices.

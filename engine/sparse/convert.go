@@ -1,6 +1,7 @@
 package sparse
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -60,8 +61,24 @@ func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coor
 	return x
 }
 
-// as is t, dense or sparse, in a form.
+// as is t, dense or sparse, in a form; indices of a compressed layout keep their dtype.
 func (s *scope) as(t *tensor.Tensor, f form) *tensor.Tensor {
+	made := s.made(t, f)
+	if s.Err != nil || made == t || f.layout < tensor.CSR || t.Layout() < tensor.CSR {
+		return made
+	}
+	return s.indexed(made, t.Parts().Indices[0].DType())
+}
+
+// indexed is a tensor of a compressed layout whose indices have a dtype, where that holds them.
+func (s *scope) indexed(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || t.Parts().Indices[0].DType() == d || d != int64s && max(entries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
+		return t
+	}
+	return s.onParts(t, func(i *tensor.Tensor) *tensor.Tensor { return s.cast(i, d) }, same)
+}
+
+func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
 	switch {
 	case s.Err != nil:
 		return nil

@@ -71,7 +71,7 @@ func keepsZero(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tens
 		if s.Err != nil {
 			return nil, s.Err
 		}
-		return unaryOn(op, does)(c, out, self)
+		return onElements(op, does)(c, out, self)
 	}
 }
 

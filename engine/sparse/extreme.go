@@ -116,7 +116,7 @@ func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 			return s.c.Amax(nil, v, a.inner, false)
 		})
 	}
-	if len(a.kept) == x.sparse() {
+	if len(a.kept) == x.sparse() && len(a.kept) > 0 {
 		return s.tensor(coordinates{x.indices, x.values, a.sizes, true})
 	}
 	indices, places := s.inside(x.indices, x.sizes), a.sizes[:len(a.kept)]

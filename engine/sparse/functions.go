@@ -9,6 +9,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -22,8 +23,9 @@ func SparseMask(c aten.Ctx, self, mask *tensor.Tensor) (*tensor.Tensor, error) {
 	case !slices.Equal(self.Sizes(), mask.Sizes()):
 		s.Failf("operands have incompatible sizes; self has size %v but mask has size %v", self.Sizes(), mask.Sizes())
 	}
-	x := s.coordinatesOf(mask)
-	x.values = s.elements(s.dense(self), x)
+	given := s.coordinatesOf(mask)
+	x := s.coalesced(given)
+	x.values, x.coalesced = s.elements(s.dense(self), x), given.coalesced
 	f := form{}
 	if s.Err == nil {
 		f = formOf(mask)
@@ -41,9 +43,15 @@ func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*te
 	return c.Sum(nil, self, dim, false, d)
 }
 
-// SparseMm is the product of a sparse matrix and another.
+// SparseMm is the product of a sparse matrix and another; of two CSC matrices it is CSC.
 func SparseMm(c aten.Ctx, self, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
-	return c.Mm(nil, self, mat2)
+	if self.Layout() != tensor.CSC || mat2.Layout() != tensor.CSC {
+		return c.Mm(nil, self, mat2)
+	}
+	s := within(c, "sparse.mm")
+	defer s.Close()
+	s.factors(self, mat2, 2, 2)
+	return s.Give(s.turned(s.Binary(c.Mm, s.turned(mat2), s.turned(self))))
 }
 
 // SparseAddmm is beta*self + alpha*(mat1 @ mat2).
@@ -51,37 +59,74 @@ func SparseAddmm(c aten.Ctx, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.
 	return c.Addmm(nil, self, mat1, mat2, beta, alpha)
 }
 
-// SparseSampledAddmm is beta*self + alpha*(mat1 @ mat2) at the places of self's entries.
+// SparseSampledAddmm is beta*self + alpha*(mat1 @ mat2) at the places of self's entries, for matrices and for batches of them.
 func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "sparse.sampled_addmm")
 	defer s.Close()
-	switch {
-	case !isSparse(self) || isSparse(mat1) || isSparse(mat2):
-		s.Failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
-	case self.Dim() != 2 || mat1.Dim() != 2 || mat2.Dim() != 2 || denseDim(self) != 0:
-		s.Failf("expected matrices, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
-	case mat1.Sizes()[1] != mat2.Sizes()[0] || mat1.Sizes()[0] != self.Sizes()[0] || mat2.Sizes()[1] != self.Sizes()[1]:
-		s.Failf("sizes %v and %v have no product of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
-	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
-		s.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
+	if n := mat1.Dim() - 2; isSparse(self) && self.Dim() == 2 && denseDim(self) == 0 && n > 0 && !isSparse(mat1) { // the same places in each batch
+		self = s.broadcast(self, slices.Concat(mat1.Sizes()[:n], self.Sizes()))
 	}
-	x, columns := s.as(self, compressedRows), s.turned(mat2)
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	at := x.Parts().Indices
-	products := s.Step(func() (*tensor.Tensor, error) { return c.CsrSddmm(at[0], at[1], mat1, columns) })
-	beta, alpha = in(self.DType(), beta), in(self.DType(), alpha)
+	b := self.Dim() - 2
+	switch {
+	case !isSparse(self) || isSparse(mat1) || isSparse(mat2):
+		s.Failf("expected a sparse tensor and two strided matrices, but got layouts %v, %v and %v", self.Layout(), mat1.Layout(), mat2.Layout())
+	case b < 0 || mat1.Dim() != b+2 || mat2.Dim() != b+2 || denseDim(self) != 0:
+		s.Failf("expected matrices, or batches of the same dimensions, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
+	case !slices.Equal(self.Sizes()[:b], mat1.Sizes()[:b]) || !slices.Equal(self.Sizes()[:b], mat2.Sizes()[:b]):
+		s.Failf("the batch sizes must be the same, but got sizes %v, %v and %v", self.Sizes(), mat1.Sizes(), mat2.Sizes())
+	case mat1.Sizes()[b+1] != mat2.Sizes()[b] || mat1.Sizes()[b] != self.Sizes()[b] || mat2.Sizes()[b+1] != self.Sizes()[b+1]:
+		s.Failf("sizes %v and %v have no product of sizes %v", mat1.Sizes(), mat2.Sizes(), self.Sizes())
+	case self.DType() != mat1.DType() || self.DType() != mat2.DType():
+		s.Failf("expected operands of the same dtype, but got %v, %v and %v", self.DType(), mat1.DType(), mat2.DType())
+	case self.DType() == dtype.Bool:
+		s.Fail(status.NotImplementedf("%s: not implemented for dtype bool", s.Op))
+	}
+	beta, alpha = s.factor(beta, self.DType()), s.factor(alpha, self.DType())
+	x := s.as(self, compressedRows)
+	products := s.sampled(x, mat1, mat2)
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	made := s.onValues(x, func(v *tensor.Tensor) *tensor.Tensor {
-		if isZero(beta) {
+		if beta.Equal(0) {
 			return s.mul(products, s.Number(alpha))
 		}
-		if !isOne(beta) {
+		if !beta.Equal(1) {
 			v = s.mul(v, s.Number(beta))
 		}
 		return s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, v, products, alpha) })
 	})
 	return s.result(out, s.as(made, formOf(self)))
+}
+
+// sampled are the elements of a product of matrices at the places of x, a CSR tensor, batch by batch.
+func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	crow, col := x.Parts().Indices[0], x.Parts().Indices[1]
+	if x.Dim() == 2 {
+		columns := s.turned(b)
+		return s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSddmm(crow, col, a, columns) })
+	}
+	sizes := col.Sizes()
+	n := shape.Product(sizes[:x.Dim()-2])
+	if n == 0 {
+		return s.zeros(a, sizes...)
+	}
+	flat := func(t *tensor.Tensor, own int) *tensor.Tensor {
+		return s.reshape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
+	}
+	crow, col, a, b = flat(crow, 1), flat(col, 1), flat(a, 2), flat(b, 2)
+	each := make([]*tensor.Tensor, n)
+	for i := range n {
+		starts, columns, left, right := s.at(crow, 0, i), s.at(col, 0, i), s.at(a, 0, i), s.turned(s.at(b, 0, i))
+		each[i] = s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSddmm(starts, columns, left, right) })
+	}
+	return s.reshape(s.stack(each...), sizes...)
 }
 
 // SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
@@ -91,21 +136,25 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 	if l == tensor.NoLayout {
 		l = tensor.COO
 	}
-	d, o := diagonals, s.wide(offsets)
-	if d.Dim() == 1 {
+	d, o := diagonals, offsets
+	if !isSparse(d) && d.Dim() == 1 {
 		d = s.unsqueeze(d, 0)
 	}
-	if s.Err == nil && o.Dim() == 0 {
+	if s.Err == nil && !isSparse(o) && o.Dim() == 0 {
 		o = s.reshape(o, 1)
 	}
 	switch {
 	case s.Err != nil:
-	case isSparse(diagonals) || isSparse(offsets) || d.Dim() != 2 || o.Dim() != 1 || d.Sizes()[0] != o.Sizes()[0]:
-		s.Failf("diagonals must be a matrix with a row for each of the offsets, a vector, but got sizes %v and %v", diagonals.Sizes(), offsets.Sizes())
-	case !offsets.DType().IsIntegral():
-		s.Failf("offsets must be integers, but got %v", offsets.DType())
-	case len(size) != 2:
-		s.Failf("output shape must be 2d, but got %v", size)
+	case isSparse(diagonals) || isSparse(offsets):
+		s.Failf("diagonals and offsets must be strided, but got layouts %v and %v", diagonals.Layout(), offsets.Layout())
+	case d.Dim() != 2:
+		s.Failf("diagonals must be a vector or a matrix, but got sizes %v", diagonals.Sizes())
+	case o.Dim() != 1 || d.Sizes()[0] != o.Sizes()[0]:
+		s.Failf("the number of diagonals (%d) does not match the number of offsets, a vector of sizes %v", d.Sizes()[0], offsets.Sizes())
+	case offsets.DType() != int64s:
+		s.Failf("offsets must have dtype int64, but got %v", offsets.DType())
+	case len(size) != 2 || size[0] < 0 || size[1] < 0:
+		s.Failf("shape must be two sizes that are not negative, but got %v", size)
 	case l != tensor.COO && l != tensor.CSR && l != tensor.CSC:
 		s.Failf("only output layouts (sparse_coo, sparse_csr, sparse_csc) are supported, got %v", l)
 	}
@@ -114,7 +163,7 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 	}
 	once, _, _ := s.unique(first(s.sorted(o)))
 	if s.Err == nil && once.Numel() != o.Numel() {
-		s.Failf("offset tensor contains duplicate values")
+		s.Failf("offsets contain duplicate values")
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -131,60 +180,6 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 }
 
 func first(a, _ *tensor.Tensor) *tensor.Tensor { return a }
-
-// SparseSpsolve solves self @ x = other for x.
-func SparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, "sparse.spsolve")
-	defer s.Close()
-	x, y := s.dense(self), s.dense(other)
-	return s.Last(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, x, y, true) })
-}
-
-// SparseResize gives a COO tensor other sizes; it keeps its entries, which must have a place in them.
-func SparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
-	return resize(c, "sparse_resize_", self, size, sparseDim, denseDims, false)
-}
-
-// SparseResizeAndClear gives a COO tensor other sizes and no entries.
-func SparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
-	return resize(c, "sparse_resize_and_clear_", self, size, sparseDim, denseDims, true)
-}
-
-func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim, denseDims int64, clear bool) error {
-	if err := wants(op, self, tensor.COO); err != nil {
-		return err
-	}
-	s := within(c, op)
-	defer s.Close()
-	switch {
-	case sparseDim < 0 || denseDims < 0 || sparseDim+denseDims != int64(len(size)):
-		s.Failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d", sparseDim, denseDims, len(size))
-	case slices.ContainsFunc(size, func(n int64) bool { return n < 0 }):
-		s.Failf("sizes must not be negative, got %v", size)
-	}
-	if s.Err != nil {
-		return s.Err
-	}
-	if clear || entries(self) == 0 {
-		t := s.empty(tensor.COO, slices.Clone(size), self.DType(), self.Device(), int(sparseDim))
-		s.Do(func() error { return self.Replace(op, t.Sizes(), *t.Parts()) })
-		return s.Err
-	}
-	x := s.coordinatesOf(self)
-	if int(sparseDim) != x.sparse() || !slices.Equal(size[sparseDim:], x.sizes[x.sparse():]) {
-		s.Failf("a tensor with entries keeps its %d sparse dimensions and its dense sizes %v, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
-			x.sparse(), x.sizes[x.sparse():], size, sparseDim)
-		return s.Err
-	}
-	_, high := s.bounds(x.indices)
-	for d, last := range high {
-		if last >= size[d] {
-			s.Failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
-		}
-	}
-	s.Do(func() error { return self.Replace(op, slices.Clone(size), *self.Parts()) })
-	return s.Err
-}
 
 // zero drops all entries.
 func zero(c aten.Ctx, self *tensor.Tensor) error {
@@ -225,10 +220,13 @@ func likeOf(t *tensor.Tensor, d dtype.DType, dev device.Device) (dtype.DType, de
 }
 
 // zerosLike has no entries; asked for another layout, it has that.
-func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, _ shape.MemoryFormat) (*tensor.Tensor, error) {
+func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, dev device.Device, f shape.MemoryFormat) (*tensor.Tensor, error) {
 	d, dev = likeOf(self, d, dev)
 	s := within(c, "zeros_like")
 	defer s.Close()
+	if s.strided(l, f); s.Err != nil {
+		return nil, s.Err
+	}
 	switch {
 	case l != tensor.NoLayout && inBlocks(l) && isSparse(self) && inBlocks(self.Layout()): // of the same blocks
 		f := formOf(self)
@@ -238,6 +236,13 @@ func zerosLike(c aten.Ctx, self *tensor.Tensor, d dtype.DType, l tensor.Layout, 
 		return s.Last(func() (*tensor.Tensor, error) { return c.Zeros(nil, slices.Clone(self.Sizes()), d, l, dev) })
 	}
 	return s.Give(s.cleared(self, d, dev))
+}
+
+// strided refuses a memory format for what is to be sparse.
+func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
+	if l != tensor.Strided && f != shape.NoFormat && f != shape.Preserve {
+		s.Failf("memory format %v is of strided tensors, not of sparse ones", f)
+	}
 }
 
 // outline is a strided tensor of the sizes and the dtype of t without elements.
@@ -253,6 +258,9 @@ func filledLike(op string, values func(c aten.Ctx, v *tensor.Tensor, d dtype.DTy
 		s := within(c, op)
 		defer s.Close()
 		d, dev = likeOf(self, d, dev)
+		if s.strided(l, f); s.Err != nil {
+			return nil, s.Err
+		}
 		if l == tensor.Strided {
 			plain := s.outline(self)
 			return s.Last(func() (*tensor.Tensor, error) { return values(c, plain, d, dev, f) })

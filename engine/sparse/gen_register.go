@@ -32,6 +32,8 @@ func init() {
 		SparseMask:             SparseMask,
 		SparseResize:           SparseResize,
 		SparseResizeAndClear:   SparseResizeAndClear,
+		ResizeAsSparse:         ResizeAsSparse,
+		MarkCoalesced:          MarkCoalesced,
 		Smm:                    Smm,
 		Sspaddmm:               Sspaddmm,
 		Hspmm:                  Hspmm,

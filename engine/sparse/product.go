@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -24,6 +25,8 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 	case s.Err != nil:
 	case a.DType() != b.DType():
 		s.Failf("expected m1 and m2 to have the same dtype, but got: %v != %v", a.DType(), b.DType())
+	case a.DType() == dtype.Bool:
+		s.Fail(status.NotImplementedf("%s: not implemented for dtype bool", s.Op))
 	case a.Sizes()[a.Dim()-1] != b.Sizes()[max(b.Dim()-2, 0)]:
 		s.Failf("mat1 and mat2 shapes cannot be multiplied (%v and %v): the inner sizes %d and %d differ", a.Sizes(), b.Sizes(), a.Sizes()[a.Dim()-1], b.Sizes()[max(b.Dim()-2, 0)])
 	}
@@ -146,10 +149,15 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		return s.Last(func() (*tensor.Tensor, error) { return c.Matmul(out, x, y) })
 	case a.Dim() == 3 && b.Dim() == 3:
 		return bmm(c, out, a, b)
-	case isSparse(a) && a.Dim() > 2 && (b.Dim() == 1 || b.Dim() == 2): // the matrices of the batch below each other
+	case a.Dim() > 2 && (b.Dim() == 1 || b.Dim() == 2): // the matrices of the batch below each other
 		n := int64(a.Dim() - 1)
 		lead := slices.Clone(a.Sizes()[:n])
-		all := s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
+		var all *tensor.Tensor
+		if isSparse(a) {
+			all = s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
+		} else {
+			all = s.reshape(a, shape.Product(lead), a.Sizes()[n])
+		}
 		made := s.Step(func() (*tensor.Tensor, error) { return matmul(c, nil, all, b) })
 		return s.result(out, s.reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
 	}
@@ -177,33 +185,43 @@ func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Sca
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	if !shape.ExpandsTo(self.Sizes(), product.Sizes()) {
+	switch {
+	case !shape.ExpandsTo(self.Sizes(), product.Sizes()):
 		s.Failf("the added tensor of sizes %v does not broadcast to the sizes %v of the product", self.Sizes(), product.Sizes())
+	case isSparse(self) && isSparse(product) && !slices.Equal(self.Sizes(), product.Sizes()):
+		s.Failf("the added sparse tensor must have the sizes %v of the product, but got %v", product.Sizes(), self.Sizes())
+	case self.DType() != product.DType():
+		s.Failf("expected the added tensor to have the dtype %v of the matrices, but got %v", product.DType(), self.DType())
+	}
+	beta, alpha = s.factor(beta, product.DType()), s.factor(alpha, product.DType())
+	if s.Err != nil {
 		return nil, s.Err
 	}
-	beta, alpha = in(product.DType(), beta), in(product.DType(), alpha)
-	if isZero(beta) {
-		if isSparse(self) == isSparse(product) {
-			return s.result(out, s.mul(product, s.Number(alpha)))
+	if beta.Equal(0) { // self does not count, nor do its NaN
+		made := s.mul(product, s.Number(alpha))
+		if isSparse(self) && isSparse(product) {
+			return s.result(out, s.as(made, formOf(self)))
 		}
-		beta = dtype.IntScalar(0)
+		return s.result(out, s.dense(made))
 	}
-	if !isOne(beta) {
+	if !beta.Equal(1) {
 		self = s.mul(self, s.Number(beta))
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return s.c.Add(out, self, product, alpha) })
 }
 
-// in is a scalar as matrices of a dtype are scaled by it: without its fraction where they are of integers.
-func in(d dtype.DType, v dtype.Scalar) dtype.Scalar {
-	if d.IsIntegral() && v.Kind == dtype.KindFloat {
-		return dtype.IntScalar(int64(v.F))
+// factor is a number as matrices of a dtype are scaled by it: without its fraction where they are of integers.
+func (s *scope) factor(v dtype.Scalar, d dtype.DType) dtype.Scalar {
+	switch {
+	case !v.Fits(d.Compute()):
+		s.Failf("value %v cannot be converted to type %v without overflow", v, d)
+	case v.Kind == dtype.KindBool || d.IsIntegral() && v.Kind == dtype.KindFloat:
+		return dtype.IntScalar(v.Int())
+	case !d.IsComplex() && v.Kind == dtype.KindComplex:
+		return dtype.FloatScalar(v.F)
 	}
 	return v
 }
-
-func isZero(v dtype.Scalar) bool { return v.I == 0 && v.F == 0 && v.Im == 0 }
-func isOne(v dtype.Scalar) bool  { return v.I == 1 && v.Kind == dtype.KindInt }
 
 // filled are the numbers of the rows in which the first factor has entries, and these rows of the product with a strided matrix.
 func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {

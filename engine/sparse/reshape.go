@@ -212,18 +212,64 @@ func transposeAll(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return permute(c, self, dims)
 }
 
-// expand gives a tensor the sizes that it has; entries cannot repeat without a copy.
-func expand(_ aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
-	if len(size) == self.Dim() {
-		same := true
-		for d, n := range size {
-			same = same && (n == -1 || n == self.Sizes()[d])
-		}
-		if same {
-			return self.Alias(), nil
+// expand repeats what lies along dimensions of size 1, and new ones in front, which are sparse.
+func expand(c aten.Ctx, self *tensor.Tensor, size []int64, _ bool) (*tensor.Tensor, error) {
+	s := within(c, "expand")
+	defer s.Close()
+	sizes, lead := slices.Clone(size), len(size)-self.Dim()
+	for d := range sizes {
+		if sizes[d] == -1 && d >= lead && lead >= 0 {
+			sizes[d] = self.Sizes()[d-lead]
 		}
 	}
-	return nil, status.NotImplementedf("expand: a tensor of layout %v and sizes %v cannot be expanded to %v; to_dense() converts", self.Layout(), self.Sizes(), size)
+	if slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 }) || !shape.ExpandsTo(self.Sizes(), sizes) {
+		s.Failf("a tensor of sizes %v does not expand to %v", self.Sizes(), size)
+	}
+	return s.Give(s.broadcast(self, sizes))
+}
+
+// broadcast is t with sizes that its own expand to, in the same layout.
+func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if s.Err != nil || slices.Equal(t.Sizes(), sizes) {
+		return t
+	}
+	x, f, lead := s.coordinatesOf(t), formOf(t), len(sizes)-t.Dim()
+	if s.Err != nil {
+		return nil
+	}
+	sparse := lead + x.sparse()
+	repeated := func(d int) bool { return d < lead || x.sizes[d-lead] != sizes[d] }
+	var along []int64
+	for d := range sparse {
+		if repeated(d) {
+			along = append(along, sizes[d])
+		}
+	}
+	y := coordinates{x.indices, x.values, sizes, x.coalesced}
+	if len(along) > 0 {
+		n, indices := shape.Product(along), s.wide(x.indices)
+		each := s.arange(x.count()*n, x.values.Device())
+		of := s.quotient(each, max(n, 1))
+		within, rows := s.places(s.sub(each, s.times(of, n)), along), make([]*tensor.Tensor, sparse)
+		k := int64(0)
+		for d := range rows {
+			if repeated(d) {
+				rows[d] = s.at(within, 0, k)
+				k++
+			} else {
+				rows[d] = s.take(s.at(indices, 0, int64(d-lead)), 0, of)
+			}
+		}
+		y.indices, y.values, y.coalesced = s.stack(rows...), s.take(x.values, 0, of), false
+	}
+	if s.Err == nil {
+		wanted := append([]int64{y.values.Sizes()[0]}, sizes[sparse:]...)
+		y.values = s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(y.values, wanted, false) })
+	}
+	if x.coalesced {
+		y = s.coalesced(y)
+	}
+	return s.from(y, f)
 }
 
 // flip turns dimensions round.

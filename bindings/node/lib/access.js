@@ -3,9 +3,11 @@
 // Reading and writing of elements: the methods of Tensor that exchange arrays with JavaScript.
 const { getHeapStatistics } = require('node:v8');
 const native = require('./native.js');
+const { indexed } = require('./classes.js');
 const memory = require('./memory.js');
-const { tensor, views } = require('./create.js');
-const { isDtype, kindOf, typeError } = require('./options.js');
+const { tensor } = require('./create.js');
+const { elements, withForm } = require('./elements.js');
+const { define, isDtype, kindOf, renamed, typeError } = require('./options.js');
 
 const { Tensor } = native;
 
@@ -82,15 +84,6 @@ function bigRow(values) {
 
 const rows = { bool: boolRow, int64: bigRow, complex64: complexRow, complex128: complexRow };
 
-// Calls fn with t in a form that fits what is needed, and disposes that form when it is another tensor.
-function withForm(t, form, fn) {
-  try {
-    return fn(form);
-  } finally {
-    if (form !== t) form.dispose();
-  }
-}
-
 // The items of an index that is given as one value: an array holds one for each dimension.
 const itemsOf = (index) => (Array.isArray(index) ? index : [index]);
 
@@ -108,15 +101,6 @@ function withItems(items, fn) {
   } finally {
     for (const t of made) t.dispose();
   }
-}
-
-// The elements in row-major order.
-function elements(t, share) {
-  if (!views[t.dtype]) throw typeError(`elements: there is no typed array for dtype ${t.dtype}; dequantize() gives its numbers, intRepr() its integers`);
-  const found = native.memoryOf(t, share);
-  if (found instanceof Uint8Array) return new views[t.dtype](found.buffer, found.byteOffset, found.byteLength / views[t.dtype].BYTES_PER_ELEMENT);
-  if (found) return new views[t.dtype](found);
-  return withForm(t, t.contiguous(), (dense) => elements(dense, share));
 }
 
 // The options of to(): a dtype, a device or a tensor to be like can come first.
@@ -151,6 +135,7 @@ const methods = {
   toArray() {
     const { shape, dtype } = this;
     checkRoom(shape, dtype);
+    if (this.isQuantized()) return withForm(this, this.dequantize(), (t) => t.toArray());
     if (wide[dtype]) return withForm(this, this.to({ dtype: wide[dtype] }), (t) => t.toArray());
     const read = (rows[dtype] ?? plainRow)(elements(this, false));
     if (shape.length === 0) return read(0, 1)[0];
@@ -167,10 +152,6 @@ const methods = {
       return list;
     };
     return build(0);
-  },
-
-  at(...items) {
-    return withItems(items.length === 1 ? itemsOf(items[0]) : items, (index) => this.indexGet(index));
   },
 
   get(index) {
@@ -196,9 +177,21 @@ const methods = {
   },
 };
 
-for (const name of Reflect.ownKeys(methods)) {
-  Object.defineProperty(Tensor.prototype, name, { value: methods[name], writable: true, configurable: true });
+define(Tensor, methods);
+
+// Apart from the others: it is called often.
+function at(...items) {
+  const index = items.length === 1 && Array.isArray(items[0]) ? items[0] : items;
+  const found = indexed(this, index);
+  if (found !== undefined) return found;
+  try {
+    return withItems(index, (made) => this.indexGet(made));
+  } catch (error) {
+    throw renamed('at', error);
+  }
 }
+Object.defineProperty(Tensor.prototype, 'at', { value: at, writable: true, configurable: true });
+
 // As of arrays: how many rows there are.
 Object.defineProperty(Tensor.prototype, 'length', {
   configurable: true,
@@ -214,4 +207,4 @@ function slice(start = null, stop = null, step = null) {
   return { start, stop, step, kind: 'slice' };
 }
 
-module.exports = { slice, elements };
+module.exports = { slice };

@@ -1,24 +1,309 @@
 'use strict';
 
-// The objects that the addon's handles live in, and the collection of those that nobody reaches.
+// The classes of objects that own handles of the library's. An object has the number of its box, in which the addon keeps the handle
+// (src/box.c): a private field, which nobody else can read, give to another object or change.
 const v8 = require('node:v8');
 const vm = require('node:vm');
+
+// What the addon and this file hand each other without the time that arguments and results take: numbers of boxes, and what the
+// arguments of a call are. As in src/addon.h.
+const memory = new ArrayBuffer(192);
+const cell = new Int32Array(memory, 0, 16);
+const numbers = new Float64Array(memory, 64, 16);
+// An object's box that the addon asked for, or is to have; that of the object which is being made; how many arguments were noted;
+// whether an error is the addon's own; and the kinds of the arguments, from this one on.
+const [READ, MADE, NOTED, FAILED, KINDS] = [0, 1, 2, 3, 4];
+// Kinds of arguments: any, a number, an object of ours, the option out alone.
+const [ANY, NUMBER, OWN, OUT] = [0, 1, 2, 3];
+const MOST_ARGUMENTS = 4;
+
+// What other files give: lib/create.js the function tensor.
+const late = {};
 
 // What comparisons, structuredClone and postMessage see of an object: its elements, as an own property.
 const views = {};
 // A getter defined so takes a third of the time of one that defineProperty takes a descriptor for.
 const defineGetter = Function.prototype.call.bind(Object.prototype.__defineGetter__);
 
-function factory(native, kind) {
-  function Made() {}
-  Made.prototype = native[kind].prototype;
-  function elements() {
-    return views[kind](this);
+function refuse(message) {
+  throw Object.assign(new TypeError(message), { code: 'TENSOR_ERROR_TYPE' });
+}
+
+// The addon's functions, once it is loaded.
+let native;
+let numberOf, ownNumber, setNumber;
+
+// Gives objects of the classes below a private field: what a constructor returns is what the fields of a subclass go to.
+class Given {
+  constructor(object) {
+    return object;
   }
-  return () => {
-    const made = new Made();
-    defineGetter(made, 'elements', elements);
-    return made;
+}
+
+class Owner extends Given {
+  // From 1 on; 0 before it has one; negative once the object was disposed, by its kind.
+  #box;
+
+  constructor(object, box) {
+    super(object);
+    this.#box = box;
+  }
+
+  static {
+    numberOf = (object) => (#box in object ? object.#box : 0);
+    ownNumber = (value) => (typeof value === 'object' && value !== null ? numberOf(value) : 0);
+    setNumber = (object, box) => {
+      object.#box = box;
+    };
+  }
+}
+
+const common = {
+  dispose() {
+    const box = ownNumber(this);
+    if (box === 0) refuse('dispose: the method was used on something else than a tensor, storage, generator or node');
+    if (box < 0) return;
+    native.disposeBox(box);
+    setNumber(this, cell[READ]);
+  },
+
+  get disposed() {
+    const box = ownNumber(this);
+    if (box === 0) refuse('disposed: the property was read of something else than a tensor, storage, generator or node');
+    return box < 0;
+  },
+};
+
+// A class whose objects the library's functions make, and the function that makes one.
+function define(Class, members) {
+  for (const source of [common, members]) {
+    for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(source))) Object.defineProperty(Class.prototype, name, { ...property, enumerable: false });
+  }
+  function elements() {
+    return views[Class.name](this);
+  }
+  function Made() {}
+  Made.prototype = Class.prototype;
+  return (box) => {
+    const object = new Made();
+    defineGetter(object, 'elements', elements);
+    return new Owner(object, box);
+  };
+}
+
+// What a look at a tensor tells, in the addon's order.
+const [SHAPE, STRIDES, DTYPE, DEVICE, LAYOUT, NDIM, NUMEL, OFFSET] = [0, 1, 2, 3, 4, 5, 6, 7];
+const dtypes = []; // their names by number
+
+function look(tensor, what) {
+  const box = ownNumber(tensor);
+  if (box === 0) refuse('the property is used on something else than a tensor');
+  return native.look(box, what);
+}
+
+// Numbers that are too many, or too large, come as values of the addon's.
+function integers(tensor, what) {
+  const value = look(tensor, what);
+  if (value !== undefined) return value;
+  const count = cell[READ];
+  if (count === 1) return [numbers[0]];
+  if (count === 2) return [numbers[0], numbers[1]];
+  const list = [];
+  for (let i = 0; i < count; i++) list.push(numbers[i]);
+  return list;
+}
+
+function integer(tensor, what) {
+  return look(tensor, what) ?? numbers[0];
+}
+
+const properties = {
+  get shape() {
+    return integers(this, SHAPE);
+  },
+
+  get strides() {
+    return integers(this, STRIDES);
+  },
+
+  get dtype() {
+    return look(this, DTYPE) ?? dtypes[cell[READ]];
+  },
+
+  get device() {
+    return look(this, DEVICE);
+  },
+
+  get layout() {
+    return look(this, LAYOUT);
+  },
+
+  get ndim() {
+    return integer(this, NDIM);
+  },
+
+  get numel() {
+    return integer(this, NUMEL);
+  },
+
+  get storageOffset() {
+    return integer(this, OFFSET);
+  },
+};
+
+class Tensor {
+  constructor() {
+    refuse('Tensor is not constructed with new: use tensor(data), zeros(size) or another function that makes tensors');
+  }
+}
+
+class Storage {
+  constructor() {
+    refuse('Storage is not constructed with new: use storageNew(nbytes) or tensor.untypedStorage()');
+  }
+}
+
+class Generator {
+  constructor() {
+    refuse('Generator is not constructed with new: use generatorNew()');
+  }
+}
+
+class Node {
+  constructor() {
+    refuse('Node is not constructed with new: use tensor.gradFn');
+  }
+}
+
+// In the order of their kinds.
+const classes = [Tensor, Storage, Generator, Node];
+const [makeTensor, ...others] = [define(Tensor, properties), define(Storage, {}), define(Generator, {}), define(Node, {})];
+const makers = [makeTensor, ...others].map((make) => () => make(cell[MADE]));
+
+// Arrays that only JavaScript knows as such, which are proxies.
+const LIST = -1000;
+
+function read(object) {
+  cell[READ] = numberOf(object) || (Array.isArray(object) ? LIST : 0);
+}
+
+function write(object) {
+  setNumber(object, cell[READ]);
+}
+
+// -----------------------------------------------------------------------------------------------------------------------------
+// calls
+
+// Options that are only { out }, which the addon then need not read.
+function hasOutAlone(value) {
+  let found = false;
+  for (const name in value) {
+    if (name !== 'out') return false;
+    found = true;
+  }
+  return found;
+}
+
+// Notes what an argument is; gives what the addon is to have in its place.
+function note(at, value, last) {
+  if (typeof value === 'number') {
+    cell[KINDS + at] = NUMBER;
+    numbers[at] = value;
+    return value;
+  }
+  cell[KINDS + at] = ANY;
+  if (typeof value !== 'object' || value === null) return value;
+  const box = numberOf(value);
+  if (box !== 0) {
+    cell[KINDS + at] = OWN;
+    numbers[at] = box;
+  } else if (last && !Array.isArray(value) && !ArrayBuffer.isView(value) && hasOutAlone(value)) {
+    const { out } = value; // whose getter may make calls
+    cell[KINDS + at] = OUT;
+    numbers[at] = ownNumber(out);
+    return out;
+  }
+  return value;
+}
+
+// The object of a tensor that the addon has just made.
+function owned(made) {
+  setNumber(made, cell[MADE]);
+  return made;
+}
+
+// Items of an index, four numbers for each: kinds as in include/tensor.h, and NaN for what a slice leaves out.
+const [INT, SLICE, NEW_AXIS, ELLIPSIS] = [0, 1, 2, 3];
+const MOST_ITEMS = numbers.length / 4;
+let reads = 0; // of indices: getters of a slice may make calls
+
+function bound(value) {
+  if (value === null || value === undefined) return NaN;
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+function noteItem(at, item) {
+  if (typeof item === 'number') {
+    if (!Number.isSafeInteger(item)) return false;
+    numbers[at] = INT;
+    numbers[at + 1] = item;
+    return true;
+  }
+  if (item === null) numbers[at] = NEW_AXIS;
+  else if (item === '...') numbers[at] = ELLIPSIS;
+  else if (typeof item !== 'object' || numberOf(item) !== 0 || item.kind !== 'slice') return false;
+  else {
+    const start = bound(item.start);
+    const stop = bound(item.stop);
+    const step = bound(item.step);
+    if (start === undefined || stop === undefined || step === undefined) return false;
+    numbers[at] = SLICE;
+    numbers[at + 1] = start;
+    numbers[at + 2] = stop;
+    numbers[at + 3] = step;
+  }
+  return true;
+}
+
+// What a basic index of few items gives; undefined for others, of which nothing is known yet.
+function indexed(tensor, items) {
+  if (items.length > MOST_ITEMS) return undefined;
+  const read = ++reads;
+  for (let i = 0; i < items.length; i++) if (!noteItem(4 * i, items[i])) return undefined;
+  if (reads !== read) return undefined;
+  const made = makeTensor(0);
+  native.indexNoted(ownNumber(tensor), items.length, made);
+  return owned(made);
+}
+
+// A function of the addon's that notes its arguments where they are few. One that makes a tensor takes the object that is to own it
+// after them. The stack of an error begins where the function was called.
+function noting(call, makes) {
+  return function noted(a, b, c, d) {
+    const count = arguments.length;
+    cell[FAILED] = 0;
+    try {
+      if (count > MOST_ARGUMENTS) return Reflect.apply(call, this, arguments);
+      // The getters of options come first: they may make calls, which note theirs.
+      if (count > 3) d = note(4, d, true);
+      if (count > 2) c = note(3, c, count === 3);
+      if (count > 1) b = note(2, b, count === 2);
+      if (count > 0) a = note(1, a, count === 1);
+      note(0, this, false);
+      cell[NOTED] = count + 1;
+      const made = makes && cell[KINDS + count] !== OUT ? makeTensor(0) : undefined;
+      let value;
+      if (count === 1) value = call.call(this, a, made);
+      else if (count === 0) value = call.call(this, made);
+      else if (count === 2) value = call.call(this, a, b, made);
+      else if (count === 3) value = call.call(this, a, b, c, made);
+      else value = call.call(this, a, b, c, d, made);
+      return cell[MADE] === 0 ? value : owned(made);
+    } catch (error) {
+      if (cell[FAILED]) Error.captureStackTrace(error, noted);
+      cell[FAILED] = 0;
+      throw error;
+    }
   };
 }
 
@@ -38,9 +323,11 @@ function collect(all) {
   gc({ type: all ? 'major' : 'minor' });
 }
 
-function install(native) {
-  native.install(factory(native, 'Tensor'), factory(native, 'Storage'), factory(native, 'Generator'), factory(native, 'Node'), collect);
-  return native;
+function install(addon) {
+  native = addon;
+  // An addon that is loaded already has the classes of before.
+  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, toTensor: (array, op) => late.tensor(array, op) });
+  return addon;
 }
 
-module.exports = { install, views };
+module.exports = { indexed, install, late, views };

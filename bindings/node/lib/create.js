@@ -3,9 +3,11 @@
 // Tensors from numbers, nested arrays and typed arrays.
 const { markAsUntransferable } = require('node:worker_threads');
 const native = require('./native.js');
+const { late } = require('./classes.js');
 const memory = require('./memory.js');
 const nested = require('./nested.js');
-const { inNameOf, isDtype, kindOf, read, typeError, valueError } = require('./options.js');
+const { isShown, restored, views } = require('./elements.js');
+const { inNameOf, kindOf, read, renamed, typeError, valueError } = require('./options.js');
 
 // The dtypes of typed arrays, by the name that the runtime gives these.
 const dtypeOf = {
@@ -18,24 +20,6 @@ const dtypeOf = {
   Float16Array: 'float16',
   Float32Array: 'float32',
   Float64Array: 'float64',
-};
-
-// The typed arrays that show the elements of each dtype.
-const views = {
-  bool: Uint8Array,
-  uint8: Uint8Array,
-  int8: Int8Array,
-  int16: Int16Array,
-  int32: Int32Array,
-  int64: BigInt64Array,
-  float16: Uint16Array,
-  bfloat16: Uint16Array,
-  float32: Float32Array,
-  float64: Float64Array,
-  complex32: Uint16Array,
-  bcomplex32: Uint16Array,
-  complex64: Float32Array,
-  complex128: Float64Array,
 };
 
 // Dtypes whose elements are the bits, or the parts, of another typed array's.
@@ -104,11 +88,34 @@ function shaped(made, shape) {
   }
 }
 
-function fromNested(data, { dtype, device, shape }) {
-  return cast(shaped(nested.fromNested(data, dtype), shape), undefined, device);
+function fromNested(op, data, { dtype, device, shape }) {
+  return cast(shaped(nestedOrStacked(op, data, dtype, 0), shape), undefined, device);
 }
 
-// Memory without a type, seen as elements of dtype: bytes unless given.
+const MOST_DIMENSIONS = 64;
+
+// A tensor of nested arrays, among whose items may be typed arrays and tensors.
+function nestedOrStacked(op, data, dtype, depth) {
+  if (native.isTensor(data)) return data.detach();
+  if (memory.isTyped(data)) return fromTyped(data, {}, false);
+  if (depth > MOST_DIMENSIONS) throw valueError(`${op}: more than ${MOST_DIMENSIONS} arrays are in each other`);
+  try {
+    return nested.fromNested(data, dtype);
+  } catch (error) {
+    if (error !== nested.HAS_ARRAYS) throw error;
+  }
+  const made = [];
+  try {
+    for (const item of data) made.push(nestedOrStacked(op, item, undefined, depth + 1));
+    return cast(native.stack(made), dtype);
+  } catch (error) {
+    throw renamed(op, error);
+  } finally {
+    for (const t of made) t.dispose();
+  }
+}
+
+// Bytes without a type of their own, seen as elements of dtype: bytes unless given.
 function viewOf(data, dtype = 'uint8') {
   const View = views[dtype];
   if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}`);
@@ -118,12 +125,16 @@ function viewOf(data, dtype = 'uint8') {
   return new View(buffer, offset, length / size);
 }
 
-// What structuredClone, or postMessage, made of a tensor.
-const isClone = (data) => typeof data === 'object' && data !== null && isDtype(data.elements?.dtype) && memory.isTyped(data.elements.values);
+// The options that a tensor had of which structuredClone, or postMessage, made the data.
+function wishes(data) {
+  if (!isShown(data)) return {};
+  const { requiresGrad, names } = data.elements;
+  return { ...(requiresGrad && { requiresGrad }), ...(names && { names }) };
+}
 
 function make(op, data, given, share) {
-  const { requiresGrad, names, ...options } = read(op, given, ['dtype', 'device', 'shape', 'requiresGrad', 'names']);
-  const made = plain(op, data, options, share);
+  const { requiresGrad, names, ...options } = { ...wishes(data), ...read(op, given, ['dtype', 'device', 'shape', 'requiresGrad', 'names']) };
+  const made = share ? inNameOf(op, () => plain(op, data, options, share)) : plain(op, data, options, share);
   if (!requiresGrad && !names) return made;
   try {
     if (names) giveNames(op, made, names);
@@ -142,13 +153,12 @@ function giveNames(op, made, names) {
 }
 
 function plain(op, data, options, share) {
-  if (memory.isUntyped(data)) data = viewOf(data, options.dtype);
+  if (memory.isUntyped(data) || Buffer.isBuffer(data)) data = viewOf(data, options.dtype);
   if (memory.isTyped(data)) return fromTyped(data, options, share);
   if (native.isTensor(data)) throw typeError(`${op}: the data must be a number, an array or a typed array; use clone() to copy a tensor`);
   if (data === null || data === undefined) throw typeError(`${op}: the data must be a number, an array or a typed array, not ${data}`);
-  if (!isClone(data)) return fromNested(data, options);
-  const { dtype, shape, values } = data.elements;
-  return cast(fromTyped(values, { dtype, shape: options.shape ?? shape }, false), options.dtype, options.device);
+  if (!isShown(data)) return fromNested(op, data, options);
+  return cast(shaped(restored(op, data.elements, (values, given) => fromTyped(values, given, false)), options.shape), options.dtype, options.device);
 }
 
 // A tensor of a copy of the data.
@@ -164,4 +174,6 @@ function asTensor(data, options) {
   return shape === undefined ? made : made.reshape(shape);
 }
 
-module.exports = { tensor, asTensor, float, views };
+late.tensor = (data, op) => inNameOf(op, () => tensor(data));
+
+module.exports = { tensor, asTensor, float };

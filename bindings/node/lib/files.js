@@ -4,7 +4,7 @@
 const native = require('./native.js');
 const memory = require('./memory.js');
 const { tensor } = require('./create.js');
-const { typeError } = require('./options.js');
+const { inNameOf, typeError } = require('./options.js');
 
 const { Tensor, Storage } = native;
 
@@ -204,7 +204,7 @@ function save(value, path, options) {
 }
 
 async function saveAsync(value, path, options) {
-  const encoded = new Encoder(value);
+  const encoded = inNameOf('saveAsync', () => new Encoder(value));
   try {
     await native.saveAsync(path, encoded.text, encoded.tensors, options ?? {});
   } finally {
@@ -213,7 +213,7 @@ async function saveAsync(value, path, options) {
 }
 
 function saveBytes(value, options) {
-  const encoded = new Encoder(value);
+  const encoded = inNameOf('saveBytes', () => new Encoder(value));
   let data;
   try {
     data = native.saveBytes(encoded.text, encoded.tensors, options ?? {});

@@ -69,6 +69,7 @@ module.exports = {
     'refineNamesAsync',
     'alignTo',
     'alignToAsync',
+    'failAllocation',
     'unflattenNames',
     'unflattenNamesAsync',
     'T',

@@ -3,8 +3,11 @@
 // Gradients: properties and methods of tensors, modes, and lt.autograd.
 const native = require('./native.js');
 const { Function } = require('./function.js');
-const { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
-const { kindOf, read, typeError } = require('./options.js');
+const functional = require('./functional.js');
+const { GradcheckError, gradcheck, gradgradcheck } = require('./gradcheck.js');
+const { Node, registerMultiGradHook, savedTensorsHooks } = require('./graph.js');
+const { enableGrad, inferenceMode, noGrad } = require('./modes.js');
+const { define, kindOf, read, renamed, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
 const { internal } = require('./gen_internal.js');
@@ -23,24 +26,6 @@ function listOf(op, what, given, optional = false) {
   const wanted = optional ? 'a tensor, null or an array of these' : 'a tensor or an array of tensors';
   throw typeError(`${op}: ${what} must be ${wanted}${isIterable(given) ? `; item ${wrong} is ` : ', not '}${kindOf(list[wrong])}`);
 }
-
-// Calls fn under a mode of the thread, which is what it was afterwards.
-function under(op, set, enabled, fn) {
-  checkFunction(op, fn);
-  const grad = native.isGradEnabled();
-  const inference = native.isInferenceModeEnabled();
-  set(enabled);
-  try {
-    return immediate(op, fn());
-  } finally {
-    native.setInferenceMode(inference); // which sets the other mode too
-    native.setGradEnabled(grad);
-  }
-}
-
-const noGrad = (fn) => under('noGrad', native.setGradEnabled, false, fn);
-const enableGrad = (fn) => under('enableGrad', native.setGradEnabled, true, fn);
-const inferenceMode = (fn) => under('inferenceMode', native.setInferenceMode, true, fn);
 
 const backwardOptions = ['retainGraph', 'createGraph', 'inputs', 'signal'];
 
@@ -67,6 +52,10 @@ function gradArguments(op, outputs, inputs, given) {
 
 const autograd = {
   Function,
+  functional,
+  GradcheckError,
+  gradcheck,
+  gradgradcheck,
   Node,
   registerMultiGradHook,
   savedTensorsHooks,
@@ -77,7 +66,13 @@ const autograd = {
     return native.backwardAsync(...backwardArguments('autograd.backwardAsync', tensors, gradients, options));
   },
   grad(outputs, inputs, options) {
-    return native.autogradGrad(...gradArguments('autograd.grad', outputs, inputs, options));
+    const args = gradArguments('autograd.grad', outputs, inputs, options);
+    try {
+      return native.autogradGrad(...args);
+    } catch (error) {
+      // Errors of hooks have names of their own.
+      throw error?.message?.startsWith('autogradGrad: ') ? renamed('autograd.grad', error) : error;
+    }
   },
   gradAsync(outputs, inputs, options) {
     return native.autogradGradAsync(...gradArguments('autograd.gradAsync', outputs, inputs, options));
@@ -106,6 +101,10 @@ const methods = {
   detach_() {
     return native.detach_(this);
   },
+};
+
+// Functions of the program's, which these call, fail in names of their own.
+const runs = {
   backward(gradient, options) {
     native.backward(...backwardArguments('backward', this, gradient, options));
   },
@@ -115,6 +114,7 @@ const methods = {
 };
 
 for (const [name, property] of Object.entries(properties)) Object.defineProperty(Tensor.prototype, name, { ...property, configurable: true });
-for (const [name, value] of Object.entries(methods)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
+define(Tensor, methods);
+for (const [name, value] of Object.entries(runs)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 
 module.exports = { noGrad, enableGrad, inferenceMode, autograd, internal };

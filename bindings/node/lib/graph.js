@@ -79,6 +79,7 @@ const methods = {
   },
   registerPostAccumulateGradHook(fn) {
     const op = 'registerPostAccumulateGradHook';
+    if (!native.isTensor(this)) throw typeError(`${op}: the method was used on ${kindOf(this)}`);
     const self = new WeakRef(this);
     return register(op, native.registerPostAccumulateGradHook, this, fn, ([leaf]) => {
       immediate(op, fn(self.deref() ?? leaf));
@@ -161,4 +162,4 @@ function registerMultiGradHook(tensors, fn, options) {
   }));
 }
 
-module.exports = { Node, checkFunction, immediate, registerMultiGradHook, savedTensorsHooks };
+module.exports = { Node, checkFunction, immediate, registerMultiGradHook, same, savedTensorsHooks };

@@ -2,7 +2,7 @@
 
 // Names of dimensions, as JavaScript has them: null for a dimension without one.
 const native = require('./native.js');
-const { inNameOf, kindOf, typeError, valueError } = require('./options.js');
+const { define, inNameOf, kindOf, typeError, valueError } = require('./options.js');
 
 const { Tensor } = native;
 const unflatten = Tensor.prototype.unflatten;
@@ -49,5 +49,5 @@ const methods = {
   },
 };
 
+define(Tensor, methods);
 Object.defineProperty(Tensor.prototype, 'names', { ...names, configurable: true });
-for (const [name, value] of Object.entries(methods)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });

@@ -10,6 +10,7 @@ const file = path.join(__dirname, '..', 'build', 'libtensor.node');
 try {
   module.exports = install(require(file));
 } catch (error) {
+  delete require.cache[file]; // the next attempt loads it anew
   throw new Error(
     existsSync(file)
       ? `libtensor: the addon ${file} cannot be loaded on ${process.platform}-${process.arch} (${error.message}); ` +

@@ -2,7 +2,11 @@
 
 // Nested arrays of numbers, written down for the library, which makes a tensor of them (src/nested.c).
 const native = require('./native.js');
+const memory = require('./memory.js');
 const { kindOf, typeError, valueError } = require('./options.js');
+
+// What is thrown where typed arrays or tensors are among the items.
+const HAS_ARRAYS = Symbol('has arrays');
 
 const DEEPEST = 129; // one more than lists can be deep
 const MOST_ITEMS = 2 ** 31 - 1;
@@ -72,6 +76,8 @@ class Notes {
       kind = COMPLEX;
       number = value.re;
       this.others.push(value.im);
+    } else if (native.isTensor(value) || memory.isTyped(value)) {
+      throw HAS_ARRAYS;
     } else {
       throw typeError(`tensor: ${kindOf(value)} is not a number; items are numbers, bigints, booleans, {re, im} or float(number)`);
     }
@@ -158,4 +164,4 @@ function fromNested(data, dtype) {
   throw valueError('tensor: an array changed while it was read');
 }
 
-module.exports = { fromNested };
+module.exports = { HAS_ARRAYS, fromNested };

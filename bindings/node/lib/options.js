@@ -11,13 +11,43 @@ function failure(Kind, code, message) {
 const typeError = (message) => failure(TypeError, 'TENSOR_ERROR_TYPE', message);
 const valueError = (message) => failure(RangeError, 'TENSOR_ERROR_VALUE', message);
 
+// An error of what a function calls, in the function's name.
+function renamed(op, error) {
+  if (!/^TENSOR_ERROR_/.test(error?.code)) return error;
+  const message = error.message.replace(/^[\w.]+(?=: | is not implemented| expected )/, op);
+  error.stack = error.stack.replace(error.message, () => message);
+  error.message = message;
+  return error;
+}
+
 // What a function calls fails in the function's name.
 function inNameOf(op, call) {
   try {
     return call();
   } catch (error) {
-    error.message = error.message.replace(/^\w+: /, `${op}: `);
-    throw error;
+    throw renamed(op, error);
+  }
+}
+
+// Defines methods and properties of a class, which fail in their own names.
+function define(Class, members) {
+  for (const key of Reflect.ownKeys(members)) {
+    const { value, get, set } = Object.getOwnPropertyDescriptor(members, key);
+    const own = (fn) => {
+      if (typeof key === 'symbol' || fn === undefined) return fn;
+      const named = {
+        [key](...args) {
+          try {
+            return Reflect.apply(fn, this, args);
+          } catch (error) {
+            throw renamed(key, error);
+          }
+        },
+      }[key];
+      return Object.defineProperty(named, 'length', { value: fn.length, configurable: true });
+    };
+    const property = value ? { value: own(value), writable: true } : { get: own(get), set: own(set) };
+    Object.defineProperty(Class.prototype, key, { ...property, configurable: true });
   }
 }
 
@@ -48,4 +78,4 @@ function read(op, options, names) {
   return found;
 }
 
-module.exports = { failure, inNameOf, typeError, valueError, kindOf, isDtype, read };
+module.exports = { define, failure, inNameOf, renamed, typeError, valueError, kindOf, isDtype, read };

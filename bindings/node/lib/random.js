@@ -2,6 +2,7 @@
 
 // Seeds are 64 bits: those from 2^63 go to the library as the negative integers of the same bits, and come back as they went.
 const native = require('./native.js');
+const { inNameOf } = require('./options.js');
 
 const { manualSeed, initialSeed, seed } = native.Generator.prototype;
 const seedDefault = native.manualSeed;
@@ -30,4 +31,20 @@ for (const name of Object.keys(methods)) {
   Object.defineProperty(native.Generator.prototype, name, { value: methods[name], writable: true, configurable: true });
 }
 
-module.exports = { manualSeed: (...args) => seedDefault(...taken(args)) };
+// Those of the default generator.
+const byDefault = (use) => (...args) => {
+  const generator = native.defaultGenerator();
+  try {
+    return use(generator, ...args);
+  } finally {
+    generator.dispose();
+  }
+};
+
+module.exports = {
+  manualSeed: (...args) => seedDefault(...taken(args)),
+  seed: byDefault((generator) => generator.seed()),
+  initialSeed: byDefault((generator) => generator.initialSeed()),
+  getRngState: byDefault((generator) => generator.getState()),
+  setRngState: byDefault((generator, state) => inNameOf('setRngState', () => void generator.setState(state))),
+};

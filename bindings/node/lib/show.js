@@ -5,33 +5,54 @@
 const { inspect } = require('node:util');
 const native = require('./native.js');
 const classes = require('./classes.js');
-const { elements } = require('./access.js');
-const { typeError } = require('./options.js');
+const { elements, shown } = require('./elements.js');
+const { define, inNameOf, kindOf, read, typeError, valueError } = require('./options.js');
+require('./access.js');
 
 const { Tensor, Storage, Generator, Node } = native;
 
-// A copy of a tensor's elements: its dtype and shape tell how to read the values.
-classes.views.Tensor = (t) => {
-  const { dtype, shape, device } = t;
-  const values = device === 'meta' ? null : elements(t, false);
-  return { dtype, shape, values };
-};
-classes.views.Storage = (storage) => {
+const named = (view) => (object) => inNameOf('elements', () => view(object));
+
+classes.views.Tensor = shown;
+classes.views.Storage = named((storage) => {
   const bytes = storage.view();
   try {
     return { bytes: elements(bytes, false) };
   } finally {
     bytes.dispose();
   }
-};
-classes.views.Generator = (generator) => {
+});
+classes.views.Generator = named((generator) => {
   const state = generator.getState();
   try {
     return { state: elements(state, false) };
   } finally {
     state.dispose();
   }
-};
+});
+
+// How tensors are printed.
+const usual = { precision: 4, threshold: 1000, edgeitems: 3, linewidth: 80 };
+const profiles = { default: usual, short: { ...usual, precision: 2, edgeitems: 2 }, full: { ...usual, threshold: Number.MAX_SAFE_INTEGER } };
+let print = { ...usual, sciMode: null };
+
+function setPrintoptions(given) {
+  const { profile, ...options } = read('setPrintoptions', given, ['precision', 'threshold', 'edgeitems', 'linewidth', 'sciMode', 'profile']);
+  if (profile !== undefined && !Object.hasOwn(profiles, profile)) throw valueError(`setPrintoptions: option 'profile' must be one of ${Object.keys(profiles).join(', ')}, not ${kindOf(profile)}`);
+  if (options.threshold === Infinity) options.threshold = Number.MAX_SAFE_INTEGER;
+  const wanted = { ...print, ...(profile && profiles[profile]), ...options, sciMode: options.sciMode ?? null };
+  inNameOf('setPrintoptions', () => {
+    const shown = native.zeros([]);
+    try {
+      native.toString(shown, wanted); // refuses what it cannot be
+    } finally {
+      shown.dispose();
+    }
+  });
+  print = wanted;
+}
+
+const getPrintoptions = () => ({ ...print });
 
 // The number of one element.
 function number(t, hint) {
@@ -42,7 +63,7 @@ function number(t, hint) {
 }
 
 // The console shows every object, also those that cannot be read now.
-function shown(object, name, text) {
+function inspected(object, name, text) {
   try {
     return object.disposed ? `${name} (disposed)` : text();
   } catch (error) {
@@ -52,13 +73,9 @@ function shown(object, name, text) {
 
 const indented = (text, depth) => text.replaceAll('\n', `\n${' '.repeat(depth)}`);
 
-function define(Class, methods) {
-  for (const name of Reflect.ownKeys(methods)) Object.defineProperty(Class.prototype, name, { value: methods[name], writable: true, configurable: true });
-}
-
 define(Tensor, {
   toString(options = {}) {
-    return native.toString(this, options);
+    return native.toString(this, { ...print, ...options });
   },
   toJSON() {
     return this.toArray();
@@ -67,7 +84,7 @@ define(Tensor, {
     return hint === 'string' ? this.toString() : number(this, hint);
   },
   [inspect.custom](depth, options) {
-    return shown(this, 'Tensor', () => indented(native.toString(this), options?.indentationLvl ?? 0));
+    return inspected(this, 'Tensor', () => indented(native.toString(this, print), options?.indentationLvl ?? 0));
   },
 });
 
@@ -76,7 +93,7 @@ define(Storage, {
     return Array.from(classes.views.Storage(this).bytes);
   },
   [inspect.custom](depth, options) {
-    return shown(this, 'Storage', () => indented(this.toString(), options?.indentationLvl ?? 0));
+    return inspected(this, 'Storage', () => indented(this.toString(), options?.indentationLvl ?? 0));
   },
 });
 
@@ -85,12 +102,14 @@ define(Generator, {
     throw typeError('a generator has no form in JSON; getState() gives its state');
   },
   [inspect.custom]() {
-    return shown(this, 'Generator', () => `Generator (seed ${this.initialSeed()})`);
+    return inspected(this, 'Generator', () => `Generator (seed ${this.initialSeed()})`);
   },
 });
 
 define(Node, {
   [inspect.custom]() {
-    return shown(this, 'Node', () => `<${this.name}>`);
+    return inspected(this, 'Node', () => `<${this.name}>`);
   },
 });
+
+module.exports = { getPrintoptions, setPrintoptions };

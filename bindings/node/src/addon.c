@@ -8,12 +8,12 @@ lt_env *lt_get_env(napi_env env) {
 }
 
 static void delete_references(napi_env env, lt_env *e) {
-  for (int i = 0; i < LT_CLASSES; i++) {
-    if (e->classes[i]) napi_delete_reference(env, e->classes[i]);
-    if (e->factories[i]) napi_delete_reference(env, e->factories[i]);
-  }
-  if (e->collector) napi_delete_reference(env, e->collector);
-  if (e->raised) napi_delete_reference(env, e->raised);
+  const napi_ref others[] = {e->reader,    e->writer, e->collector, e->noting,
+                             e->to_tensor, e->cells,  e->raised};
+  for (int i = 0; i < LT_CLASSES; i++)
+    if (e->makers[i]) napi_delete_reference(env, e->makers[i]);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i]) napi_delete_reference(env, others[i]);
 }
 
 static void close_env(napi_env env, void *data, void *hint) {
@@ -39,6 +39,7 @@ static void close_env(napi_env env, void *data, void *hint) {
     }
   lt_close_inbox(env, e);
   free(e->memories);
+  for (lt_binding *b = e->bindings; b && b->name; b++) free((char *)b->name);
   free(e->bindings);
   lt_free_async(e);
   lt_free_pool(e->pool);
@@ -66,6 +67,74 @@ static napi_value dtype_size(napi_env env, napi_callback_info info) {
   return lt_from_int(env, tensor_dtype_size(dtype));
 }
 
+static bool get(napi_env env, napi_value object, const char *name, napi_value *value) {
+  return lt_ok(env, napi_get_named_property(env, object, name, value));
+}
+
+static bool keep(napi_env env, napi_value object, const char *name, napi_ref *reference) {
+  napi_value value;
+  return get(env, object, name, &value) &&
+         lt_ok(env, napi_create_reference(env, value, 1, reference));
+}
+
+// What lib/classes.js has, but for the classes.
+static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
+  napi_value makers, maker, cells, buffer;
+  napi_typedarray_type type;
+  size_t offset, length;
+  void *cell;
+  if (!get(env, parts, "makers", &makers)) return false;
+  for (uint32_t i = 0; i < LT_CLASSES; i++)
+    if (!lt_ok(env, napi_get_element(env, makers, i, &maker)) ||
+        !lt_ok(env, napi_create_reference(env, maker, 1, &e->makers[i])))
+      return false;
+  if (!keep(env, parts, "read", &e->reader) || !keep(env, parts, "write", &e->writer) ||
+      !keep(env, parts, "collect", &e->collector) || !keep(env, parts, "noting", &e->noting) ||
+      !keep(env, parts, "toTensor", &e->to_tensor) || !keep(env, parts, "cell", &e->cells) || !get(env, parts, "cell", &cells) ||
+      !lt_ok(env, napi_get_typedarray_info(env, cells, &type, &length, &cell, &buffer, &offset)))
+    return false;
+  e->cell = cell;
+  e->numbers = (double *)(e->cell + length);
+  return true;
+}
+
+static bool name_dtypes(napi_env env, napi_value parts) {
+  napi_value names;
+  if (!get(env, parts, "dtypes", &names)) return false;
+  for (int d = TENSOR_BOOL; tensor_dtype_size((tensor_dtype)d) > 0; d++) {
+    napi_value name = lt_from_text(env, tensor_dtype_name((tensor_dtype)d));
+    if (!name || !lt_ok(env, napi_set_element(env, names, (uint32_t)d, name))) return false;
+  }
+  return true;
+}
+
+// install(exports, the parts of lib/classes.js): defines all the rest.
+static napi_value install(napi_env env, napi_callback_info info) {
+  size_t argc = 2;
+  napi_value argv[2], list, classes[LT_CLASSES];
+  lt_env *e = lt_get_env(env);
+  const napi_property_descriptor functions[] = {
+      {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+      {"accountedBytes", NULL, accounted_bytes, NULL, NULL, NULL, napi_default, NULL},
+      {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+  };
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !keep_parts(env, e, argv[1]) || !name_dtypes(env, argv[1]) ||
+      !get(env, argv[1], "classes", &list))
+    return NULL;
+  for (uint32_t i = 0; i < LT_CLASSES; i++)
+    if (!lt_ok(env, napi_get_element(env, list, i, &classes[i]))) return NULL;
+  napi_value exports = argv[0];
+  if (!lt_define_classes(env, exports, classes) || !lt_define_buffers(env, exports) ||
+      !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
+      !lt_define_hooks(env, exports) || !lt_open_async(env, e, exports) ||
+      !lt_ok(env,
+             napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
+    return NULL;
+  lt_open_warnings(e);
+  return NULL;
+}
+
 NAPI_MODULE_INIT() {
   lt_env *e = calloc(1, sizeof *e);
   if (!e || !(e->pool = lt_new_pool())) {
@@ -73,18 +142,10 @@ NAPI_MODULE_INIT() {
     return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the environment");
   }
   e->default_dtype = TENSOR_FLOAT32;
-  const napi_property_descriptor functions[] = {
-      {"liveHandles", NULL, live_handles, NULL, NULL, NULL, napi_default_jsproperty, NULL},
-      {"accountedBytes", NULL, accounted_bytes, NULL, NULL, NULL, napi_default, NULL},
-      {"dtypeSize", NULL, dtype_size, NULL, NULL, NULL, napi_default_jsproperty, NULL},
-  };
+  const napi_property_descriptor start = {"install", NULL, install,      NULL,
+                                          NULL,      NULL, napi_default, NULL};
   if (!lt_open_inbox(env, e) || !lt_ok(env, napi_set_instance_data(env, e, close_env, NULL)) ||
-      !lt_define_classes(env, exports) || !lt_define_buffers(env, exports) ||
-      !lt_define_nested(env, exports) || !lt_define_operators(env, e, exports) ||
-      !lt_define_hooks(env, exports) || !lt_open_async(env, e, exports) ||
-      !lt_ok(env,
-             napi_define_properties(env, exports, sizeof functions / sizeof *functions, functions)))
+      !lt_ok(env, napi_define_properties(env, exports, 1, &start)))
     return NULL;
-  lt_open_warnings(e);
   return exports;
 }

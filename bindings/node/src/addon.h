@@ -129,14 +129,25 @@ typedef struct lt_buffer lt_buffer;
 typedef struct lt_kept lt_kept;
 typedef struct lt_inbox lt_inbox;
 
-// What a JavaScript Tensor, Storage, Generator or Node wraps. Only its environment's thread touches
-// it.
+// What there is to see of a tensor without its elements.
+typedef struct lt_facts {
+  tensor_dtype dtype;
+  tensor_device device;
+  tensor_layout layout;
+  int64_t numel, offset, dim;
+  const int64_t *sizes, *strides;
+} lt_facts;
+
+// What a JavaScript Tensor, Storage, Generator or Node stands for. Only its environment's thread
+// touches it.
 typedef struct lt_box {
   void *handle;
+  int32_t number;         // in the pool, from 1 on
   uint8_t kind;           // LT_TENSOR to LT_NODE
   bool wrapped;           // the JavaScript object lives
   bool disposed;          // the user has let go of it
   bool writing;           // an asynchronous call writes it
+  struct lt_facts *before;  // what there was to see of it before that call, NULL without
   int32_t reading;        // asynchronous calls that read it
   int32_t users;          // asynchronous calls that need the handle
   lt_memory *memory;      // of its storage, NULL without
@@ -155,6 +166,11 @@ typedef struct lt_scope {
   lt_box *boxes;
 } lt_scope;
 
+// As in lib/classes.js. An item of an index has four of the numbers: its kind, start, stop and step.
+enum { LT_CELL_READ, LT_CELL_MADE, LT_CELL_NOTED, LT_CELL_FAILED, LT_CELL_KINDS, LT_CELL_NUMBERS = 16 };
+typedef enum lt_noted { LT_NOTED_ANY, LT_NOTED_NUMBER, LT_NOTED_OWN, LT_NOTED_OUT } lt_noted;
+enum { LT_MOST_NOTED = 5, LT_CELL_LIST = -1000 };
+
 typedef struct lt_pool lt_pool;
 typedef struct lt_saving lt_saving;
 typedef struct lt_told lt_told;
@@ -162,14 +178,19 @@ typedef struct lt_told lt_told;
 typedef struct lt_env {
   napi_env env;
   lt_pool *pool;
-  napi_ref classes[LT_CLASSES];    // by kind
-  napi_ref factories[LT_CLASSES];  // functions that make an object of each
-  napi_ref collector;              // collects garbage: of young objects, or with true of all
+  // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
+  // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
+  // operators so that its arguments are noted, and make a tensor of an array.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor;
+  napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
+  int32_t *cell;    // its integers: LT_CELL_READ and those that follow
+  double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
+  const lt_operator *index;
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];  // for objects that were disposed
   lt_box *newest;           // of all boxes whose object has not been finalized
-  int64_t boxes, made;      // how many there are, and what came since the last sweep
+  int64_t boxes, kept_boxes;  // how many there are: now, and after the last collection
   lt_buffer *buffers;       // whose memory tensors use
   lt_memory **memories;     // a hash table by address
   size_t memory_count, memory_room;
@@ -191,7 +212,10 @@ lt_pool *lt_new_pool(void);  // NULL without memory
 void lt_free_pool(lt_pool *pool);
 lt_box *lt_new_box(lt_pool *pool);  // zeroed; NULL without memory
 void lt_free_box(lt_pool *pool, lt_box *box);
-bool lt_is_box(const lt_pool *pool, const void *address);
+lt_box *lt_box_at(const lt_pool *pool, int32_t number);
+// Between these two, boxes that are freed stay as they are: a call has them.
+void lt_keep_boxes(lt_pool *pool);
+void lt_leave_boxes(lt_pool *pool);
 
 // --------------------------------------------------------------------------------------------------------------
 // errors
@@ -202,6 +226,12 @@ napi_value lt_throw_status(napi_env env, tensor_status status, const char *messa
 bool lt_throw_type(napi_env env, const char *format, ...) __attribute__((format(printf, 2, 3)));
 // The error object of a failed call.
 napi_value lt_error(napi_env env, tensor_status status, int32_t number, const char *message);
+// Throws the library's error of a call of a function of that name.
+napi_value lt_throw_last(napi_env env, tensor_status status, const char *name);
+// A message of the library's in JavaScript's words; and in the name of the function that was
+// called. malloc's; NULL without memory.
+char *lt_in_javascript(const char *message);
+char *lt_in_name_of(const char *name, const char *message);
 // Throws what a failed N-API call left behind; false when it did fail.
 bool lt_ok(napi_env env, napi_status status);
 
@@ -219,21 +249,27 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status);
 // failure, after which the handle is freed.
 napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call);
 void lt_free_handle(lt_type kind, void *handle);
-// The box behind an object of ours, NULL for all else.
-lt_box *lt_unwrap(napi_env env, napi_value value);
-
-// lt_unwrap, also for objects that were disposed, which have no box of their own.
-lt_box *lt_unwrap_any(napi_env env, napi_value value);
+// Gives a tensor to the object that waits for it; the number of its box, 0 on failure.
+int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object);
+// The box behind the number that an object has.
+lt_box *lt_box_of(lt_env *e, int32_t number);
+// The box behind an object of ours, NULL for other objects. Those that were disposed, which have no
+// box of their own, share one for each kind.
+lt_box *lt_unwrap(napi_env env, napi_value object);
 // Checks that a box can be used as access says; throws otherwise.
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
                   lt_access access);
+// Notes what there is to see of a box that an asynchronous call writes from now on, which may change
+// it on another thread; forgets it when the call is done.
+void lt_begin_writing(lt_box *box);
+void lt_end_writing(lt_box *box);
 void lt_use(lt_box *box);
 void lt_unuse(napi_env env, lt_box *box);
 // Gives back memory of objects that nobody reaches before a call that needs more.
 void lt_make_room(napi_env env, lt_env *e);
 // Tells V8 of external memory.
 void lt_account(napi_env env, lt_env *e, int64_t bytes);
-bool lt_define_classes(napi_env env, napi_value exports);
+bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes);
 
 // -------------------------------------------------------------------------------------------------------
 // memory of storages
@@ -353,6 +389,7 @@ typedef struct lt_held {
 // One call: its bound arguments and what it must give back. Kept on the heap by asynchronous calls.
 struct lt_call {
   const lt_operator *op;
+  const char *name;  // the binding's
   lt_mode mode;
   lt_form form;
   lt_value arguments[LT_MAX_ARGUMENTS];
@@ -364,23 +401,29 @@ struct lt_call {
   bool moves;                       // a storage of the call may get other memory
   lt_held *held;                    // tensors, storages and generators of the call
   int32_t held_count, held_room;
-  tensor_t *temporaries[LT_MAX_ARGUMENTS];  // numbers made into operands
-  int32_t temporary_count;
+  struct lt_temporary *temporaries;  // numbers and arrays made into tensors
+  bool arrays;                       // it takes arrays for tensors
   const char *const *names;  // the option names, for what a factory makes; NULL without
   int64_t name_count;
   bool leaf;                // the option requiresGrad, of a factory too
+  napi_value waiting;       // the object that is to own the tensor that it makes; NULL without
+  int32_t made;             // the number of its box then
   lt_kept *callback;        // that the library takes over with success
   struct lt_block *blocks;  // of lists and strings
   size_t used;
   _Alignas(16) char inline_block[512];
 };
 
+void lt_look_number(double number, lt_js *js);
+void lt_look_box(lt_box *box, lt_js *js);
 // False only with an exception pending.
 bool lt_look(napi_env env, napi_value value, lt_js *js);
 // Throws that an argument is, or has, a bigint that no int64 holds; false.
 bool lt_throw_wide(napi_env env, const char *op, const char *argument);
-// Whether a value fits an argument, by its kind.
-bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js);
+// Whether a value fits an argument, by its kind; with arrays also those that are to be made tensors.
+bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays);
+// A tensor of an array, for the call.
+bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to);
 // Puts a value that fits into its C form; false with an exception pending.
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                 lt_value *to);
@@ -406,12 +449,15 @@ bool lt_define_nested(napi_env env, napi_value exports);
 
 // A function of the module or a method of a class: an entry in one of its forms.
 typedef struct lt_binding {
+  const char *name;  // as it is called: "add_", "linalg.normAsync"
   const lt_entry *entry;
   lt_mode mode;
   bool method, async;
 } lt_binding;
 
 void *lt_allocate(lt_call *call, size_t bytes);
+// Has a tensor freed with the call; false, with an exception, without memory.
+bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor);
 // Checks a box and notes that the call uses it; *handle is where the call finds its handle.
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle);
@@ -485,6 +531,8 @@ typedef struct lt_graph {
 // Holds what a call that runs through a graph will use; false with an exception pending.
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);
+// Whether a call may call functions of recorded calls, such as hooks.
+bool lt_runs_graph(const lt_call *call);
 // Refuses a run through what an ArrayBuffer had before it was transferred away; false with an
 // exception pending.
 bool lt_check_graph(napi_env env, const lt_call *call);

@@ -34,6 +34,7 @@ typedef struct job {
   napi_deferred deferred;
   napi_ref outs;              // an array of the objects that the call returns
   napi_ref caller;            // an error whose stack shows the caller
+  napi_async_context context;  // of functions that the call may ask, NULL without
   napi_ref signal, listener;  // an AbortSignal and what listens to it
   struct watch *watch;        // the listener's
   tensor_status status;
@@ -61,9 +62,17 @@ typedef struct asked {
   struct asked *next;
 } asked;
 
-// What an environment has: all but wake is read under the pool's lock.
+// Who waits until asynchronous calls are done with some tensors, or with all.
+typedef struct waiter {
+  napi_deferred deferred;
+  napi_ref tensors;  // an array
+  struct waiter *next;
+} waiter;
+
+// What an environment has: all but wake and waiters is read under the pool's lock.
 struct lt_async {
   napi_threadsafe_function wake;
+  waiter *waiters;
   jobs done;
   int64_t running;
   asked *questions;
@@ -130,7 +139,7 @@ static tensor_status set_modes(const modes *m) {
 static void run(job *j) {
   j->status = lt_run(&j->call, j->default_dtype);
   if (!j->status) return;
-  j->message = strdup(tensor_last_error());
+  j->message = lt_in_name_of(j->call.name, tensor_last_error());
   j->number = tensor_last_errno();
 }
 
@@ -315,7 +324,7 @@ static void hold_operands(napi_env env, lt_env *e, lt_call *call) {
     lt_use(held->box);
     lt_track(env, e, held->box);
     if (held->access >= LT_WRITES)
-      held->box->writing = true;
+      lt_begin_writing(held->box);
     else
       held->box->reading++;
     if (held->access != LT_LOOKS) lt_claim(held);
@@ -327,7 +336,7 @@ static void release_operands(napi_env env, lt_call *call) {
     lt_held *held = &call->held[i];
     lt_unclaim(held);
     if (held->access >= LT_WRITES)
-      held->box->writing = false;
+      lt_end_writing(held->box);
     else
       held->box->reading--;
     lt_unuse(env, held->box);
@@ -435,6 +444,7 @@ static void free_job(napi_env env, job *j) {
   delete_reference(env, &j->signal);
   delete_reference(env, &j->listener);
   delete_reference(env, &j->raised);
+  if (j->context) napi_async_destroy(env, j->context);
   if (j->saving) lt_let_go(j->saving);
   free(j->message);
   free(j);
@@ -488,6 +498,18 @@ static void finish(napi_env env, lt_env *e, job *j) {
   if (--e->pending == 0) napi_unref_threadsafe_function(env, e->async->wake);
 }
 
+// Calls a function in the asynchronous context of the call that asks for it.
+static bool answer(napi_env env, const job *asking, lt_question *question) {
+  napi_value resource;
+  napi_callback_scope scope;
+  if (!asking->context || napi_create_object(env, &resource) != napi_ok ||
+      napi_open_callback_scope(env, resource, asking->context, &scope) != napi_ok)
+    return lt_answer(env, question);
+  bool answered = lt_answer(env, question);
+  napi_close_callback_scope(env, scope);
+  return answered;
+}
+
 // Answers what calls that run ask. A question stays in the list until then, so that one is answered
 // with a failure where the environment ends meanwhile.
 static void answer_all(napi_env env, lt_env *e) {
@@ -501,7 +523,7 @@ static void answer_all(napi_env env, lt_env *e) {
     pthread_mutex_unlock(&pool.lock);
     job *asking = a->job;
     asking->graph.paused = true;
-    bool answered = !set_modes(&a->modes) && lt_answer(env, a->question);
+    bool answered = !set_modes(&a->modes) && answer(env, asking, a->question);
     pthread_mutex_lock(&pool.lock);
     if (async->questions != a) break;
     asking->graph.paused = false;
@@ -512,6 +534,59 @@ static void answer_all(napi_env env, lt_env *e) {
   pthread_mutex_unlock(&pool.lock);
   e->scope = of_caller;
   set_modes(&before);
+}
+
+// Whether asynchronous calls use one of the tensors in an array, or, where there are none, run.
+static bool in_use(napi_env env, const lt_env *e, napi_value tensors) {
+  uint32_t count = 0;
+  napi_value item;
+  if (napi_get_array_length(env, tensors, &count) != napi_ok || count == 0) return e->pending > 0;
+  for (uint32_t i = 0; i < count; i++) {
+    lt_box *box = napi_get_element(env, tensors, i, &item) == napi_ok ? lt_unwrap(env, item) : NULL;
+    if (box && box->users > 0) return true;
+  }
+  return false;
+}
+
+// Tells those that wait for tensors which no call uses any more.
+static void tell_waiters(napi_env env, lt_env *e) {
+  for (waiter **at = &e->async->waiters, *w; (w = *at);) {
+    napi_handle_scope scope;
+    napi_value tensors, undefined;
+    if (napi_open_handle_scope(env, &scope) != napi_ok) return;
+    bool waits = napi_get_reference_value(env, w->tensors, &tensors) == napi_ok &&
+                 in_use(env, e, tensors);
+    if (!waits && napi_get_undefined(env, &undefined) == napi_ok)
+      napi_resolve_deferred(env, w->deferred, undefined);
+    napi_close_handle_scope(env, scope);
+    if (waits) {
+      at = &w->next;
+      continue;
+    }
+    *at = w->next;
+    napi_delete_reference(env, w->tensors);
+    free(w);
+  }
+}
+
+// settled(tensors): a promise that is kept when asynchronous calls are done with them.
+static napi_value settled(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value tensors, promise = NULL;
+  lt_env *e = lt_get_env(env);
+  waiter *w = calloc(1, sizeof *w);
+  if (!w) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "settled: no memory");
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &tensors, NULL, NULL)) ||
+      !lt_ok(env, napi_create_reference(env, tensors, 1, &w->tensors)) ||
+      !lt_ok(env, napi_create_promise(env, &w->deferred, &promise))) {
+    if (w->tensors) napi_delete_reference(env, w->tensors);
+    free(w);
+    return NULL;
+  }
+  w->next = e->async->waiters;
+  e->async->waiters = w;
+  tell_waiters(env, e);
+  return promise;
 }
 
 static void finish_all(napi_env env, napi_value unused, void *context, void *data) {
@@ -527,6 +602,7 @@ static void finish_all(napi_env env, napi_value unused, void *context, void *dat
     next = j->next;
     finish(env, e, j);
   }
+  if (e->async->waiters) tell_waiters(env, e);
   lt_drain_inbox(env, e);
 }
 
@@ -582,7 +658,9 @@ static napi_value aborted(napi_env env, napi_callback_info info) {
   pthread_mutex_unlock(&pool.lock);
   if (!waits) return NULL;
   j->status = TENSOR_ERROR_RUNTIME;
-  finish(env, j->e, j);
+  lt_env *e = j->e;
+  finish(env, e, j);
+  if (e->async->waiters) tell_waiters(env, e);
   return NULL;
 }
 
@@ -617,7 +695,7 @@ static bool heed_signal(napi_env env, job *j, napi_value signal) {
   if (!lt_ok(env, napi_typeof(env, signal, &type))) return false;
   if (type != napi_object ||
       !lt_ok(env, napi_has_named_property(env, signal, "addEventListener", &is)) || !is)
-    return lt_throw_type(env, "%s: argument 'signal' must be an AbortSignal", j->call.op->name);
+    return lt_throw_type(env, "%s: argument 'signal' must be an AbortSignal", j->call.name);
   if (!lt_ok(env, napi_get_named_property(env, signal, "aborted", &value)) ||
       !lt_ok(env, napi_coerce_to_bool(env, value, &value)) ||
       !lt_ok(env, napi_get_value_bool(env, value, &is)))
@@ -642,9 +720,16 @@ static napi_value rejected(napi_env env) {
   return promise;
 }
 
-napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
+// Of what AsyncLocalStorage has: functions that the call asks for have it, too.
+static void keep_context(napi_env env, job *j) {
+  napi_value name;
+  if (napi_create_string_utf8(env, "libtensor", NAPI_AUTO_LENGTH, &name) != napi_ok ||
+      napi_async_init(env, NULL, name, &j->context) != napi_ok)
+    j->context = NULL;
+}
+
+static napi_value start_job(napi_env env, lt_env *e, napi_callback_info info) {
   napi_value promise, signal;
-  lt_env *e = lt_get_env(env);
   job *j = calloc(1, sizeof *j);
   if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
   j->e = e, j->default_dtype = e->default_dtype;
@@ -668,6 +753,7 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     free_job(env, j);
     return rejected(env);
   }
+  if (!at_once && (j->saving || lt_runs_graph(&j->call))) keep_context(env, j);
   if (at_once) {
     lt_release_graph(env, &j->graph);
     run(j);
@@ -682,6 +768,14 @@ napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
     at_once = true;
   }
   if (at_once) finish(env, e, j);
+  return promise;
+}
+
+napi_value lt_invoke_async(napi_env env, napi_callback_info info) {
+  lt_env *e = lt_get_env(env);
+  lt_keep_boxes(e->pool);
+  napi_value promise = start_job(env, e, info);
+  lt_leave_boxes(e->pool);
   return promise;
 }
 
@@ -718,6 +812,7 @@ static napi_value get_async_threads(napi_env env, napi_callback_info info) {
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {
   const napi_property_descriptor functions[] = {
       {"setAsyncThreads", NULL, set_async_threads, NULL, NULL, NULL, napi_default_jsproperty, NULL},
+      {"settled", NULL, settled, NULL, NULL, NULL, napi_default, NULL},
       {"getAsyncThreads", NULL, get_async_threads, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
   napi_value name;
@@ -735,4 +830,10 @@ bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {
                                            functions));
 }
 
-void lt_free_async(lt_env *e) { free(e->async); }
+void lt_free_async(lt_env *e) {
+  for (waiter *w = e->async ? e->async->waiters : NULL, *next; w; w = next) {
+    next = w->next;
+    free(w);
+  }
+  free(e->async);
+}

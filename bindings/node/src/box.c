@@ -8,7 +8,7 @@ static const char *const class_names[] = {"Tensor", "Storage", "Generator", "Nod
 
 enum {
   REPORT_BYTES = 1 << 18,    // V8 is told of external memory in steps of this
-  SWEEP_BOXES = 1 << 13,     // new handles after which collected objects are looked for
+  LEAST_BOXES = 1 << 13,     // new handles before garbage is looked for
   LEAST_GARBAGE = 32 << 20,  // bytes of new memory before garbage is looked for
   MOST_GARBAGE = 256 << 20
 };
@@ -74,17 +74,27 @@ static void let_go(napi_env env, lt_env *e, lt_box *box) {
   lt_drain_inbox(env, e);
 }
 
+// What an object that was disposed has in the place of a box's number.
+static int32_t gone_number(const lt_box *box) { return -1 - box->kind; }
+
 // Frees the handle, and what Node keeps for the object: it would run finalizers when the event loop
-// turns, which a long loop does not let it do. An object without a box is one that was disposed.
+// turns, which a long loop does not let it do.
 static void dispose(napi_env env, lt_env *e, lt_box *box) {
   if (box->disposed) return;
-  napi_value object = NULL;
-  void *wrapped;
-  if (napi_get_reference_value(env, box->object, &object) == napi_ok && object)
-    napi_remove_wrap(env, object, &wrapped);
   napi_delete_reference(env, box->object);
   let_go(env, e, box);
   forget(e, box);
+}
+
+// Disposes a box whose object does not know of it yet, if it lives.
+static void dispose_object(napi_env env, lt_env *e, lt_box *box) {
+  napi_value object, writer, result;
+  if (napi_get_reference_value(env, box->object, &object) == napi_ok && object &&
+      napi_get_reference_value(env, e->writer, &writer) == napi_ok) {
+    e->cell[LT_CELL_READ] = gone_number(box);
+    napi_call_function(env, object, writer, 1, &object, &result);
+  }
+  dispose(env, e, box);
 }
 
 static void finalize(napi_env env, void *data, void *hint) {
@@ -111,7 +121,6 @@ static void sweep(napi_env env, lt_env *e) {
     }
     napi_close_handle_scope(env, handles);
   }
-  e->made = 0;
 }
 
 static void collect(napi_env env, lt_env *e, bool all) {
@@ -125,11 +134,13 @@ static void collect(napi_env env, lt_env *e, bool all) {
 }
 
 // V8 sees small objects, not the memory behind them, and lets them lie. So garbage is collected
-// here when memory has grown by a quarter: young objects first, which takes a fraction of a
-// millisecond, and all where that is not enough. Where nothing was garbage the next look is later.
+// here when memory has grown by a quarter, or handles by half: young objects first, which takes a
+// fraction of a millisecond, and all where that is not enough. Where nothing was garbage the next
+// look is later.
 void lt_make_room(napi_env env, lt_env *e) {
   if (e->bytes < e->kept_bytes) e->kept_bytes = e->bytes;
-  int64_t quarter = e->kept_bytes / 4;
+  if (e->boxes < e->kept_boxes) e->kept_boxes = e->boxes;
+  int64_t quarter = e->kept_bytes / 4, half = e->kept_boxes / 2;
   int64_t allowed = quarter > e->patience ? quarter : e->patience;
   if (e->bytes - e->kept_bytes > allowed) {
     int64_t before = e->bytes;
@@ -139,9 +150,37 @@ void lt_make_room(napi_env env, lt_env *e) {
     e->patience = garbage ? LEAST_GARBAGE : 2 * e->patience;
     if (e->patience > MOST_GARBAGE) e->patience = MOST_GARBAGE;
     e->kept_bytes = e->bytes;
-  } else if (e->made >= (e->boxes > 2 * SWEEP_BOXES ? e->boxes / 2 : SWEEP_BOXES)) {
-    sweep(env, e);
+  } else if (e->boxes - e->kept_boxes > (half > LEAST_BOXES ? half : LEAST_BOXES)) {
+    collect(env, e, false);
+  } else {
+    return;
   }
+  e->kept_boxes = e->boxes;
+}
+
+static lt_facts facts_of(const tensor_t *t) {
+  return (lt_facts){tensor_get_dtype(t),      tensor_get_device(t), tensor_get_layout(t),
+                    tensor_numel(t),          tensor_storage_offset(t), tensor_dim(t),
+                    tensor_sizes(t),          tensor_strides(t)};
+}
+
+void lt_begin_writing(lt_box *box) {
+  box->writing = true;
+  if (box->kind != LT_TENSOR || box->before) return;
+  lt_facts f = facts_of(box->handle);
+  size_t bytes = (size_t)f.dim * sizeof(int64_t);
+  if (!(box->before = malloc(sizeof f + 2 * bytes))) return;
+  int64_t *sizes = (int64_t *)(box->before + 1);
+  memcpy(sizes, f.sizes, bytes);
+  memcpy(sizes + f.dim, f.strides, bytes);
+  f.sizes = sizes, f.strides = sizes + f.dim;
+  *box->before = f;
+}
+
+void lt_end_writing(lt_box *box) {
+  box->writing = false;
+  free(box->before);
+  box->before = NULL;
 }
 
 void lt_use(lt_box *box) { box->users++; }
@@ -153,86 +192,75 @@ void lt_unuse(napi_env env, lt_box *box) {
   if (!box->wrapped) lt_free_box(e->pool, box);
 }
 
-// Objects come from the factories, not from the constructors.
-static napi_value construct(napi_env env, napi_callback_info info) {
-  void *data;
-  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, NULL, &data))) return NULL;
-  const char *name = data;
-  lt_throw_type(env, "%s is not constructed with new: use %s", name,
-                strcmp(name, "Tensor") == 0
-                    ? "tensor(data), zeros(size) or another function that makes tensors"
-                : strcmp(name, "Storage") == 0 ? "storageNew(nbytes) or tensor.untypedStorage()"
-                : strcmp(name, "Node") == 0    ? "tensor.gradFn"
-                                               : "generatorNew()");
-  return NULL;
-}
-
-static napi_value new_object(napi_env env, lt_env *e, lt_box *box) {
-  napi_value factory, undefined, object;
-  if (!lt_ok(env, napi_get_reference_value(env, e->factories[box->kind], &factory)) ||
-      !lt_ok(env, napi_get_undefined(env, &undefined)) ||
-      !lt_ok(env, napi_call_function(env, undefined, factory, 0, NULL, &object)) ||
-      !lt_ok(env, napi_wrap(env, object, box, finalize, NULL, &box->object)))
-    return NULL;
-  return object;
-}
-
-napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call) {
-  if (!handle) {  // a result that is absent
-    napi_value null = NULL;
-    return napi_get_null(env, &null) == napi_ok ? null : NULL;
-  }
-  lt_env *e = lt_get_env(env);
-  lt_box *box = lt_new_box(e->pool);
-  if (!box) {
-    lt_free_handle(kind, handle);
-    return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
-  }
-  box->kind = kind, box->handle = handle;
-  napi_value object = new_object(env, e, box);
-  if (!object) {
-    lt_free_handle(kind, handle);
-    lt_free_box(e->pool, box);
-    return NULL;
-  }
+// Makes an object the owner of a box.
+static bool own(napi_env env, lt_env *e, lt_box *box, napi_value object) {
+  if (!lt_ok(env, napi_add_finalizer(env, object, box, finalize, NULL, &box->object))) return false;
   box->wrapped = true;
   box->older = e->newest;
   if (box->older) box->older->newer = box;
   e->newest = box;
-  e->boxes++, e->made++;
+  e->boxes++;
   if (e->scope) enter_scope(box, e->scope);
-  lt_attach(env, e, box, call);
-  return object;
+  return true;
 }
 
-lt_box *lt_unwrap(napi_env env, napi_value value) {
-  void *box;
-  if (napi_unwrap(env, value, &box) != napi_ok || !lt_is_box(lt_get_env(env)->pool, box))
+static void drop(napi_env env, lt_env *e, lt_box *box) {
+  free_handle(env, e, box);
+  lt_free_box(e->pool, box);
+}
+
+static lt_box *make_box(napi_env env, lt_type kind, void *handle, const lt_call *call) {
+  lt_env *e = lt_get_env(env);
+  lt_box *box = lt_new_box(e->pool);
+  if (!box) {
+    lt_free_handle(kind, handle);
+    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a handle");
     return NULL;
+  }
+  box->kind = kind, box->handle = handle;
+  lt_attach(env, e, box, call);
   return box;
 }
 
-lt_box *lt_unwrap_any(napi_env env, napi_value value) {
-  lt_box *box = lt_unwrap(env, value);
-  if (box) return box;
+napi_value lt_wrap(napi_env env, lt_type kind, void *handle, const lt_call *call) {
+  napi_value maker, object = NULL;
+  if (!handle)  // a result that is absent
+    return napi_get_null(env, &object) == napi_ok ? object : NULL;
   lt_env *e = lt_get_env(env);
-  napi_value prototype, above, class;
-  napi_valuetype type;
-  if (napi_get_prototype(env, value, &prototype) != napi_ok ||
-      napi_typeof(env, prototype, &type) != napi_ok || type != napi_object ||
-      napi_get_prototype(env, prototype, &above) != napi_ok ||
-      napi_typeof(env, above, &type) != napi_ok || type != napi_object)
-    return NULL;  // an object of no class
-  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++) {
-    bool is_one = false;
-    if (napi_get_reference_value(env, e->classes[kind], &class) != napi_ok ||
-        napi_instanceof(env, value, class, &is_one) != napi_ok || !is_one)
-      continue;
-    e->gone[kind].kind = (uint8_t)kind;
-    e->gone[kind].disposed = true;
-    return &e->gone[kind];
-  }
+  lt_box *box = make_box(env, kind, handle, call);
+  if (!box) return NULL;
+  e->cell[LT_CELL_MADE] = box->number;
+  if (lt_ok(env, napi_get_reference_value(env, e->makers[kind], &maker)) &&
+      lt_ok(env, napi_call_function(env, maker, maker, 0, NULL, &object)) &&
+      own(env, e, box, object))
+    return object;
+  e->cell[LT_CELL_MADE] = 0;
+  drop(env, e, box);
   return NULL;
+}
+
+int32_t lt_give(napi_env env, tensor_t *handle, const lt_call *call, napi_value object) {
+  lt_env *e = lt_get_env(env);
+  lt_box *box = make_box(env, LT_TENSOR, handle, call);
+  if (!box) return 0;
+  if (own(env, e, box, object)) return box->number;
+  drop(env, e, box);
+  return 0;
+}
+
+lt_box *lt_box_of(lt_env *e, int32_t number) {
+  if (number > 0) return lt_box_at(e->pool, number);
+  return number < 0 && number != LT_CELL_LIST ? &e->gone[-1 - number] : NULL;
+}
+
+lt_box *lt_unwrap(napi_env env, napi_value object) {
+  lt_env *e = lt_get_env(env);
+  napi_value reader, result;
+  e->cell[LT_CELL_READ] = 0;
+  if (napi_get_reference_value(env, e->reader, &reader) != napi_ok ||
+      napi_call_function(env, object, reader, 1, &object, &result) != napi_ok)
+    return NULL;
+  return lt_box_of(e, e->cell[LT_CELL_READ]);
 }
 
 bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *box,
@@ -262,32 +290,20 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   return false;
 }
 
-// The box of `this`; kind is the class that the method belongs to.
-static lt_box *self_of(napi_env env, napi_callback_info info, void **data) {
-  napi_value self;
-  if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, &self, data))) return NULL;
-  napi_valuetype type;
-  lt_box *box = napi_typeof(env, self, &type) == napi_ok && type == napi_object
-                    ? lt_unwrap_any(env, self)
-                    : NULL;
-  if (!box)
-    lt_throw_type(env,
-                  "the method or property was used on something else than a tensor, storage, "
-                  "generator or node");
-  return box;
-}
-
-static napi_value dispose_method(napi_env env, napi_callback_info info) {
-  lt_box *box = self_of(env, info, NULL);
-  if (box) dispose(env, lt_get_env(env), box);
+// disposeBox(number): leaves what its object is to have instead in the cell.
+static napi_value dispose_box(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value value;
+  int32_t number;
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_int32(env, value, &number)))
+    return NULL;
+  lt_env *e = lt_get_env(env);
+  lt_box *box = lt_box_at(e->pool, number);
+  int32_t gone = gone_number(box);
+  dispose(env, e, box);
+  e->cell[LT_CELL_READ] = gone;
   return NULL;
-}
-
-static napi_value is_disposed(napi_env env, napi_callback_info info) {
-  lt_box *box = self_of(env, info, NULL);
-  napi_value result = NULL;
-  if (box) lt_ok(env, napi_get_boolean(env, box->disposed, &result));
-  return result;
 }
 
 typedef enum property { SHAPE, STRIDES, DTYPE, DEVICE, LAYOUT, NDIM, NUMEL, OFFSET } property;
@@ -302,38 +318,65 @@ static napi_value int_array(napi_env env, const int64_t *values, int64_t n) {
   return array;
 }
 
-static napi_value get_property(napi_env env, napi_callback_info info) {
-  void *data;
-  lt_box *box = self_of(env, info, &data);
-  if (!box) return NULL;
-  property p = (property)(intptr_t)data;
+// Integers by way of the cell where they fit, as an array otherwise.
+static napi_value integers(napi_env env, const lt_env *e, const int64_t *values, int64_t n) {
+  bool fit = n <= LT_CELL_NUMBERS;
+  for (int64_t i = 0; i < n && fit; i++)
+    fit = values[i] <= (int64_t)1 << 53 && values[i] >= -((int64_t)1 << 53);
+  if (!fit) return int_array(env, values, n);
+  for (int64_t i = 0; i < n; i++) e->numbers[i] = (double)values[i];
+  e->cell[LT_CELL_READ] = (int32_t)n;
+  return NULL;
+}
+
+static napi_value integer(napi_env env, const lt_env *e, int64_t value) {
+  if (value > (int64_t)1 << 53 || value < -((int64_t)1 << 53)) return lt_from_int(env, value);
+  e->numbers[0] = (double)value;
+  return NULL;
+}
+
+// look(number of a box, property): undefined where the answer lies in the cell.
+static napi_value look(napi_env env, napi_callback_info info) {
   static const char *const names[] = {"shape",  "strides", "dtype", "device",
                                       "layout", "ndim",    "numel", "storageOffset"};
-  if (box->kind != LT_TENSOR) {
+  size_t argc = 2;
+  napi_value argv[2];
+  int32_t number, p;
+  lt_env *e = lt_get_env(env);
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[0], &number)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[1], &p)))
+    return NULL;
+  lt_box *box = lt_box_of(e, number);
+  if (!box || box->kind != LT_TENSOR) {
     lt_throw_type(env, "%s is a property of tensors", names[p]);
     return NULL;
   }
-  // Sizes may change under an asynchronous call that writes, so that the tensor is off limits until
-  // it is done.
-  if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
-  const tensor_t *t = box->handle;
-  switch (p) {
+  // A call that writes may change sizes on its thread: until it is done they are what they were.
+  lt_facts now;
+  if (box->disposed || !box->before) {
+    if (!lt_check_box(env, names[p], "self", box, LT_LOOKS)) return NULL;
+    now = facts_of(box->handle);
+  }
+  const lt_facts *f = !box->disposed && box->before ? box->before : &now;
+  switch ((property)p) {
     case SHAPE:
-      return int_array(env, tensor_sizes(t), tensor_dim(t));
+      return integers(env, e, f->sizes, f->dim);
     case STRIDES:
-      return int_array(env, tensor_strides(t), tensor_dim(t));
+      return integers(env, e, f->strides, f->dim);
     case DTYPE:
-      return lt_from_text(env, tensor_dtype_name(tensor_get_dtype(t)));
+      e->cell[LT_CELL_READ] = f->dtype;
+      return NULL;
     case DEVICE:
-      return lt_from_device(env, tensor_get_device(t));
+      return lt_from_device(env, f->device);
     case LAYOUT:
-      return lt_from_text(env, lt_layout_name(tensor_get_layout(t)));
+      return lt_from_text(env, lt_layout_name(f->layout));
     case NDIM:
-      return lt_from_int(env, tensor_dim(t));
+      return integer(env, e, f->dim);
     case NUMEL:
-      return lt_from_int(env, tensor_numel(t));
+      return integer(env, e, f->numel);
     case OFFSET:
-      return lt_from_int(env, tensor_storage_offset(t));
+      return integer(env, e, f->offset);
   }
   return NULL;
 }
@@ -368,7 +411,7 @@ static napi_value leave(napi_env env, napi_callback_info info) {
     if (scope->outer) enter_scope(box, scope->outer);
   }
   e->scope = scope->outer;
-  while (scope->boxes) dispose(env, e, scope->boxes);
+  while (scope->boxes) dispose_object(env, e, scope->boxes);
   free(scope);
   return NULL;
 }
@@ -396,65 +439,27 @@ static napi_value is_tensor(napi_env env, napi_callback_info info) {
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
       !lt_ok(env, napi_typeof(env, value, &type)))
     return NULL;
-  lt_box *box = type == napi_object ? lt_unwrap_any(env, value) : NULL;
+  lt_box *box = type == napi_object ? lt_unwrap(env, value) : NULL;
   lt_ok(env, napi_get_boolean(env, box && box->kind == LT_TENSOR, &result));
   return result;
 }
 
-// install(Tensor's factory, Storage's, Generator's, Node's, collector): see lib/classes.js.
-static napi_value install(napi_env env, napi_callback_info info) {
-  size_t argc = LT_CLASSES + 1;
-  napi_value argv[LT_CLASSES + 1];
-  lt_env *e = lt_get_env(env);
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL))) return NULL;
-  for (int i = 0; i <= LT_CLASSES; i++) {
-    napi_ref *to = i < LT_CLASSES ? &e->factories[i] : &e->collector;
-    if (!*to && !lt_ok(env, napi_create_reference(env, argv[i], 1, to))) return NULL;
-  }
-  return NULL;
-}
-
-static bool define_class(napi_env env, napi_value exports, lt_type kind) {
-#define PROPERTY(name, what)                                                    \
-  {                                                                             \
-    name, NULL, NULL, get_property, NULL, NULL, napi_configurable, (void *)what \
-  }
-  const napi_property_descriptor members[] = {
-      {"dispose", NULL, dispose_method, NULL, NULL, NULL, napi_default_method, NULL},
-      {"disposed", NULL, NULL, is_disposed, NULL, NULL, napi_configurable, NULL},
-      PROPERTY("shape", SHAPE),
-      PROPERTY("strides", STRIDES),
-      PROPERTY("dtype", DTYPE),
-      PROPERTY("device", DEVICE),
-      PROPERTY("layout", LAYOUT),
-      PROPERTY("ndim", NDIM),
-      PROPERTY("numel", NUMEL),
-      PROPERTY("storageOffset", OFFSET),
-  };
-#undef PROPERTY
-  napi_value class, prototype;
-  size_t count = kind == LT_TENSOR ? sizeof members / sizeof *members : 2;
-  // The members are defined on the prototype: those of napi_define_class insist on objects that its
-  // constructor made.
-  return lt_ok(env, napi_define_class(env, class_names[kind], NAPI_AUTO_LENGTH, construct,
-                                      (void *)class_names[kind], 0, NULL, &class)) &&
-         lt_ok(env, napi_get_named_property(env, class, "prototype", &prototype)) &&
-         lt_ok(env, napi_define_properties(env, prototype, count, members)) &&
-         lt_ok(env, napi_create_reference(env, class, 1, &lt_get_env(env)->classes[kind])) &&
-         lt_ok(env, napi_set_named_property(env, exports, class_names[kind], class));
-}
-
-bool lt_define_classes(napi_env env, napi_value exports) {
+bool lt_define_classes(napi_env env, napi_value exports, const napi_value *classes) {
   const napi_property_descriptor functions[] = {
       {"enterScope", NULL, enter, NULL, NULL, NULL, napi_default, NULL},
       {"leaveScope", NULL, leave, NULL, NULL, NULL, napi_default, NULL},
       {"releaseFromScope", NULL, release, NULL, NULL, NULL, napi_default, NULL},
-      {"install", NULL, install, NULL, NULL, NULL, napi_default, NULL},
+      {"disposeBox", NULL, dispose_box, NULL, NULL, NULL, napi_default, NULL},
+      {"look", NULL, look, NULL, NULL, NULL, napi_default, NULL},
       {"isTensor", NULL, is_tensor, NULL, NULL, NULL, napi_default_jsproperty, NULL},
   };
-  lt_get_env(env)->patience = LEAST_GARBAGE;
-  return define_class(env, exports, LT_TENSOR) && define_class(env, exports, LT_STORAGE) &&
-         define_class(env, exports, LT_GENERATOR) && define_class(env, exports, LT_NODE) &&
-         lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
+  lt_env *e = lt_get_env(env);
+  e->patience = LEAST_GARBAGE;
+  for (int kind = LT_TENSOR; kind < LT_CLASSES; kind++) {
+    e->gone[kind].kind = (uint8_t)kind, e->gone[kind].disposed = true;
+    if (!lt_ok(env, napi_set_named_property(env, exports, class_names[kind], classes[kind])))
+      return false;
+  }
+  return lt_ok(env, napi_define_properties(env, exports, sizeof functions / sizeof *functions,
                                            functions));
 }

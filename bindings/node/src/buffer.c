@@ -182,11 +182,7 @@ static bool lend(napi_env env, lt_box *box, size_t bytes, napi_value *array_buff
   bool read_only;
   tensor_status status = tensor_lend(box->handle, &held, &data, &read_only);
   if (status) {
-    const char *text = tensor_last_error();
-    char message[256];
-    snprintf(message, sizeof message, "data%s%s", strncmp(text, "lend", 4) ? ": " : "",
-             text + (strncmp(text, "lend", 4) ? 0 : 4));
-    lt_throw_status(env, status, message);
+    lt_throw_last(env, status, "data");
     return false;
   }
   loan *l = NULL;
@@ -229,7 +225,7 @@ static napi_value part_of(napi_env env, const lt_buffer *buffer, const tensor_t 
   void *data, *start;
   size_t length;
   tensor_status status = tensor_data_ptr(t, &data);
-  if (status) return lt_throw_status(env, status, tensor_last_error());
+  if (status) return lt_throw_last(env, status, "data");
   if (!lt_ok(env, napi_get_reference_value(env, buffer->array_buffer, &array_buffer)) ||
       !lt_ok(env, napi_get_arraybuffer_info(env, array_buffer, &start, &length)) ||
       !lt_ok(env, napi_create_typedarray(env, napi_uint8_array, bytes, array_buffer,
@@ -268,7 +264,7 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   if (share && bytes && !lend(env, js.box, bytes, &result)) return NULL;
   if (result) return result;
   tensor_status status = tensor_data_ptr(t, &data);
-  if (status) return lt_throw_status(env, status, tensor_last_error());
+  if (status) return lt_throw_last(env, status, "data");
   if (!lt_ok(env, napi_create_arraybuffer(env, bytes, &copy, &result))) return NULL;
   if (bytes) memcpy(copy, data, bytes);
   return result;

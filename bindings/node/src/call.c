@@ -1,4 +1,5 @@
 // Binding of JavaScript arguments to an operator's overloads, the call itself, and its results.
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,9 +19,11 @@ typedef struct inputs {
   int count;
   option options[MAX_INPUTS];
   int option_count;
-  napi_value out, signal;  // the options of those names, NULL without
+  napi_value signal;       // the option of that name, NULL without
+  lt_js out;               // that of the name out, LT_JS_ABSENT without
   lt_js names, leaf;       // those of factories, names and requiresGrad
   lt_js rest;
+  napi_value waiting;  // the object that a tensor is for, after the arguments; NULL without
 } inputs;
 
 // --------------------------------------------------------------------------------------------------
@@ -45,10 +48,27 @@ void *lt_allocate(lt_call *call, size_t bytes) {
   return block->data;
 }
 
+typedef struct lt_temporary {
+  tensor_t *tensor;
+  struct lt_temporary *next;
+} lt_temporary;
+
+bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor) {
+  lt_temporary *kept = lt_allocate(call, sizeof *kept);
+  if (!kept) {
+    tensor_free(tensor);
+    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
+    return false;
+  }
+  *kept = (lt_temporary){tensor, call->temporaries};
+  call->temporaries = kept;
+  return true;
+}
+
 bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
              void **handle) {
   if (access == LT_READS && call->views) access = LT_LOOKS;
-  if (!lt_check_box(env, call->op->name, argument, box, access)) return false;
+  if (!lt_check_box(env, call->name, argument, box, access)) return false;
   if (call->held_count == call->held_room) {
     int32_t room = call->held_room ? 2 * call->held_room : 4;
     lt_held *held = lt_allocate(call, (size_t)room * sizeof *held);
@@ -70,7 +90,7 @@ bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_
 bool lt_check_held(napi_env env, const lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
     const lt_held *held = &call->held[i];
-    if (!lt_check_box(env, call->op->name, held->argument, held->box, held->access)) return false;
+    if (!lt_check_box(env, call->name, held->argument, held->box, held->access)) return false;
   }
   return true;
 }
@@ -86,15 +106,16 @@ static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
     call->aliases |= alias;
   }
   call->held = NULL, call->held_count = call->held_room = 0;
-  call->temporary_count = 0;
+  call->temporaries = NULL, call->arrays = false;
   call->callback = NULL;
   call->blocks = NULL, call->used = 0;
   call->names = NULL, call->name_count = 0;
   call->leaf = false;
+  call->waiting = NULL, call->made = 0;
 }
 
 void lt_end_call(lt_call *call) {
-  for (int i = 0; i < call->temporary_count; i++) tensor_free(call->temporaries[i]);
+  for (lt_temporary *t = call->temporaries; t; t = t->next) tensor_free(t->tensor);
   if (call->callback) lt_let_go(call->callback);
   while (call->blocks) {
     lt_block *next = call->blocks->next;
@@ -136,7 +157,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
     if (o->js.kind == LT_JS_WIDE) return lt_throw_wide(env, op, o->name);
     if (o->js.kind == LT_JS_ABSENT) continue;
     if (strcmp(o->name, "out") == 0) {
-      if (o->js.kind != LT_JS_NULL) in->out = value;
+      if (o->js.kind != LT_JS_NULL) in->out = o->js;
       continue;
     }
     if (strcmp(o->name, "names") == 0 && o->js.kind != LT_JS_NULL) in->names = o->js;
@@ -158,24 +179,65 @@ static const char *positional_name(const lt_binding *b, int at) {
   return last < 0 ? "" : op->arguments[at < last ? at : last].name;
 }
 
-static bool read_inputs(napi_env env, napi_callback_info info, const lt_binding **binding,
+// What lib/classes.js noted of the arguments, before any other call changes it.
+typedef struct notes {
+  int32_t count, kinds[LT_MOST_NOTED];
+  double numbers[LT_MOST_NOTED];
+} notes;
+
+static void take_notes(const lt_env *e, notes *n) {
+  n->count = e->cell[LT_CELL_NOTED];
+  e->cell[LT_CELL_NOTED] = 0;
+  for (int i = 0; i < n->count; i++)
+    n->kinds[i] = e->cell[LT_CELL_KINDS + i], n->numbers[i] = e->numbers[i];
+}
+
+// Looks at `this`, which comes first, or at an argument.
+static bool look(napi_env env, lt_env *e, const notes *n, int at, napi_value value, lt_js *js) {
+  lt_noted kind = at < n->count ? (lt_noted)n->kinds[at] : LT_NOTED_ANY;
+  bool own = kind == LT_NOTED_OWN || (kind == LT_NOTED_OUT && n->numbers[at] != 0);
+  if (kind != LT_NOTED_NUMBER && !own) return lt_look(env, value, js);
+  js->value = value;
+  js->box = NULL;
+  if (kind == LT_NOTED_NUMBER)
+    lt_look_number(n->numbers[at], js);
+  else
+    lt_look_box(lt_box_of(e, (int32_t)n->numbers[at]), js);
+  return true;
+}
+
+static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info, const lt_binding **binding,
                         inputs *in) {
   napi_value values[MAX_INPUTS + 1], self;
   size_t count = MAX_INPUTS + 1;
   void *data;
+  notes n;
+  take_notes(e, &n);
   if (!lt_ok(env, napi_get_cb_info(env, info, &count, values, &self, &data))) return false;
   const lt_binding *b = *binding = data;
-  const char *op = b->entry->overloads->name;
+  const char *op = b->name;
   in->count = in->option_count = 0;
-  in->out = in->signal = NULL;
-  in->names.kind = in->leaf.kind = LT_JS_ABSENT;
-  if (b->method && !lt_look(env, self, &in->positional[in->count++])) return false;
+  in->signal = NULL;
+  in->out.kind = in->names.kind = in->leaf.kind = LT_JS_ABSENT;
+  in->waiting = NULL;
+  if (n.count > 0) {
+    napi_valuetype type;
+    if (!lt_ok(env, napi_typeof(env, values[--count], &type))) return false;
+    if (type == napi_object) in->waiting = values[count];
+  }
+  if (b->method && !look(env, e, &n, 0, self, &in->positional[in->count++])) return false;
   if (in->count + count > MAX_INPUTS)
     return lt_throw_type(env, "%s: %zu arguments are too many", op, count);
-  for (size_t i = 0; i < count; i++) {
+  for (int i = 0; i < (int)count; i++) {
     lt_js *js = &in->positional[in->count++];
-    if (!lt_look(env, values[i], js)) return false;
+    if (!look(env, e, &n, i + 1, values[i], js)) return false;
     if (js->kind == LT_JS_WIDE) return lt_throw_wide(env, op, positional_name(b, in->count - 1));
+  }
+  lt_make_room(env, e);
+  if (n.count == (int)count + 1 && n.kinds[count] == LT_NOTED_OUT) {
+    in->out = in->positional[--in->count];
+    if (in->out.kind == LT_JS_NULL) in->out.kind = LT_JS_ABSENT;
+    return true;
   }
   while (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_ABSENT) in->count--;
   if (in->count > b->method && in->positional[in->count - 1].kind == LT_JS_OBJECT)
@@ -213,7 +275,7 @@ static bool is_of_factories(const char *option) {
 // Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
 // not fit.
 static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, const lt_js **given,
-                char *why, size_t room) {
+                bool arrays, char *why, size_t room) {
   if (!op->forms[mode][0]) {
     snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
     return false;
@@ -246,7 +308,7 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
       snprintf(why, room, "argument '%s' (%s) is missing", a->name, lt_type_name(a));
       return false;
     }
-    if (given[i] && !lt_accepts(env, a, given[i])) {
+    if (given[i] && !lt_accepts(env, a, given[i], arrays && (i > 0 || mode != LT_INPLACE))) {
       snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a),
                lt_kind_name(given[i]));
       return false;
@@ -256,8 +318,8 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
 }
 
 // "add(input, other, {alpha})"
-static int signature(const lt_operator *op, char *to, size_t room) {
-  int n = snprintf(to, room, "%s(", op->name);
+static int signature(const char *name, const lt_operator *op, char *to, size_t room) {
+  int n = snprintf(to, room, "%s(", name);
   for (int i = 0; i < op->argument_count && n < (int)room; i++) {
     const lt_argument *a = &op->arguments[i];
     bool keyword = a->flags & LT_IS_KEYWORD,
@@ -269,18 +331,31 @@ static int signature(const lt_operator *op, char *to, size_t room) {
   return n < (int)room ? n : (int)room - 1;
 }
 
-static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mode, inputs *in,
-                                 const lt_js **given) {
+static bool has_arrays(const inputs *in) {
+  for (int i = 0; i < in->count + in->option_count; i++) {
+    lt_kind kind = i < in->count ? in->positional[i].kind : in->options[i - in->count].js.kind;
+    if (kind == LT_JS_ARRAY || kind == LT_JS_TYPED_ARRAY) return true;
+  }
+  return false;
+}
+
+static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode, inputs *in,
+                                 const lt_js **given, bool *arrays) {
+  const lt_entry *entry = b->entry;
   char why[256], message[1024];
-  for (int i = 0; i < entry->count; i++)
-    if (fit(env, &entry->overloads[i], mode, in, given, why, sizeof why))
-      return &entry->overloads[i];
+  // Arrays are taken for tensors where no form takes them as what they are.
+  for (*arrays = false;; *arrays = true) {
+    for (int i = 0; i < entry->count; i++)
+      if (fit(env, &entry->overloads[i], mode, in, given, *arrays, why, sizeof why))
+        return &entry->overloads[i];
+    if (*arrays || !has_arrays(in)) break;
+  }
   if (entry->count == 1) {
-    lt_throw_type(env, "%s: %s", entry->overloads->name, why);
+    lt_throw_type(env, "%s: %s", b->name, why);
     return NULL;
   }
   int n = snprintf(message, sizeof message, "%s: no form takes these arguments (",
-                   entry->overloads->name);
+                   b->name);
   for (int i = 0; i < in->count + in->option_count && n < (int)sizeof message; i++) {
     const option *o = i < in->count ? NULL : &in->options[i - in->count];
     n += snprintf(message + n, sizeof message - (size_t)n, "%s%s%s%s", i ? ", " : "",
@@ -291,7 +366,7 @@ static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mo
   int first = n;
   for (int i = 0; i < entry->count && n + 4 < (int)sizeof message; i++) {
     char form[256];
-    signature(&entry->overloads[i], form, sizeof form);
+    signature(b->name, &entry->overloads[i], form, sizeof form);
     if (n > first && strstr(message + first, form)) continue;  // it differs in types alone
     n += snprintf(message + n, sizeof message - (size_t)n, "%s%s", n > first ? " and " : "", form);
   }
@@ -303,11 +378,10 @@ static const lt_operator *choose(napi_env env, const lt_entry *entry, lt_mode mo
 static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_value *to) {
   tensor_status status = tensor_scalar_operand(scalar, &to->tensor);
   if (status) {
-    lt_throw_status(env, status, tensor_last_error());
+    lt_throw_last(env, status, call->name);
     return false;
   }
-  call->temporaries[call->temporary_count++] = to->tensor;
-  return true;
+  return lt_keep_tensor(env, call, to->tensor);
 }
 
 static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to,
@@ -315,6 +389,8 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
   const lt_argument *a = &call->op->arguments[i];
   if (js && js->kind == LT_JS_TENSOR)
     return lt_hold(env, call, a->name, js->box, LT_READS, (void **)&to->tensor);
+  if (js && (js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY))
+    return lt_from_array(env, call, js, &to->tensor);
   tensor_scalar scalar = js ? js->scalar : a->value.scalar;
   if (i == call->op->operand && call->op->forms[call->mode][1]) {
     to->scalar = scalar;
@@ -325,29 +401,30 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
 }
 
 // The tensors of the out option: one, or an array or object of as many as there are results.
-static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
+static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
   const lt_operator *op = call->op;
   bool array = false;
   uint32_t length = op->result_count;
-  if (op->result_count > 1 && !lt_ok(env, napi_is_array(env, out, &array))) return false;
-  if (array && !lt_ok(env, napi_get_array_length(env, out, &length))) return false;
+  if (op->result_count > 1 && !lt_ok(env, napi_is_array(env, out->value, &array))) return false;
+  if (array && !lt_ok(env, napi_get_array_length(env, out->value, &length))) return false;
   if (length != op->result_count)
     return lt_throw_type(env,
                          "%s: out must have a tensor for each of the %d results, but it has %u",
-                         op->name, op->result_count, length);
+                         call->name, op->result_count, length);
   for (int i = 0; i < op->result_count; i++) {
-    napi_value item = out;
+    napi_value item = out->value;
     const char *name = op->results[i].name;
-    lt_js js;
-    if (op->result_count > 1 && !lt_ok(env, array ? napi_get_element(env, out, (uint32_t)i, &item)
-                                                  : napi_get_named_property(env, out, name, &item)))
+    lt_js js = *out;
+    if (op->result_count > 1 &&
+        (!lt_ok(env, array ? napi_get_element(env, item, (uint32_t)i, &item)
+                           : napi_get_named_property(env, item, name, &item)) ||
+         !lt_look(env, item, &js)))
       return false;
-    if (!lt_look(env, item, &js)) return false;
     if (js.kind != LT_JS_TENSOR && op->result_count > 1)
       return lt_throw_type(env, "%s: out must have a tensor for each of the %d results; '%s' is %s",
-                           op->name, op->result_count, name, lt_kind_name(&js));
+                           call->name, op->result_count, name, lt_kind_name(&js));
     if (js.kind != LT_JS_TENSOR)
-      return lt_throw_type(env, "%s: out must be a tensor, not %s", op->name, lt_kind_name(&js));
+      return lt_throw_type(env, "%s: out must be a tensor, not %s", call->name, lt_kind_name(&js));
     call->outs[i] = item;
     if (!lt_hold(env, call, "out", js.box, LT_WRITES, (void **)&call->results[i].tensor))
       return false;
@@ -359,14 +436,14 @@ static bool bind_outs(napi_env env, lt_call *call, napi_value out) {
 static bool bind_leaf(napi_env env, lt_call *call, const lt_js *js) {
   if (js->kind == LT_JS_ABSENT) return true;
   if (js->kind != LT_JS_BOOL)
-    return lt_throw_type(env, "%s: option 'requiresGrad' must be a boolean, not %s", call->op->name,
+    return lt_throw_type(env, "%s: option 'requiresGrad' must be a boolean, not %s", call->name,
                          lt_kind_name(js));
   call->leaf = js->scalar.value.i;
   if (!call->leaf || call->mode != LT_OUT) return true;
   return lt_throw_type(env,
                        "%s: option 'requiresGrad' is for a tensor that is made: with out, use "
                        "out.requiresGrad_()",
-                       call->op->name);
+                       call->name);
 }
 
 static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **given) {
@@ -395,7 +472,7 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
       !lt_convert_names(env, call, &in->names))
     return false;
   if (op->flags & LT_MAKES && !bind_leaf(env, call, &in->leaf)) return false;
-  if (call->mode == LT_OUT && !bind_outs(env, call, in->out)) return false;
+  if (call->mode == LT_OUT && !bind_outs(env, call, &in->out)) return false;
   return lt_check_held(env, call);
 }
 
@@ -442,7 +519,7 @@ static napi_value named_result(napi_env env, lt_call *call, tensor_t *made) {
     lt_throw_type(env,
                   "%s: an ellipsis stands for names that a tensor has, and a new one has none; "
                   "null names no dimension",
-                  call->op->name);
+                  call->name);
   tensor_free(made);
   return NULL;
 }
@@ -456,6 +533,10 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
   switch (what->type) {
     case LT_TENSOR:
       if (call->names) return named_result(env, call, r->tensor);
+      if (call->waiting && r->tensor) {
+        call->made = lt_give(env, r->tensor, call, call->waiting);
+        return NULL;
+      }
       return lt_wrap(env, LT_TENSOR, r->tensor, call);
     case LT_STORAGE:
       return lt_wrap(env, LT_STORAGE, r->storage, call);
@@ -539,15 +620,17 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   inputs in;
   const lt_js *given[LT_MAX_ARGUMENTS];
   const lt_binding *b;
-  lt_make_room(env, lt_get_env(env));
-  if (!read_inputs(env, info, &b, &in)) return false;
+  if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
-  lt_mode mode = b->mode == LT_FUNCTION && in.out ? LT_OUT : b->mode;
-  const lt_operator *op = choose(env, b->entry, mode, &in, given);
+  lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
+  bool arrays;
+  const lt_operator *op = choose(env, b, mode, &in, given, &arrays);
   if (!op) return false;
   start_call(call, op, mode);
+  call->waiting = in.waiting;
+  call->name = b->name, call->arrays = arrays;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
-    return lt_throw_type(env, "%s_: the method was used on %s", op->name, lt_kind_name(given[0]));
+    return lt_throw_type(env, "%s: the method was used on %s", b->name, lt_kind_name(given[0]));
   if (bind(env, call, &in, given)) return true;
   lt_end_call(call);
   return false;
@@ -633,26 +716,79 @@ static napi_value set_default_dtype(napi_env env, napi_callback_info info) {
     lt_get_env(env)->default_dtype = dtype;
     lt_ok(env, napi_get_undefined(env, &undefined));
   } else if (call.form(call.arguments, call.results)) {
-    lt_throw_status(env, TENSOR_ERROR_TYPE, tensor_last_error());
+    lt_throw_last(env, TENSOR_ERROR_TYPE, call.name);
   }
   lt_end_call(&call);
   return undefined;
 }
 
+static napi_value run_bound(napi_env env, lt_env *e, lt_call *call) {
+  if (e->buffers && !lt_check_graph(env, call)) return NULL;
+  tensor_status status = lt_run(call, e->default_dtype);
+  return status ? lt_throw_last(env, status, call->name) : lt_results(env, call);
+}
+
+// Ends a call whose arguments were noted. Warnings may call functions of the program's, which make
+// calls: what this one made is told last.
+static void end_noted(napi_env env, lt_env *e, int32_t made) {
+  lt_leave_boxes(e->pool);
+  lt_drain_inbox(env, e);
+  e->cell[LT_CELL_MADE] = made;
+}
+
 static napi_value invoke(napi_env env, napi_callback_info info) {
   lt_call call;
   lt_env *e = lt_get_env(env);
-  if (!lt_prepare(env, info, &call, NULL)) return NULL;
-  if (e->buffers && !lt_check_graph(env, &call)) {
+  napi_value v = NULL;
+  lt_keep_boxes(e->pool);
+  call.made = 0;
+  if (lt_prepare(env, info, &call, NULL)) {
+    v = run_bound(env, e, &call);
     lt_end_call(&call);
-    return NULL;
   }
-  tensor_status status = lt_run(&call, e->default_dtype);
-  napi_value v =
-      status ? lt_throw_status(env, status, tensor_last_error()) : lt_results(env, &call);
-  lt_end_call(&call);
-  lt_drain_inbox(env, e);
+  end_noted(env, e, call.made);
   return v;
+}
+
+static int64_t bound_of(double number) { return isnan(number) ? TENSOR_NONE : (int64_t)number; }
+
+static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int32_t count) {
+  tensor_index *items = lt_allocate(call, (size_t)count * sizeof *items + 1);
+  for (int32_t i = 0; i < count; i++) {
+    const double *n = &e->numbers[4 * i];
+    items[i] = (tensor_index){.kind = (int32_t)n[0],
+                              .start = n[0] <= TENSOR_INDEX_SLICE ? bound_of(n[1]) : TENSOR_NONE,
+                              .stop = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[2]) : TENSOR_NONE,
+                              .step = n[0] == TENSOR_INDEX_SLICE ? bound_of(n[3]) : TENSOR_NONE};
+  }
+  call->arguments[1].list.data = items, call->arguments[1].list.length = count;
+  if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method is of tensors");
+  lt_make_room(env, e);
+  return lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor);
+}
+
+// indexNoted(number of a box, count, object): has an object own what an index gives whose items lie in
+// the cell.
+static napi_value index_noted(napi_env env, napi_callback_info info) {
+  size_t argc = 3;
+  napi_value argv[3];
+  int32_t number, count;
+  lt_call call;
+  lt_env *e = lt_get_env(env);
+  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[0], &number)) ||
+      !lt_ok(env, napi_get_value_int32(env, argv[1], &count)))
+    return NULL;
+  lt_keep_boxes(e->pool);
+  start_call(&call, e->index, LT_FUNCTION);
+  call.waiting = argv[2];
+  call.name = "at";
+  call.form = e->index->forms[LT_FUNCTION][0];
+  call.outs[0] = NULL;
+  if (bind_index(env, e, &call, lt_box_of(e, number), count)) run_bound(env, e, &call);
+  lt_end_call(&call);
+  end_noted(env, e, call.made);
+  return NULL;
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -687,20 +823,45 @@ static double needed_arguments(const lt_binding *binding) {
   return needed > 0 ? needed : 0;
 }
 
-static bool define(napi_env env, lt_binding *binding, napi_value object, const char *name,
+// Whether what a binding gives is a tensor, new for each call.
+static bool makes_tensor(const lt_binding *binding) {
+  bool makes = binding->mode == LT_FUNCTION;
+  for (int i = 0; i < binding->entry->count; i++) {
+    const lt_operator *op = &binding->entry->overloads[i];
+    makes = makes && op->result_count == 1 && op->results[0].type == LT_TENSOR &&
+            !(op->results[0].flags & LT_IS_LIST);
+  }
+  return makes;
+}
+
+// The function of lib/classes.js that notes the arguments of one.
+static bool note_arguments(napi_env env, const lt_env *e, const lt_binding *binding,
+                           napi_value *function) {
+  napi_value noting, arguments[2] = {*function};
+  return lt_ok(env, napi_get_reference_value(env, e->noting, &noting)) &&
+         lt_ok(env, napi_get_boolean(env, makes_tensor(binding), &arguments[1])) &&
+         lt_ok(env, napi_call_function(env, noting, noting, 2, arguments, function));
+}
+
+static bool define(napi_env env, const lt_env *e, lt_binding *binding, napi_value object, const char *name,
                    const char *suffix) {
-  char full[96];
+  char full[96], *called_as = malloc(strlen(binding->entry->path) + strlen(suffix) + 1);
   snprintf(full, sizeof full, "%s%s", name, suffix);
+  if (!called_as) return false;
+  binding->name = strcat(strcpy(called_as, binding->entry->path), suffix);
   napi_callback callback = binding->async                         ? lt_invoke_async
                            : strcmp(name, "setDefaultDtype") == 0 ? set_default_dtype
                                                                   : invoke;
-  napi_value function, length;
+  napi_value function, length, called;
   if (!lt_ok(env,
              napi_create_function(env, full, NAPI_AUTO_LENGTH, callback, binding, &function)) ||
-      !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)))
+      (callback == invoke && !note_arguments(env, e, binding, &function)) ||
+      !lt_ok(env, napi_create_double(env, needed_arguments(binding), &length)) ||
+      !lt_ok(env, napi_create_string_utf8(env, full, NAPI_AUTO_LENGTH, &called)))
     return false;
-  const napi_property_descriptor of_function = {"length",          NULL, NULL, NULL, NULL, length,
-                                                napi_configurable, NULL};
+  const napi_property_descriptor of_function[] = {
+      {"length", NULL, NULL, NULL, NULL, length, napi_configurable, NULL},
+      {"name", NULL, NULL, NULL, NULL, called, napi_configurable, NULL}};
   const napi_property_descriptor of_object = {
       full,
       NULL,
@@ -710,7 +871,7 @@ static bool define(napi_env env, lt_binding *binding, napi_value object, const c
       function,
       binding->method ? napi_default_method : napi_default_jsproperty,
       NULL};
-  return lt_ok(env, napi_define_properties(env, function, 1, &of_function)) &&
+  return lt_ok(env, napi_define_properties(env, function, 2, of_function)) &&
          lt_ok(env, napi_define_properties(env, object, 1, &of_object));
 }
 
@@ -726,29 +887,33 @@ typedef struct prototypes {
   napi_value tensor, storage, generator;
 } prototypes;
 
-static bool define_entry(napi_env env, lt_binding **next, napi_value exports, const prototypes *p,
+static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_value exports, const prototypes *p,
                          const lt_entry *entry) {
   napi_value object;
   const char *name;
   if (!find_place(env, exports, entry->path, &object, &name)) return false;
   if (entry->forms & LT_AS_FUNCTION) {
-    **next = (lt_binding){entry, LT_FUNCTION, false, false};
-    if (!define(env, (*next)++, object, name, "")) return false;
+    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, false};
+    if (!define(env, e, (*next)++, object, name, "")) return false;
   }
   if (entry->forms & LT_AS_FUNCTION && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){entry, LT_FUNCTION, false, true};
-    if (!define(env, (*next)++, object, name, "Async")) return false;
+    **next = (lt_binding){NULL, entry, LT_FUNCTION, false, true};
+    if (!define(env, e, (*next)++, object, name, "Async")) return false;
   }
   if (entry->forms & LT_AS_METHOD) {
     napi_value class = entry->forms & LT_AS_STORAGE     ? p->storage
                        : entry->forms & LT_AS_GENERATOR ? p->generator
                                                         : p->tensor;
-    **next = (lt_binding){entry, LT_FUNCTION, true, false};
-    if (!define(env, (*next)++, class, name, "")) return false;
+    **next = (lt_binding){NULL, entry, LT_FUNCTION, true, false};
+    if (!define(env, e, (*next)++, class, name, "")) return false;
   }
   if (entry->forms & LT_AS_INPLACE) {
-    **next = (lt_binding){entry, LT_INPLACE, true, false};
-    if (!define(env, (*next)++, p->tensor, name, "_")) return false;
+    **next = (lt_binding){NULL, entry, LT_INPLACE, true, false};
+    if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
+  }
+  if (entry->forms & LT_AS_INPLACE && entry->forms & LT_AS_ASYNC) {
+    **next = (lt_binding){NULL, entry, LT_INPLACE, true, true};
+    if (!define(env, e, (*next)++, p->tensor, name, "_Async")) return false;
   }
   return true;
 }
@@ -759,15 +924,18 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
       !prototype_of(env, exports, "Storage", &p.storage) ||
       !prototype_of(env, exports, "Generator", &p.generator))
     return false;
-  lt_binding *next = e->bindings = calloc(4 * lt_entry_count, sizeof *next);
+  lt_binding *next = e->bindings = calloc(5 * lt_entry_count + 1, sizeof *next);
   if (!next) return false;
   bool defined = true;
   for (size_t i = 0; defined && i < lt_entry_count; i++) {
     napi_handle_scope scope;
     if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
     // A worker may be terminated in between, which every call of Node-API fails with.
-    defined = define_entry(env, &next, exports, &p, &lt_entries[i]);
+    if (strcmp(lt_entries[i].path, "indexGet") == 0) e->index = lt_entries[i].overloads;
+    defined = define_entry(env, e, &next, exports, &p, &lt_entries[i]);
     napi_close_handle_scope(env, scope);
   }
-  return defined;
+  const napi_property_descriptor function = {"indexNoted", NULL, index_noted,  NULL,
+                                             NULL,         NULL, napi_default, NULL};
+  return defined && lt_ok(env, napi_define_properties(env, exports, 1, &function));
 }

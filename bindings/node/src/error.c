@@ -72,7 +72,16 @@ napi_value lt_throw_status(napi_env env, tensor_status status, const char *messa
   }
   int32_t number = status == TENSOR_ERROR_IO ? tensor_last_errno() : 0;
   napi_value error = lt_error(env, status, number, message);
+  int32_t *cell = lt_get_env(env)->cell;
+  if (cell) cell[LT_CELL_FAILED] = 1;
   if (error) napi_throw(env, error);
+  return NULL;
+}
+
+napi_value lt_throw_last(napi_env env, tensor_status status, const char *name) {
+  char *message = lt_in_name_of(name, tensor_last_error());
+  lt_throw_status(env, status, message ? message : tensor_last_error());
+  free(message);
   return NULL;
 }
 

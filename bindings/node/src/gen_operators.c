@@ -8825,6 +8825,24 @@ static const lt_operator overloads_sparse_resize_and_clear_[] = {
     {"sparseResizeAndClear_", arguments_sparse_resize_and_clear_, NULL, 4, 4, 0, -1, 0, {{call_sparse_resize_and_clear_, NULL}, {NULL, NULL}, {NULL, NULL}}},
 };
 
+static tensor_status call_resize_as_sparse_(const lt_value *a, lt_value *r) { (void)r; return tensor_resize_as_sparse_(a[0].tensor, a[1].tensor); }
+static const lt_argument arguments_resize_as_sparse_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"theTemplate", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_resize_as_sparse_[] = {
+    {"resizeAsSparse_", arguments_resize_as_sparse_, NULL, 2, 2, 0, -1, 0, {{call_resize_as_sparse_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
+static tensor_status call_mark_coalesced_(const lt_value *a, lt_value *r) { (void)r; return tensor_mark_coalesced_(a[0].tensor, a[1].i); }
+static const lt_argument arguments_mark_coalesced_[] = {
+    {"input", LT_TENSOR, LT_IS_MUTATED, -1, {0}},
+    {"coalesced", LT_BOOL, 0, -1, {0}},
+};
+static const lt_operator overloads_mark_coalesced_[] = {
+    {"markCoalesced_", arguments_mark_coalesced_, NULL, 2, 2, 0, -1, 0, {{call_mark_coalesced_, NULL}, {NULL, NULL}, {NULL, NULL}}},
+};
+
 static tensor_status call_smm(const lt_value *a, lt_value *r) { return tensor_smm(a[0].tensor, a[1].tensor, &r[0].tensor); }
 static const lt_argument arguments_smm[] = {
     {"input", LT_TENSOR, 0, -1, {0}},
@@ -8864,6 +8882,35 @@ static const lt_argument results_hspmm[] = {
 };
 static const lt_operator overloads_hspmm[] = {
     {"hspmm", arguments_hspmm, results_hspmm, 2, 2, 1, -1, 0, {{call_hspmm, NULL}, {NULL, NULL}, {call_hspmm_out, NULL}}},
+};
+
+static tensor_status call_saddmm(const lt_value *a, lt_value *r) { return tensor_saddmm(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, &r[0].tensor); }
+static tensor_status call_saddmm_out(const lt_value *a, lt_value *r) { return tensor_saddmm_out(a[0].tensor, a[1].tensor, a[2].tensor, a[3].scalar, a[4].scalar, r[0].tensor); }
+static const lt_argument arguments_saddmm[] = {
+    {"input", LT_TENSOR, 0, -1, {0}},
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+    {"beta", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+    {"alpha", LT_SCALAR, LT_IS_KEYWORD | LT_HAS_DEFAULT, -1, {.scalar = {TENSOR_SCALAR_INT, {1}}}},
+};
+static const lt_argument results_saddmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_saddmm[] = {
+    {"saddmm", arguments_saddmm, results_saddmm, 5, 3, 1, -1, 0, {{call_saddmm, NULL}, {NULL, NULL}, {call_saddmm_out, NULL}}},
+};
+
+static tensor_status call_hsmm(const lt_value *a, lt_value *r) { return tensor_hsmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
+static tensor_status call_hsmm_out(const lt_value *a, lt_value *r) { return tensor_hsmm_out(a[0].tensor, a[1].tensor, r[0].tensor); }
+static const lt_argument arguments_hsmm[] = {
+    {"mat1", LT_TENSOR, 0, -1, {0}},
+    {"mat2", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_argument results_hsmm[] = {
+    {"out", LT_TENSOR, 0, -1, {0}},
+};
+static const lt_operator overloads_hsmm[] = {
+    {"hsmm", arguments_hsmm, results_hsmm, 2, 2, 1, -1, 0, {{call_hsmm, NULL}, {NULL, NULL}, {call_hsmm_out, NULL}}},
 };
 
 static tensor_status call_dsmm(const lt_value *a, lt_value *r) { return tensor_dsmm(a[0].tensor, a[1].tensor, &r[0].tensor); }
@@ -12137,9 +12184,13 @@ const lt_entry lt_entries[] = {
     {"sparseMask", overloads_sparse_mask, 1, LT_AS_METHOD},
     {"sparseResize_", overloads_sparse_resize_, 1, LT_AS_METHOD},
     {"sparseResizeAndClear_", overloads_sparse_resize_and_clear_, 1, LT_AS_METHOD},
+    {"resizeAsSparse_", overloads_resize_as_sparse_, 1, LT_AS_FUNCTION | LT_AS_METHOD},
+    {"markCoalesced_", overloads_mark_coalesced_, 1, LT_AS_METHOD},
     {"smm", overloads_smm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"sspaddmm", overloads_sspaddmm, 1, LT_AS_FUNCTION | LT_AS_METHOD | LT_AS_ASYNC},
     {"hspmm", overloads_hspmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"saddmm", overloads_saddmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
+    {"hsmm", overloads_hsmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"dsmm", overloads_dsmm, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.sum", overloads_sparse_sum, 1, LT_AS_FUNCTION | LT_AS_ASYNC},
     {"sparse.mm", overloads_sparse_mm, 2, LT_AS_FUNCTION | LT_AS_ASYNC},

@@ -12,6 +12,14 @@ static const struct run {
   bool capture;
 } runs[] = {{"backward", 0, 4, false}, {"autogradGrad", 0, 1, true}};
 
+static const struct run *run_of(const lt_call *call) {
+  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+    if (strcmp(call->op->name, runs[i].name) == 0) return &runs[i];
+  return NULL;
+}
+
+bool lt_runs_graph(const lt_call *call) { return run_of(call) || strcmp(call->op->name, "nodeCall") == 0; }
+
 // What a run uses beside its operands: the tensors that recorded calls saved, and the gradients
 // that it adds to.
 typedef struct parts {
@@ -22,11 +30,9 @@ typedef struct parts {
 // The parts of a call that runs through a graph; false for other calls, and for errors, of which
 // the run itself tells, but for *status without memory.
 static bool find_parts(const lt_call *call, parts *p, tensor_status *status) {
-  const struct run *run = NULL;
+  const struct run *run = run_of(call);
   *p = (parts){0};
   *status = TENSOR_OK;
-  for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-    if (strcmp(call->op->name, runs[i].name) == 0) run = &runs[i];
   if (!run) return false;
   const lt_value *outputs = &call->arguments[run->outputs], *inputs = &call->arguments[run->inputs];
   *status = tensor_graph_reads(outputs->list.data, outputs->list.length, inputs->list.data,
@@ -54,7 +60,7 @@ static bool is_there(napi_env env, const lt_call *call, const tensor_t *t, lt_ac
   if (!buffer || !lt_buffer_detached(env, buffer)) return true;
   char message[128];
   snprintf(message, sizeof message,
-           "%s: a %s of the graph shares an ArrayBuffer that was transferred away", call->op->name,
+           "%s: a %s of the graph shares an ArrayBuffer that was transferred away", call->name,
            role_of(access));
   lt_throw_status(env, TENSOR_ERROR_HANDLE, message);
   return false;
@@ -77,7 +83,7 @@ static bool hold(napi_env env, const lt_call *call, lt_graph *graph, tensor_t **
   lt_use(box);
   lt_attach(env, e, box, NULL);
   lt_track(env, e, box);
-  bool checked = lt_check_box(env, call->op->name, role_of(access), box, access);
+  bool checked = lt_check_box(env, call->name, role_of(access), box, access);
   box->disposed = true;  // no object owns it: it goes with its last user
   lt_held *held = &graph->held[graph->count++];
   *held = (lt_held){.box = box, .access = access, .paused = &graph->paused};

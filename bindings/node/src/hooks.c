@@ -66,7 +66,7 @@ static bool hand_over(napi_env env, napi_value value, tensor_t **to) {
                          lt_kind_name(&js));
   if (!lt_check_box(env, "backward", "result of a hook", js.box, LT_READS)) return false;
   tensor_status status = tensor_new_handle(js.box->handle, to);
-  if (status) lt_throw_status(env, status, tensor_last_error());
+  if (status) lt_throw_last(env, status, "savedTensorsHooks");
   return !status;
 }
 
@@ -225,7 +225,7 @@ static napi_value push_saving(napi_env env, napi_callback_info info) {
   if (!status) return NULL;
   lt_drop_saving(e);
   if (!hooks) return NULL;
-  lt_throw_status(env, status, tensor_last_error());
+  lt_throw_last(env, status, "savedTensorsHooks");
   lt_let_go(hooks);
   return NULL;
 }
@@ -236,7 +236,7 @@ static napi_value pop_saving(napi_env env, napi_callback_info info) {
   if (!e->saving) return NULL;
   lt_drop_saving(e);
   tensor_status status = tensor_pop_saved_tensors_hooks();
-  return status ? lt_throw_status(env, status, tensor_last_error()) : NULL;
+  return status ? lt_throw_last(env, status, "savedTensorsHooks") : NULL;
 }
 
 bool lt_define_hooks(napi_env env, napi_value exports) {

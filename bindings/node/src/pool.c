@@ -1,54 +1,31 @@
-// Memory of boxes: chunks aligned to their size and known to their environment, so that the address
-// of what an object wraps tells whether it is one of ours. Objects of other addons, and of other
-// copies of this one, are told apart without a look inside.
+// Memory of boxes, by their numbers: an object has the number of its box.
 #include "addon.h"
 
-enum { CHUNK_BYTES = 1 << 16, FIRST_ROOM = 64 };
+enum { BOXES = 256, FIRST_ROOM = 16 };
 
-typedef struct chunk {
-  struct chunk *next;
-  lt_box boxes[];
-} chunk;
-
-enum { BOXES = (CHUNK_BYTES - sizeof(chunk)) / sizeof(lt_box) };
-
-// The chunks' addresses, hashed, at most half full; room is a power of two.
 struct lt_pool {
-  lt_box *free;
-  chunk *chunks;
-  uintptr_t *table;
-  size_t count, room;
+  lt_box *free, *kept;
+  int32_t keepers;
+  lt_box **chunks;  // of BOXES boxes each
+  int32_t count, room;
 };
 
-static size_t place(const lt_pool *pool, uintptr_t address) {
-  size_t at = (address / CHUNK_BYTES * 0x9e3779b97f4a7c15u) >> 32;
-  const size_t mask = pool->room - 1;
-  for (at &= mask; pool->table[at] && pool->table[at] != address;) at = (at + 1) & mask;
-  return at;
-}
-
-static bool grow_table(lt_pool *pool) {
-  lt_pool wider = {.room = pool->room ? 2 * pool->room : FIRST_ROOM};
-  if (!(wider.table = calloc(wider.room, sizeof *wider.table))) return false;
-  for (chunk *c = pool->chunks; c; c = c->next)
-    wider.table[place(&wider, (uintptr_t)c)] = (uintptr_t)c;
-  free(pool->table);
-  pool->table = wider.table, pool->room = wider.room;
-  return true;
-}
-
 static bool add_chunk(lt_pool *pool) {
-  if (2 * pool->count >= pool->room && !grow_table(pool)) return false;
-  chunk *c = aligned_alloc(CHUNK_BYTES, CHUNK_BYTES);
-  if (!c) return false;
-  c->next = pool->chunks;
-  pool->chunks = c;
-  pool->table[place(pool, (uintptr_t)c)] = (uintptr_t)c;
-  pool->count++;
-  for (int i = 0; i < BOXES; i++) {
-    c->boxes[i].next = pool->free;
-    pool->free = &c->boxes[i];
+  if (pool->count == pool->room) {
+    if (pool->room > INT32_MAX / BOXES / 2) return false;
+    int32_t room = pool->room ? 2 * pool->room : FIRST_ROOM;
+    lt_box **chunks = realloc(pool->chunks, (size_t)room * sizeof *chunks);
+    if (!chunks) return false;
+    pool->chunks = chunks, pool->room = room;
   }
+  lt_box *boxes = calloc(BOXES, sizeof *boxes);
+  if (!boxes) return false;
+  for (int i = BOXES - 1; i >= 0; i--) {
+    boxes[i].number = pool->count * BOXES + i + 1;
+    boxes[i].next = pool->free;
+    pool->free = &boxes[i];
+  }
+  pool->chunks[pool->count++] = boxes;
   return true;
 }
 
@@ -61,11 +38,8 @@ lt_pool *lt_new_pool(void) {
 
 void lt_free_pool(lt_pool *pool) {
   if (!pool) return;
-  for (chunk *c = pool->chunks, *next; c; c = next) {
-    next = c->next;
-    free(c);
-  }
-  free(pool->table);
+  for (int32_t i = 0; i < pool->count; i++) free(pool->chunks[i]);
+  free(pool->chunks);
   free(pool);
 }
 
@@ -73,16 +47,26 @@ lt_box *lt_new_box(lt_pool *pool) {
   if (!pool->free && !add_chunk(pool)) return NULL;
   lt_box *box = pool->free;
   pool->free = box->next;
-  memset(box, 0, sizeof *box);
+  *box = (lt_box){.number = box->number};
   return box;
 }
 
 void lt_free_box(lt_pool *pool, lt_box *box) {
-  box->next = pool->free;
-  pool->free = box;
+  lt_box **list = pool->keepers ? &pool->kept : &pool->free;
+  box->next = *list;
+  *list = box;
 }
 
-bool lt_is_box(const lt_pool *pool, const void *address) {
-  uintptr_t base = (uintptr_t)address / CHUNK_BYTES * CHUNK_BYTES;
-  return base && pool->table[place(pool, base)] == base;
+void lt_keep_boxes(lt_pool *pool) { pool->keepers++; }
+
+void lt_leave_boxes(lt_pool *pool) {
+  if (--pool->keepers) return;
+  for (lt_box *box; (box = pool->kept);) {
+    pool->kept = box->next;
+    lt_free_box(pool, box);
+  }
+}
+
+lt_box *lt_box_at(const lt_pool *pool, int32_t number) {
+  return &pool->chunks[(number - 1) / BOXES][(number - 1) % BOXES];
 }

@@ -25,7 +25,7 @@ bool lt_throw_wide(napi_env env, const char *op, const char *argument) {
   return false;
 }
 
-static void look_number(double d, lt_js *js) {
+void lt_look_number(double d, lt_js *js) {
   // -0 has no integer form, and 2^63 and beyond do not fit.
   bool integer = d == floor(d) && d >= -0x1p63 && d < 0x1p63 && !(d == 0 && signbit(d));
   js->kind = integer ? LT_JS_INT : LT_JS_FLOAT;
@@ -71,6 +71,11 @@ static bool look_object(napi_env env, napi_value value, lt_js *js) {
   return true;
 }
 
+void lt_look_box(lt_box *box, lt_js *js) {
+  js->box = box;
+  js->kind = LT_JS_TENSOR + box->kind;
+}
+
 bool lt_look(napi_env env, napi_value value, lt_js *js) {
   napi_valuetype type;
   js->value = value;
@@ -93,7 +98,7 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
     case napi_number: {
       double d;
       if (!lt_ok(env, napi_get_value_double(env, value, &d))) return false;
-      look_number(d, js);
+      lt_look_number(d, js);
       return true;
     }
     case napi_bigint:
@@ -110,23 +115,24 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
       js->kind = LT_JS_OTHER;
       return true;
   }
-  if ((js->box = lt_unwrap(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
-    return true;
-  }
   bool is;
   if (!lt_ok(env, napi_is_array(env, value, &is))) return false;
   if (is) {
     js->kind = LT_JS_ARRAY;
     return true;
   }
+  lt_box *box = lt_unwrap(env, value);
+  if (box) {
+    lt_look_box(box, js);
+    return true;
+  }
+  if (lt_get_env(env)->cell[LT_CELL_READ] == LT_CELL_LIST) {
+    js->kind = LT_JS_ARRAY;
+    return true;
+  }
   if (!lt_ok(env, napi_is_typedarray(env, value, &is))) return false;
   if (is) {
     js->kind = LT_JS_TYPED_ARRAY;
-    return true;
-  }
-  if ((js->box = lt_unwrap_any(env, value))) {
-    js->kind = LT_JS_TENSOR + js->box->kind;
     return true;
   }
   return look_object(env, value, js);
@@ -254,6 +260,24 @@ static bool is_number(const lt_js *js) {
   return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX;
 }
 
+// How long an array is, also one behind a proxy.
+static bool array_length(napi_env env, napi_value array, uint32_t *length) {
+  napi_value value;
+  return napi_get_array_length(env, array, length) == napi_ok ||
+         (lt_ok(env, napi_get_named_property(env, array, "length", &value)) &&
+          lt_ok(env, napi_get_value_uint32(env, value, length)));
+}
+
+static bool is_array(const lt_js *js) {
+  return js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY;
+}
+
+// Whether an array can take the place of a tensor.
+static bool takes_array(const lt_argument *argument) {
+  return (argument->type == LT_TENSOR || argument->type == LT_OPERAND) &&
+         !(argument->flags & (LT_IS_MUTATED | LT_IS_MOVED));
+}
+
 static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *js) {
   char text[64];
   lt_value v;
@@ -288,21 +312,22 @@ static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *
   }
 }
 
-bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js) {
+bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays) {
+  arrays = arrays && takes_array(argument);
   if (js->kind == LT_JS_NULL && argument->type != LT_INDEX) return argument->flags & LT_IS_OPTIONAL;
   if (!(argument->flags & LT_IS_LIST) || argument->type == LT_INDEX)
-    return accepts_one(env, argument, js);
+    return accepts_one(env, argument, js) || (arrays && is_array(js));
   if (js->kind == LT_JS_REST) return true;
   if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR && argument->type != LT_STR;
   if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && accepts_one(env, argument, js);
   uint32_t length;
   napi_value first;
   lt_js item;
-  if (napi_get_array_length(env, js->value, &length) != napi_ok) return false;
+  if (!array_length(env, js->value, &length)) return false;
   if (length == 0) return true;
   return napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item) &&
          ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) || item.kind == LT_JS_WIDE ||
-          accepts_one(env, argument, &item));
+          accepts_one(env, argument, &item) || (arrays && is_array(&item)));
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -323,16 +348,13 @@ static const char *copy_text(napi_env env, lt_call *call, napi_value value) {
   }
   if (!lt_ok(env, napi_get_value_string_utf8(env, value, text, length + 1, &length))) return NULL;
   if (strlen(text) == length) return text;
-  lt_throw_type(env, "%s: a text must not have NUL characters", call->op->name);
+  lt_throw_type(env, "%s: a text must not have NUL characters", call->name);
   return NULL;
 }
 
 // Throws the error of a function that a call needs, in the name of the call.
 void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status) {
-  const char *said = status == TENSOR_ERROR_RUNTIME ? strstr(tensor_last_error(), ": ") : NULL;
-  char message[1024];
-  snprintf(message, sizeof message, "%s%s", call->op->name, said ? said : "");
-  lt_throw_status(env, status, said ? message : tensor_last_error());
+  lt_throw_last(env, status, call->name);
 }
 
 // The dimension that a text names, of an argument that is converted already: a tensor, or the first
@@ -352,7 +374,7 @@ static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument
 
 static bool wrong_item(napi_env env, const lt_call *call, const lt_argument *argument, uint32_t at,
                        const lt_js *item) {
-  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->op->name,
+  return lt_throw_type(env, "%s: argument '%s' must be %s; item %u is %s", call->name,
                        argument->name, lt_type_name(argument), at, lt_kind_name(item));
 }
 
@@ -422,8 +444,8 @@ static bool parse_index(const char **text, tensor_index *to) {
 static bool bad_index(napi_env env, const lt_call *call, const char *text) {
   lt_throw_type(
       env,
-      "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'None' and '1:, None, ..., ::2'",
-      call->op->name, text);
+      "%s: '%s' is not an index; examples are '3', '1:5:2', '...', 'null' and '1:, null, ..., ::2'",
+      call->name, text);
   return false;
 }
 
@@ -434,10 +456,10 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
   if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js))
     return false;
   *to = TENSOR_NONE;
-  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, name);
+  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, name);
   if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
   if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
-  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->op->name, name,
+  return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->name, name,
                        lt_kind_name(&js));
 }
 
@@ -503,6 +525,8 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     ((const tensor_t **)data)[at] = NULL;
     return true;
   }
+  if (call->arrays && takes_array(argument) && is_array(js))
+    return lt_from_array(env, call, js, (tensor_t **)data + at);
   if (!accepts_one(env, argument, js)) return wrong_item(env, call, argument, at, js);
   switch (argument->type) {
     case LT_TENSOR:
@@ -533,8 +557,7 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     return convert_index_text(env, call, js->value, to);
   uint32_t length = js->kind == LT_JS_REST ? (uint32_t)js->rest_count : 1;
   bool many = js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY;
-  if (js->kind == LT_JS_ARRAY && !lt_ok(env, napi_get_array_length(env, js->value, &length)))
-    return false;
+  if (js->kind == LT_JS_ARRAY && !array_length(env, js->value, &length)) return false;
   if (js->kind == LT_JS_TYPED_ARRAY) {
     size_t n;
     if (!lt_ok(env, napi_get_typedarray_info(env, js->value, NULL, &n, NULL, NULL, NULL)))
@@ -549,11 +572,25 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     napi_value v;
     if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
       return false;
-    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->op->name, argument->name);
+    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, argument->name);
     if (!convert_item(env, call, argument, &item, i, data)) return false;
   }
   to->list.data = data, to->list.length = length;
   return true;
+}
+
+bool lt_from_array(napi_env env, lt_call *call, const lt_js *js, tensor_t **to) {
+  napi_value maker, made, function, result, arguments[2] = {js->value};
+  lt_js look;
+  if (!lt_ok(env, napi_get_reference_value(env, lt_get_env(env)->to_tensor, &maker)) ||
+      !(arguments[1] = lt_from_text(env, call->name)) ||
+      !lt_ok(env, napi_call_function(env, maker, maker, 2, arguments, &made)) ||
+      !lt_look(env, made, &look))
+    return false;
+  tensor_status status = tensor_new_handle(look.box->handle, to);
+  bool kept = status ? lt_throw_last(env, status, call->name) != NULL : lt_keep_tensor(env, call, *to);
+  return kept && lt_ok(env, napi_get_named_property(env, made, "dispose", &function)) &&
+         lt_ok(env, napi_call_function(env, made, function, 0, NULL, &result));
 }
 
 bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
@@ -571,6 +608,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
     case LT_GENERATOR:
     case LT_NODE:
       to->tensor = NULL;
+      if (is_array(js)) return lt_from_array(env, call, js, &to->tensor);
       return null ||
              lt_hold(env, call, argument->name, js->box, access_of(argument), (void **)&to->tensor);
     case LT_SCALAR:
@@ -669,8 +707,8 @@ bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js) {
   if (js->kind != LT_JS_ARRAY)
     return lt_throw_type(
         env, "%s: option 'names' must be an array with a name for each dimension, not %s",
-        call->op->name, lt_kind_name(js));
-  if (!lt_ok(env, napi_get_array_length(env, js->value, &n))) return false;
+        call->name, lt_kind_name(js));
+  if (!array_length(env, js->value, &n)) return false;
   const char **texts = lt_allocate(call, n * sizeof *texts + 1);
   if (!texts) return out_of_memory(env);
   for (uint32_t i = 0; i < n; i++) {

@@ -40,16 +40,19 @@ static bool is_new(const warning *w) {
 
 static bool emit(napi_env env, const warning *w) {
   napi_value global, process, function, arguments[2], type, code, result;
-  return napi_get_global(env, &global) == napi_ok &&
+  char *message = lt_in_javascript(w->message);
+  bool emitted = message && napi_get_global(env, &global) == napi_ok &&
          napi_get_named_property(env, global, "process", &process) == napi_ok &&
          napi_get_named_property(env, process, "emitWarning", &function) == napi_ok &&
-         napi_create_string_utf8(env, w->message, NAPI_AUTO_LENGTH, &arguments[0]) == napi_ok &&
+         napi_create_string_utf8(env, message, NAPI_AUTO_LENGTH, &arguments[0]) == napi_ok &&
          napi_create_string_utf8(env, "LibtensorWarning", NAPI_AUTO_LENGTH, &type) == napi_ok &&
          napi_create_string_utf8(env, w->code, NAPI_AUTO_LENGTH, &code) == napi_ok &&
          napi_create_object(env, &arguments[1]) == napi_ok &&
          napi_set_named_property(env, arguments[1], "type", type) == napi_ok &&
          napi_set_named_property(env, arguments[1], "code", code) == napi_ok &&
          napi_call_function(env, process, function, 2, arguments, &result) == napi_ok;
+  free(message);
+  return emitted;
 }
 
 // The call may have failed: its exception is put by meanwhile.

@@ -1,6 +1,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { AsyncLocalStorage } = require('node:async_hooks');
 const { setMaxListeners } = require('node:events');
 const { test } = require('node:test');
 const lt = require('..');
@@ -192,4 +193,52 @@ test('results of asynchronous calls belong to no scope', async () => {
     promise = lt.reshapeAsync(a, [2, 2]);
   });
   assert.deepEqual((await promise).shape, [2, 2]);
+});
+
+test('hooks that an asynchronous run meets have what AsyncLocalStorage has where it began', async () => {
+  const storage = new AsyncLocalStorage();
+  const seen = [];
+  await storage.run('mine', async () => {
+    const x = lt.tensor([1.5], { requiresGrad: true });
+    const y = x.mul(2);
+    y.registerHook(() => void seen.push(storage.getStore()));
+    await y.sum().backwardAsync();
+    seen.push(storage.getStore());
+  });
+  assert.deepEqual(seen, ['mine', 'mine']);
+});
+
+test('settled() is kept when calls are done with the tensors, also those that were aborted', async () => {
+  const [a, out] = [lt.ones(400, 400), lt.zeros(400, 400)];
+  await lt.settled();
+  const controller = new AbortController();
+  const late = Array.from({ length: 8 }, () => lt.matmulAsync(a, a, { out: lt.zeros(400, 400), signal: controller.signal }));
+  late.push(lt.matmulAsync(a, a, { out, signal: controller.signal }));
+  controller.abort();
+  for (const promise of late) await assert.rejects(promise, { name: 'AbortError' });
+  await lt.settled(out);
+  out.fill_(1);
+  await lt.settled(a, out);
+  a.fill_(1);
+  await lt.settled();
+  await assert.rejects(lt.settled(3), { code: 'TENSOR_ERROR_TYPE', message: /^settled: / });
+});
+
+test('what an asynchronous call writes shows what it was until the call is done', async () => {
+  const [a, out] = [lt.ones(300, 300), lt.zeros([0], { dtype: 'float32' })];
+  const promise = lt.matmulAsync(a, a, { out });
+  assert.deepEqual([out.shape, out.strides, out.dtype, out.numel, out.ndim, out.device, out.layout], [[0], [1], 'float32', 0, 1, 'cpu', 'strided']);
+  assert.throws(() => out.toArray(), /is being written by an asynchronous call/);
+  await promise;
+  assert.deepEqual(out.shape, [300, 300]);
+});
+
+test('in-place forms off the event loop', async () => {
+  const t = lt.zeros(3);
+  assert.equal(await t.add_Async(2), t);
+  assert.deepEqual((await t.mul_Async(lt.tensor([1, 2, 3]))).toArray(), [2, 4, 6]);
+  await assert.rejects(t.add_Async(lt.zeros(2)), /^Error: add_Async: /);
+  const lent = lt.asTensor(new Float32Array(2));
+  await lent.add_Async(1);
+  assert.deepEqual(lent.toArray(), [1, 1]);
 });

@@ -105,7 +105,7 @@ test('leaves', () => {
   assert.equal(x.mul(2).requiresGrad, false);
   x.requiresGrad_();
   const y = x.mul(2);
-  assert.throws(() => { y.requiresGrad = false; }, /you can only change requires_grad flags of leaf variables/);
+  assert.throws(() => { y.requiresGrad = false; }, /you can only change requiresGrad flags of leaf variables/);
   assert.equal(y.detach_(), y);
   assert.equal(y.isLeaf, true);
   assert.throws(() => x.add_(1), /a leaf Variable that requires grad is being used in an in-place operation/);

@@ -28,7 +28,7 @@ function generator(seed) {
 }
 
 // Functions that change the whole process, or take files and descriptors that are not ours.
-const left = new Set(['setMemoryLimit', 'setNumThreads', 'setAsyncThreads', 'setDefaultDevice', 'setGradEnabled', 'storageFromDescriptor', 'emptyCache', 'resetPeakMemoryStats', 'failAllocation', 'default', 'scope']);
+const left = new Set(['setMemoryLimit', 'setNumThreads', 'setAsyncThreads', 'setDefaultDevice', 'setGradEnabled', 'storageFromDescriptor', 'emptyCache', 'resetPeakMemoryStats', 'setInferenceMode', 'setWarnAlways', 'default', 'scope']);
 const dtypes = ['bool', 'uint8', 'int8', 'int16', 'int32', 'int64', 'float16', 'bfloat16', 'float32', 'float64', 'complex32', 'complex64', 'complex128'];
 const names = ['dim', 'keepdim', 'dtype', 'out', 'other', 'alpha', 'input', 'generator', 'size', 'device', 'signal', 'shape', 'memoryFormat', 'copy', 'nonsense'];
 
@@ -54,11 +54,11 @@ class Run {
       for (const [key, value] of Object.entries(object)) {
         if (left.has(key)) continue;
         if (typeof value === 'function') calls.push({ name: name + key, fn: value });
-        else if (typeof value === 'object') walk(value, `${name}${key}.`);
+        else if (typeof value === 'object' && value !== null) walk(value, `${name}${key}.`);
       }
     };
     walk(lt, '');
-    for (const Class of [lt.Tensor, lt.Storage, lt.Generator]) {
+    for (const Class of [lt.Tensor, lt.Storage, lt.Generator, lt.autograd.Node]) {
       for (const key of Reflect.ownKeys(Class.prototype)) {
         const { value, get } = Object.getOwnPropertyDescriptor(Class.prototype, key);
         if (key !== 'constructor') calls.push({ name: `${Class.name}.${String(key)}`, fn: value ?? get, of: Class });
@@ -90,7 +90,21 @@ class Run {
 
   fresh() {
     const shape = this.list(3, () => this.below(5));
-    switch (this.below(10)) {
+    switch (this.below(17)) {
+      case 10:
+        return lt.eye(2 + this.below(3)).toSparse();
+      case 11:
+        return this.pick([() => lt.eye(3).toSparseCsr(), () => lt.eye(4).toSparseBsc([2, 2])])();
+      case 12:
+        return this.pick([() => lt.quantizePerTensor(lt.ones(shape), 0.1, 2, 'quint8'), () => lt.quantizePerChannel(lt.ones([2, 3]), lt.tensor([0.5, 0.25]), lt.tensor([0, 1]), 0, 'qint8')])();
+      case 13:
+        return lt.zeros(shape, { names: shape.map((_, i) => this.pick([null, `d${i}`])) });
+      case 14:
+        return lt.ones(shape, { requiresGrad: true });
+      case 15:
+        return this.leaf(lt.ones(shape, { requiresGrad: true }).mul(2));
+      case 16:
+        return lt.ones(3, 4).t().expand(2, 4, 3);
       case 0:
         return lt.storageNew(this.below(100));
       case 1:
@@ -110,6 +124,17 @@ class Run {
     }
   }
 
+  // A result with a history, and with a hook that may do anything to what others use.
+  leaf(t) {
+    if (this.random() < 0.5) {
+      t.registerHook((grad) => {
+        this.disturb();
+        return this.pick([grad, undefined, null, 3, this.object()]);
+      });
+    }
+    return t;
+  }
+
   number() {
     return this.pick([0, 1, 2, 3, -1, -2, 0.5, -0, NaN, Infinity, -Infinity, 2 ** 31, 2 ** 53, -(2 ** 63), 1e308, 7, 64, 1n, -1n, 2n ** 63n, -(2n ** 70n), this.below(10)]);
   }
@@ -118,7 +143,29 @@ class Run {
   trap() {
     const object = this.object();
     const dispose = () => object.dispose?.();
-    switch (this.below(7)) {
+    // Another object in the place of one that is gone, which may have its memory.
+    const replace = () => {
+      dispose();
+      return this.fresh();
+    };
+    switch (this.below(14)) {
+      case 7:
+        return new Proxy(object, {});
+      case 8:
+        return new Proxy([1, 2, 0], {});
+      case 9:
+        return { get out() { replace(); return object; }, get dim() { return replace(); } };
+      case 10:
+        return { start: 0, get stop() { replace(); return 2; }, step: null, kind: 'slice' };
+      case 11: {
+        const lent = new Float32Array(4);
+        structuredClone(lent.buffer, { transfer: [lent.buffer] });
+        return lent;
+      }
+      case 12:
+        return [[1, 2], new Float32Array(2), object, [object]];
+      case 13:
+        return { elements: { dtype: this.pick(dtypes), shape: this.list(3, () => this.number()), values: this.value(2), layout: this.pick([undefined, 'sparse_coo', 'strided']), get qscheme() { replace(); return undefined; } } };
       case 0:
         return { get dim() { throw new Error('mine'); } };
       case 1:
@@ -191,7 +238,7 @@ class Run {
 
   judge(name, error) {
     this.errors++;
-    const known = error instanceof Error && (error.message === 'mine' || error.name === 'AbortError' || /^(TENSOR_ERROR_|E[A-Z]+$)/.test(error.code) || error instanceof TypeError || error instanceof RangeError);
+    const known = error instanceof Error && (error.message === 'mine' || error.name === 'AbortError' || /^(TENSOR_ERROR_|E[A-Z]+$|ERR_)/.test(error.code) || error.name === 'GradcheckError' || error instanceof TypeError || error instanceof RangeError);
     const internal = !known || error.code === 'TENSOR_ERROR_INTERNAL' || /internal error|panic|runtime error/i.test(error.message);
     if (internal && this.wrong.length < 20) this.wrong.push(`${name}: ${error?.code} ${error?.message ?? String(error)}`);
   }

@@ -55,7 +55,7 @@ test('dimensions by name', () => {
     assert.deepEqual([a.toArray(), a.names], [b.toArray(), b.names]);
   }
   assert.throws(() => x.sum('Q'), /Name 'Q' not found in Tensor\['N', 'C', 'H'\]/);
-  assert.throws(() => lt.ones(2).sum('Q'), /Name 'Q' not found in Tensor\[None\]/);
+  assert.throws(() => lt.ones(2).sum('Q'), /Name 'Q' not found in Tensor\[null\]/);
   assert.throws(() => lt.zeros('N'), { name: 'TypeError' });
 });
 

@@ -24,7 +24,7 @@ test('sparse tensors are made of parts, which are checked', () => {
   const s = lt.sparseCooTensor(at, values, { size: [2, 3] });
   assert.deepEqual(s.toDense().toArray(), [[0, 0, 3], [4, 0, 0]]);
   assert.throws(() => lt.sparseCooTensor(at, values, { size: [2, 2] }), /size is 2 but found index 2/);
-  assert.throws(() => lt.sparseCompressedTensor(lt.tensor([0, 2]), lt.tensor([1, 1]), values, { size: [1, 2], layout: 'sparse_csr' }), /col_indices must rise/);
+  assert.throws(() => lt.sparseCompressedTensor(lt.tensor([0, 2]), lt.tensor([1, 1]), values, { size: [1, 2], layout: 'sparse_csr' }), /colIndices must rise/);
 });
 
 test('they compute, and refuse by name', () => {
@@ -32,7 +32,7 @@ test('they compute, and refuse by name', () => {
   assert.deepEqual(s.matmul(lt.ones([3, 2])).toArray(), [[2, 2], [3, 3]]);
   assert.deepEqual(s.add(s).toDense().toArray(), [[0, 4, 0], [6, 0, 0]]);
   assert.deepEqual(lt.sparse.sum(dense().toSparse(), { dim: [0] }).toDense().toArray(), [3, 2, 0]);
-  assert.throws(() => s.sort(), /sort is not implemented for sparse_csr tensors; to_dense\(\) converts/);
+  assert.throws(() => s.sort(), /sort is not implemented for sparse_csr tensors; toDense\(\) converts/);
 });
 
 test('gradients reach the values', () => {

@@ -350,13 +350,26 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->dim, "dim"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"},
-               {&s->names, "names"}};
+               {&s->names, "names"},
+               {&s->gradients, "gradients"},
+               {&s->backward_class, "_backward_cls"},
+               {&s->forward, "forward"},
+               {&s->setup_context, "setup_context"},
+               {&s->is_tensor, "is_tensor"},
+               {&s->needs_input_grad, "needs_input_grad"},
+               {&s->to_save, "to_save"},
+               {&s->dirty, "dirty"},
+               {&s->non_differentiable, "non_differentiable"},
+               {&s->materialize_grads, "materialize_grads"},
+               {&s->name, "__name__"},
+               {&s->h, "_h"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
   for (int i = 0; i < ALIASES; i++)
     if (!(s->aliases[i].other = PyUnicode_InternFromString(aliases[i].other)) ||
         !(s->aliases[i].name = PyUnicode_InternFromString(aliases[i].name)))
       return NULL;
+  if (!(s->nothing = PyType_GenericAlloc(&PyTuple_Type, 0))) return NULL;
   return (s->function_type = function_class()) ? s : NULL;
 }
 
@@ -386,6 +399,12 @@ EXPORT bool direct_help(state *s, PyObject *python) {
   Py_IncRef(python);
   for (Py_ssize_t i = 0; i < n; i++) *all[i] = PyTuple_GetItem(python, i);
   return true;
+}
+
+// Tells what keeps the exceptions of what the library calls, and Function.setup_context.
+EXPORT void direct_apply_with(state *s, PyObject *raised, PyObject *no_setup) {
+  Py_IncRef(raised), Py_IncRef(no_setup);
+  s->raised = raised, s->no_setup = no_setup;
 }
 
 // Tells what converts values that are not plain to arguments of a kind.
@@ -437,7 +456,8 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
   static const vectorcall calls[] = {call,        operates,         reflects, subscript, assign,
-                                     make_tensor, make_of_sequence, receive,  lend};
+                                     make_tensor, make_of_sequence, receive,  lend,
+                                     apply};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;

@@ -10,6 +10,7 @@
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
 //   dlpack.c     capsules of DLPack, to and from tensors
+//   apply.c      calls of functions with gradients of their own
 //   direct.c     the callables and classes
 #ifndef LIBTENSOR_PYTHON_DIRECT_H
 #define LIBTENSOR_PYTHON_DIRECT_H
@@ -51,6 +52,10 @@ typedef struct {
   PyObject *outputs;        // several tensors to write to
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
+  PyObject *raised;               // keeps an exception of what the library called
+  PyObject *no_setup, *nothing;   // Function.setup_context itself, and ()
+  PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
+      *to_save, *dirty, *non_differentiable, *materialize_grads, *name, *h;
   PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory, *names;
   struct {
     PyObject *other, *name;
@@ -100,8 +105,19 @@ enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 // How a callable is called: as a function, as the method of one operand with another, or of the
 // operand on the right, as __getitem__ and __setitem__; as tensor(data, dtype=), and as what makes
 // a tensor of any sequence; as the function that makes a tensor of a DLPack capsule, and as the
-// method __dlpack__.
-enum { CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS };
+// method __dlpack__; and as the class method that calls a Function.
+enum {
+  CALLS,
+  OPERATES,
+  REFLECTS,
+  SUBSCRIPTS,
+  ASSIGNS,
+  MAKES_TENSOR,
+  OF_SEQUENCE,
+  RECEIVES,
+  LENDS,
+  APPLIES
+};
 
 // The arguments of one call.
 typedef struct {
@@ -156,6 +172,14 @@ typedef struct {
   tensor_status (*list_number)(struct lt_list *, tensor_scalar, tensor_dtype);
   tensor_status (*list_beyond)(struct lt_list *, const char *, double);
   tensor_status (*list_end)(struct lt_list *, void **);
+  tensor_status (*grad_enabled)(bool *), (*set_grad_enabled)(bool);
+  tensor_status (*requires_grad)(const void *, bool *);
+  tensor_status (*new_handle)(const void *, void **);
+  tensor_status (*record)(const char *, void *const *, int64_t, void *const *, int64_t,
+                          const int64_t *, int64_t, void *const *, int64_t, bool,
+                          int32_t (*)(void *, void **, int64_t, void **, int64_t), void *,
+                          void (*)(void *), void **);
+  tensor_status (*node_weak)(void *, void **), (*node_free)(void *);
 } library_functions;
 
 extern library_functions library;
@@ -216,6 +240,7 @@ PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyO
 PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *apply(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 
 // The elements of a tensor on the CPU as nested lists; NULL without an exception for another one
 // and for 16-bit numbers.

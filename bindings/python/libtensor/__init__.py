@@ -62,7 +62,11 @@ from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, 
 from ._random import default as _default_generator
 from ._sharing import register as _register_sharing
 from ._size import Size
+from ._sparse import compressed_rows as _convert_indices_from_coo_to_csr
+from ._sparse import coordinates as _convert_indices_from_csr_to_coo
 from ._sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
+from ._sparse import validate_compressed as _validate_sparse_compressed_tensor_args
+from ._sparse import validate_coo as _validate_sparse_coo_tensor_args
 from ._storage import UntypedStorage
 from ._tensor import Tensor
 from ._threadpools import watch as _watch_for_threadpoolctl

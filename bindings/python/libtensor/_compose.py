@@ -83,7 +83,7 @@ def einsum(*args):
 
 
 einsum.__doc__ = (
-    _f.einsum.__doc__
+    (_f.einsum.__doc__ or "")  # python -OO leaves them out
     + """
     In place of the equation, lists of numbers may follow the tensors, and one for the result: einsum(a, [0, 1], b, [1, 2], [0, 2]).
 

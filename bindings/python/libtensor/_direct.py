@@ -12,7 +12,7 @@ from ._errors import failure
 from ._library import folders, library, path
 
 NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
-CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS = range(9)
+CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS, APPLIES = range(10)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
@@ -34,6 +34,7 @@ FUNCTIONS = (
     ),
     *("hold", "let_go", "scalar_operand", "get_default_device", "dim_by_name", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
+    *("is_grad_enabled", "set_grad_enabled", "requires_grad", "new_handle", "record_function", "node_weak", "node_free"),
 )
 
 
@@ -70,6 +71,9 @@ d_convert = bind("convert", None, c_void_p, c_char, py_object)
 d_intercept = bind("intercept", None, c_void_p, c_int)
 d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
 d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p)
+d_apply_with = bind("apply_with", None, c_void_p, py_object, py_object)
+d_record = bind("record", py_object, c_void_p, *(py_object,) * 4)
+d_ctx = bind("ctx", py_object, c_void_p)
 # Pickled and copied by name, as functions are.
 copyreg.pickle(bind("function_class", py_object, c_void_p)(state), attrgetter("__qualname__"))
 _overrides.intercept = lambda change: d_intercept(state, change)

@@ -55,6 +55,11 @@ class Raised(local):
 raised = Raised()
 
 
+def keep_for_caller(error):
+    """Keeps an exception for the call that the library was called by, as guarded does."""
+    raised.error = error
+
+
 def guarded(function):
     """The body of a C function that gives a status: an exception is kept for the call that the library was called by."""
 

@@ -3,9 +3,11 @@
 from functools import wraps
 
 from . import gen_functions as _f
-from ._callbacks import CALL, DELETER, kept_by
+from ._direct import APPLIES, d_apply_with, d_record, described, function, state
+from ._errors import keep_for_caller
+from ._library import SUBINTERPRETER
 from ._modes import is_grad_enabled, no_grad
-from ._nodes import Node, node_free, nodes
+from ._nodes import Node
 from ._tensor import Tensor
 
 NOT_RETURNED = (
@@ -60,7 +62,7 @@ class BackwardFunction(FunctionCtx, Node):
     def name(self):
         return type(self).__name__
 
-    def gradients(self, grads, _):
+    def gradients(self, grads):
         """The gradients of the tensors among the arguments, of those of the outputs."""
         made = self.forward_class._backward()(self, *grads)
         return self.checked(made if isinstance(made, tuple) else (made,))
@@ -135,11 +137,10 @@ class Function:
             )
         return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
-    @classmethod
     def apply(cls, *args, **kwargs):
         """Calls forward, and records the call where an argument requires a gradient."""
         ctx = cls._backward_cls()
-        ctx.is_tensor = [isinstance(arg, Tensor) for arg in args]
+        ctx.is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
         ctx.needs_input_grad = tuple(is_tensor and arg.requires_grad for arg, is_tensor in zip(args, ctx.is_tensor, strict=True))
         with no_grad():
             if cls.setup_context is Function.setup_context:
@@ -147,15 +148,21 @@ class Function:
             else:
                 made = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, made)
-            outputs = made if isinstance(made, tuple) else (made,)
-            outputs = tuple(presented(ctx, args, output) for output in outputs)
-        if is_grad_enabled() and any(ctx.needs_input_grad):
-            record(ctx, [arg for arg, is_tensor in zip(args, ctx.is_tensor, strict=True) if is_tensor], outputs)
-        return outputs if isinstance(made, tuple) else outputs[0]
+        return finish(ctx, *args, made)
 
 
 def among(tensor, others):
     return any(tensor is other for other in others)
+
+
+def finish(ctx, *given):
+    """What apply gives of what forward gave, which comes behind the arguments."""
+    *args, made = given
+    with no_grad():
+        outputs = tuple(presented(ctx, args, output) for output in (made if isinstance(made, tuple) else (made,)))
+    if is_grad_enabled() and any(ctx.needs_input_grad):
+        record(ctx, tuple(arg for arg, is_tensor in zip(args, ctx.is_tensor, strict=True) if is_tensor), outputs)
+    return outputs if isinstance(made, tuple) else outputs[0]
 
 
 def presented(ctx, args, output):
@@ -177,14 +184,18 @@ def record(ctx, inputs, outputs):
             raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(tensor).__name__}")
     if not all(among(tensor, outputs) for tensor in ctx.dirty):
         raise RuntimeError(NOT_RETURNED)
-    tensors = [output if isinstance(output, Tensor) else None for output in outputs]
-    constant = [i for i, tensor in enumerate(tensors) if among(tensor, ctx.non_differentiable)]
-    call = (ctx.name(), inputs, tensors, constant, ctx.to_save, bool(ctx.materialize_grads), CALL)
-    handle = kept_by(lambda number: _f.record_function(*call, number, DELETER), ctx.gradients)
-    ctx.to_save = ctx.dirty = ctx.non_differentiable = ()  # outputs among them would keep their own node
-    ctx._h = _f.node_weak(handle)  # the node keeps ctx, which does not keep the node
-    nodes[_f.node_id(handle)] = ctx
-    node_free(handle)
+    if SUBINTERPRETER:
+        raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
+    tensors = tuple(output if isinstance(output, Tensor) else None for output in outputs)
+    constant = tuple(i for i, tensor in enumerate(tensors) if among(tensor, ctx.non_differentiable))
+    d_record(state, ctx, inputs, tensors, constant)
+    ctx.dirty = ctx.non_differentiable = ()  # outputs among them would keep their own node
+
+
+# The call of a Function from C, by which the method above is replaced: that one takes what is not plain, and finish what is not one tensor.
+direct_apply = described(function("apply", how=APPLIES, fallback=Function.apply, explains=finish), Function.apply)
+d_apply_with(state, keep_for_caller, Function.setup_context)
+Function.apply = classmethod(Function.apply if SUBINTERPRETER else direct_apply)
 
 
 def once_differentiable(backward):

@@ -16,6 +16,7 @@ from . import (
     _print,
     _serialize,
     _sharing,
+    _sparse,
     _streams,
     _typed_storage,
 )
@@ -99,6 +100,8 @@ class Tensor:
         >>> torch.ones(1, dtype=torch.int32).new([1, 2])
         tensor([1, 2], dtype=torch.int32)
         """
+        if self.layout is not _dtypes.strided:
+            return _overrides.converted(_sparse.new(self, args, device), type(self))
         return _overrides.converted(_create.legacy(self.dtype, args, device or self.device), type(self))
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
@@ -145,6 +148,15 @@ class Tensor:
         tensor([-1,  2])
         """
         return _f.neg(self)
+
+    def _dimI(self):
+        return _f.sparse_dim(self)
+
+    def _dimV(self):
+        return _f.dense_dim(self)
+
+    def _coalesced_(self, coalesced):
+        return _f.mark_coalesced_(self, coalesced)
 
     T = property(lambda self: _f.T(self))
     H = property(lambda self: _f.H(self))

@@ -5,6 +5,7 @@ from weakref import WeakValueDictionary
 
 from . import gen_functions as _f
 from ._callbacks import DELETER, PACK, UNPACK, kept, kept_by
+from ._direct import d_ctx
 from ._library import node_free
 from ._tensor import Tensor
 
@@ -136,8 +137,7 @@ def metadata_of(handle):
     if not number:
         kept_by(lambda made: _f.node_set_context(handle, made, DELETER), {})
         number = _f.node_context(handle)
-    context = kept[number]
-    return context if isinstance(context, dict) else context.__self__.metadata
+    return kept[number] if number in kept else d_ctx(number).metadata
 
 
 # The classes of nodes, by name.
@@ -153,6 +153,10 @@ def node_of(handle):
     if found is not None:
         node_free(handle)
         return found
+    context = _f.node_context(handle)
+    if context and context not in kept:  # that of a Function, which is the node's object
+        node_free(handle)
+        return nodes.setdefault(number, d_ctx(context))
     name = _f.node_name(handle)
     kind = kinds.get(name) or kinds.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": "libtensor.autograd"}))
     made = object.__new__(kind)

@@ -2,7 +2,7 @@
 
 from . import _create
 from . import gen_functions as _f
-from ._dtypes import int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ._dtypes import int32, int64, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ._errors import in_name_of
 from ._tensor import Tensor
 
@@ -111,3 +111,41 @@ def sparse_bsc_tensor(ccol_indices, row_indices, values, size=None, **options):
     """
     with in_name_of("sparse_bsc_tensor"):
         return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **{"layout": sparse_bsc} | options)
+
+
+def new(like, args, device):
+    """Tensor.new of a tensor of layout sparse_coo: of sizes, without entries, or of indices, values and sizes."""
+    if like.layout is not sparse_coo:
+        raise RuntimeError(f"new: a tensor of layout {like.layout} is made of parts of its own; see sparse_compressed_tensor()")
+    if len(args) in (2, 3) and isinstance(args[0], Tensor):
+        return sparse_coo_tensor(*args, device=device)
+    size = args[0] if len(args) == 1 and isinstance(args[0], tuple) else args or (0,)
+    if not all(isinstance(n, int) and not isinstance(n, bool) for n in size):
+        raise TypeError("new(): sizes, or indices and values, make a sparse tensor; sparse_coo_tensor() and to_sparse() make one of other data")
+    return sparse_coo_tensor(size, dtype=like.dtype, device=device or like.device)
+
+
+def validate_coo(indices, values, size, is_coalesced=None):
+    """Refuses parts that sparse_coo_tensor() refuses."""
+    sparse_coo_tensor(indices, values, size, is_coalesced=is_coalesced)
+
+
+def validate_compressed(compressed_indices, plain_indices, values, size, layout):
+    """Refuses parts that sparse_compressed_tensor() refuses."""
+    sparse_compressed_tensor(compressed_indices, plain_indices, values, size, layout=layout)
+
+
+def compressed_rows(input, size, *, out_int32=False):
+    """Where the entries of each of `size` rows begin, their number last, of the row of each entry, in order."""
+    return _f.searchsorted(input, _f.arange(size + 1, dtype=input.dtype, device=input.device)).to(int32 if out_int32 else int64)
+
+
+def coordinates(crow_indices, col_indices, *, out_int32=False, transpose=False):
+    """The batches, rows and columns of the entries of compressed rows, a column for each; with `transpose`, those of compressed columns."""
+    each = _f.arange(col_indices.shape[-1], dtype=crow_indices.dtype, device=crow_indices.device).expand(col_indices.shape).contiguous()
+    rows = _f.searchsorted(crow_indices[..., 1:].contiguous(), each, right=True).to(col_indices.dtype)
+    places = [col_indices, rows] if transpose else [rows, col_indices]
+    for d, n in reversed(list(enumerate(col_indices.shape[:-1]))):
+        batch = _f.arange(n, dtype=rows.dtype, device=rows.device).reshape(*(n if i == d else 1 for i in range(rows.dim())))
+        places.insert(0, batch.expand(rows.shape))
+    return _f.stack([place.reshape(-1) for place in places]).to(int32 if out_int32 else int64)

@@ -15,7 +15,7 @@ def sum(input, dim=None, *, dtype=None):
 @_operator("sparse.mm sparse.mm.reduce")
 def mm(input, mat2, reduce=None):
     """mm(Tensor input, Tensor mat2)
-    The product of two matrices: strided unless both are sparse, of layout sparse_coo where both are, else sparse_csr.
+    The product of two matrices: strided unless both are sparse, of layout sparse_coo or sparse_csc where both are, else sparse_csr.
 
     mm(Tensor input, Tensor mat2, str reduce)
     sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
@@ -39,7 +39,8 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
 
 @_operator("sparse.sampled_addmm")
 def sampled_addmm(input, mat1, mat2, *, beta=1, alpha=1, out=None):
-    """`beta` times the entries of `input` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places.
+    """`beta` times the entries of `input` plus `alpha` times the elements of the product of the strided `mat1` and `mat2` at their places. All may be
+    batches of matrices, with the same batch sizes, or `mat1` and `mat2` alone.
 
     >>> torch.sparse.sampled_addmm(torch.eye(2).to_sparse_csr(), torch.ones(2, 3), torch.ones(3, 2)).values()
     tensor([4., 4.])

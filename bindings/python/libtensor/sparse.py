@@ -1,15 +1,18 @@
 """Functions of sparse tensors, and the way to SciPy's arrays and back."""
 
+import functools
+
 from . import _sparse
 from . import gen_functions as _f
 from ._dlpack import from_numpy
-from ._dtypes import int64, sparse_bsr, sparse_coo, sparse_csr
+from ._dtypes import bcomplex32, bfloat16, complex32, complex64, float16, float32, int64, sparse_bsr, sparse_coo, sparse_csr
 from ._serialize import parts
 from .gen_sparse import *  # noqa: F403
 from .gen_sparse import __all__ as _names
 
-__all__ = [*_names, "as_sparse_gradcheck", "from_scipy", "to_scipy"]
+__all__ = [*_names, "as_sparse_gradcheck", "check_sparse_tensor_invariants", "from_scipy", "to_scipy"]
 
+_WIDER = {float16: float32, bfloat16: float32, complex32: complex64, bcomplex32: complex64}  # dtypes that SciPy's operators do not know
 _MAKERS = {"csr": _sparse.sparse_csr_tensor, "csc": _sparse.sparse_csc_tensor, "bsr": _sparse.sparse_bsr_tensor}
 
 
@@ -21,6 +24,52 @@ def as_sparse_gradcheck(gradcheck):
     True
     """
     return gradcheck
+
+
+class check_sparse_tensor_invariants:
+    """The setting whether parts of sparse tensors are checked, as a decorator or in a `with` block. It is kept without effect: they always are.
+
+    >>> with torch.sparse.check_sparse_tensor_invariants(False):
+    ...     torch.sparse.check_sparse_tensor_invariants.is_enabled()
+    False
+    """
+
+    _enabled = False
+
+    def __init__(self, enable=True):
+        self.state, self.before = enable, None
+
+    @classmethod
+    def is_enabled(cls):
+        """Whether the setting is on."""
+        return check_sparse_tensor_invariants._enabled
+
+    @classmethod
+    def enable(cls):
+        """Turns the setting on."""
+        check_sparse_tensor_invariants._enabled = True
+
+    @classmethod
+    def disable(cls):
+        """Turns the setting off."""
+        check_sparse_tensor_invariants._enabled = False
+
+    def __enter__(self):
+        if self.before is not None:
+            raise RuntimeError("this context is active already; nested ones need objects of their own")
+        self.before = self.is_enabled()
+        check_sparse_tensor_invariants._enabled = self.state
+
+    def __exit__(self, *_):
+        check_sparse_tensor_invariants._enabled, self.before = self.before, None
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def checked(*args, **kwargs):
+            with type(self)(self.state):
+                return function(*args, **kwargs)
+
+        return checked
 
 
 def from_scipy(array):
@@ -66,13 +115,17 @@ def _ordered(starts, indices, values):
 
 
 def to_scipy(tensor):
-    """A sparse array of SciPy's over the memory of a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr."""
+    """A sparse array of SciPy's over the memory of a sparse matrix of layout sparse_coo, sparse_csr, sparse_csc or sparse_bsr.
+
+    Its operators know no 16-bit floats: entries of float16 and bfloat16 are float32 there, those of complex32 and bcomplex32 complex64.
+    """
     import scipy.sparse as sp
 
     if not tensor.dim() or tensor.dense_dim() or tensor.layout is not sparse_coo and tensor.dim() != 2:
         raise RuntimeError(
             f"to_scipy: SciPy has sparse matrices, but the tensor has sizes {tuple(tensor.shape)} with {tensor.dense_dim()} dense dimensions"
         )
+    tensor = tensor.to(_WIDER.get(tensor.dtype, tensor.dtype))
     *indices, values = (part.detach().numpy() for part in parts(tensor))
     if tensor.layout is sparse_coo:
         return sp.coo_array((values, tuple(indices[0])), shape=tuple(tensor.shape))

@@ -461,3 +461,13 @@ def test_a_long_product_with_a_zero_takes_no_square_of_time():
     x.requires_grad_()
     x.cumprod(0).sum().backward()
     assert x.grad[:7].tolist() == [5, 4, 3, 2, 1, (1 << 20) - 5, 0]
+
+
+def test_tensors_have_their_old_name():
+    x = torch.ones(2)
+    y = torch.autograd.Variable(x, requires_grad=True)
+    assert y.requires_grad and y.is_leaf and not x.requires_grad
+    assert y.data_ptr() == x.data_ptr()
+    assert isinstance(x, torch.autograd.Variable) and not isinstance(1, torch.autograd.Variable)
+    with pytest.raises(TypeError, match="list"):
+        torch.autograd.Variable([1.0])

@@ -129,3 +129,24 @@ def test_entries_at_one_place_have_one_gradient():
     assert s.grad.is_coalesced() and s.grad.to_dense().tolist() == [2, 20] and seen == [[1, 10], [1, 10]]
     (given,) = torch.autograd.grad((s.to_dense() * weights).sum(), s)
     assert given.to_dense().tolist() == [1, 10] and s.to_dense().tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("places", [[[0, 0, 1]], [[0, 2, 1]], [[0, 1, 2]]])
+def test_a_given_gradient_is_that_of_elements(places):
+    for given in ([[0, 0, 1]], [[0, 2, 1]], [[0]], [[2, 2, 2]]):
+        x = torch.sparse_coo_tensor(places, [1.0, 2.0, 3.0], (3,)).requires_grad_()
+        g = torch.sparse_coo_tensor(given, [10.0, 20.0, 30.0][: len(given[0])], (3,))
+        (x * 2).backward(g)
+        has = torch.sparse_coo_tensor(places, [1.0, 1.0, 1.0], (3,)).to_dense() != 0
+        assert torch.equal(x.grad.to_dense(), 2 * g.to_dense() * has)
+    y = torch.zeros(3).to_sparse()
+    x = torch.sparse_coo_tensor(places, [1.0, 2.0, 3.0], (3,)).requires_grad_()
+    y.copy_(x)
+    (y * 2).backward(x.detach().clone())
+    assert torch.equal(x.grad.to_dense(), 2 * x.detach().to_dense())
+
+
+def test_gradients_of_what_is_broadcast():
+    x, d = torch.tensor([[1.0, 0, 2]]).to_sparse().requires_grad_(), torch.arange(6.0).reshape(2, 3).requires_grad_()
+    (x * d).to_dense().sum().backward()
+    assert x.grad.to_dense().tolist() == [[3, 0, 7]] and d.grad.tolist() == [[1, 0, 2], [1, 0, 2]]

@@ -186,3 +186,19 @@ def test_sequences(segments):
     assert x.grad.tolist() == plain.grad.tolist()
     with pytest.raises(ValueError, match="segments must be from 1 to the number of functions, 4, but is 5"):
         checkpoint_sequential(functions, 5, x)
+
+
+@pytest.mark.parametrize("stops", [True, False])
+def test_stopping_early_is_a_setting_of_the_thread(stops):
+    calls = []
+
+    def function(x):
+        y = x.sin()
+        calls.append("saved")
+        return y
+
+    x = torch.ones(2, requires_grad=True)
+    with torch.utils.checkpoint.set_checkpoint_early_stop(stops):
+        y = checkpoint(function, x, use_reentrant=False)
+    y.sum().backward()
+    assert len(calls) == (1 if stops else 2)

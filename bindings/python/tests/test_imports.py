@@ -27,7 +27,7 @@ the other methods of Tensor
 files, devices, neighbours
     _structure _files _accelerators _cuda_random _threadpools
 the public modules
-    autograd.anomaly_mode autograd.function autograd.functional autograd.grad_mode autograd.gradcheck autograd.graph autograd func
+    autograd.anomaly_mode autograd.function autograd.functional autograd.grad_mode autograd.gradcheck autograd.graph autograd.variable autograd func
     _C accelerator cpu cuda dispatch distributed fft hdf5 linalg mps multiprocessing ops.quantized ops
     overrides random return_types safetensors sparse special
     storage testing version xpu

@@ -149,6 +149,13 @@ def test_import_needs_neither_numpy_nor_heavy_modules():
     assert python(code).stdout == "[]\n"
 
 
+@pytest.mark.parametrize("flags", [["-O"], ["-OO"], ["-S"], ["-I"], ["-B", "-bb"], ["-X", "dev", "-W", "error"]])
+def test_import_under_flags_of_the_interpreter(flags):
+    code = f"import sys; sys.path[:0] = {sys.path!r}; import libtensor as t; print(t.einsum('i,i->', t.ones(3), t.ones(3)).item())"
+    done = subprocess.run([sys.executable, *flags, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("3.0\n", "")
+
+
 INTERPRETERS = """
 import sys
 try:

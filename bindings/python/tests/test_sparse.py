@@ -545,7 +545,7 @@ def test_refusals_name_the_call_of_the_user(kind, instead):
     x = torch.quantize_per_tensor(torch.eye(3), 0.1, 2, torch.quint8) if kind == "quantized" else to(kind, torch.eye(3))
     end = rf" is not implemented for {kind} tensors; {instead}\(\) converts$"
     d = torch.eye(3)
-    with pytest.raises(NotImplementedError, match="^index_put_" + end):
+    with pytest.raises(NotImplementedError if kind == "quantized" else TypeError, match="^index_put_" + end):
         d[0] = x
     with pytest.raises(torch.safetensors.SafetensorError, match="^save" + end):
         torch.safetensors.save({"x": x})
@@ -553,7 +553,165 @@ def test_refusals_name_the_call_of_the_user(kind, instead):
         with pytest.raises(NotImplementedError, match="^index" + end):
             d[x]
         return
-    with pytest.raises(NotImplementedError, match="^index_put_" + end):
+    with pytest.raises(TypeError, match="^index_put_" + end):
         x[0] = 1
     with pytest.raises(BufferError, match="^to_dlpack" + end):
         x.__dlpack__()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex32])
+def test_scipy_computes_with_what_it_is_given(dtype):
+    d = torch.tensor(DENSE, dtype=torch.float32).to(dtype)
+    for layout in LAYOUTS[:4]:
+        array = torch.sparse.to_scipy(to(layout, d))
+        assert array.dtype == ("complex64" if dtype.is_complex else "float32") and (array.toarray() == np.array(DENSE)).all()
+        assert (abs((array @ array).toarray() - np.array(DENSE) @ np.array(DENSE)) < 1e-6).all()
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc"])
+def test_empty_has_no_entries(layout):
+    x = torch.empty((3, 4), layout=getattr(torch, layout), dtype=torch.int32, requires_grad=False)
+    assert x.layout is getattr(torch, layout) and x._nnz() == 0 and x.dtype is torch.int32 and x.to_dense().sum() == 0
+    assert torch.empty(2, 3, 4, layout=x.layout).shape == (2, 3, 4)
+    assert x.new_empty((2, 2)).layout is x.layout
+    with pytest.raises(RuntimeError, match="empty: memory format"):
+        torch.empty((1, 2, 3, 4), layout=x.layout, memory_format=torch.channels_last)
+    with pytest.raises(RuntimeError, match="empty: a tensor of layout sparse_bsr and size"):
+        torch.empty((4, 4), layout=torch.sparse_bsr)
+
+
+def test_a_number_is_the_value_of_one_entry():
+    for value in (2.0, torch.tensor(2.0)):
+        x = torch.sparse_coo_tensor([[1]], value, (3,))
+        assert x.to_dense().tolist() == [0, 2, 0] and x._values().tolist() == [2]
+    with pytest.raises(RuntimeError, match="nnz from indices: 2, nnz from values: 1"):
+        torch.sparse_coo_tensor([[0, 1]], 1.0, (3,))
+
+
+@pytest.mark.parametrize("make", [torch.sparse_bsr_tensor, torch.sparse_bsc_tensor])
+def test_lists_without_blocks(make):
+    for size, starts, block in (((4, 6), 3, (2, 6)), ((2, 2), 2, (2, 2)), ((0, 0), 1, (1, 1)), ((4, 0), 3, (2, 1))):
+        size, block = (size, block) if make is torch.sparse_bsr_tensor else (size[::-1], block[::-1])
+        x = make([0] * starts, [], [], size)
+        assert x.shape == size and x._nnz() == 0 and x.values().shape == (0, *block)
+        assert torch.equal(x.to_dense(), torch.zeros(size)) and torch.equal((x + x).to_dense(), torch.zeros(size))
+    assert make([0, 0], [], []).shape == ((1, 0) if make is torch.sparse_bsr_tensor else (0, 1))
+    with pytest.raises(RuntimeError, match="must have 4 entries, one more than the matrix of size"):
+        make([0, 0, 0], [], [], (3, 3))
+
+
+def test_what_spdiags_refuses():
+    d, o = torch.ones(2, 3), torch.tensor([0, 1])
+    for args, says in (
+        ((d, o.to(torch.int32), (3, 3)), "offsets must have dtype int64, but got int32"),
+        ((d, o[:1], (3, 3)), r"the number of diagonals \(2\) does not match the number of offsets, a vector of sizes \[1\]"),
+        ((d, o * 0, (3, 3)), "offsets contain duplicate values"),
+        ((d[None], o, (3, 3)), "diagonals must be a vector or a matrix"),
+        ((d, o, (-3, 3)), r"shape must be two sizes that are not negative, but got \[-3 3\]"),
+        ((d, o, (3,)), "shape must be two sizes"),
+        ((d, o, (3, 3), torch.sparse_bsr), "only output layouts"),
+        ((d.to_sparse(), o, (3, 3)), "diagonals and offsets must be strided"),
+    ):
+        with pytest.raises(RuntimeError, match=f"sparse.spdiags: {says}"):
+            torch.sparse.spdiags(*args)
+
+
+def test_entries_are_known_to_be_in_order():
+    x = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (3,))
+    assert not x.is_coalesced() and x._coalesced_(True) is x and x.is_coalesced() and x.indices().tolist() == [[0, 2]]
+    assert not x._coalesced_(False).is_coalesced()
+    twice = torch.sparse_coo_tensor([[2, 2]], [1.0, 2.0], (3,))
+    with pytest.raises(RuntimeError, match="the indices are not in row-major order without repeated places; call coalesce"):
+        twice._coalesced_(True)
+    assert not twice.is_coalesced() and twice.to_dense().tolist() == [0, 0, 3]
+    with pytest.raises(RuntimeError, match="_coalesced_ expected a tensor of layout sparse_coo but got strided"):
+        torch.ones(2)._coalesced_(True)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_compressed_tensors_are_resized(layout):
+    d, rows = torch.tensor(DENSE, dtype=torch.float64), layout.startswith("sparse_b") and layout.endswith("r") or layout == "sparse_csr"
+    for more, less in ((6, 2), (4, 0)):
+        x = to(layout, d)
+        wide = (more, 6) if rows else (6, more)
+        assert x.resize_(wide) is x and x.shape == wide
+        want = torch.zeros(wide, dtype=torch.float64)
+        want[:4, :4] = d
+        same(x, want)
+        narrow = (less, 6) if rows else (6, less)
+        same(x.resize_(narrow), want[: narrow[0], : narrow[1]])
+    x = to(layout, d)
+    with pytest.raises(RuntimeError, match=r"resize_: dimension . of a tensor of layout .* cannot go from 4 to 2, since entries may lie there"):
+        x.resize_((4, 2) if rows else (2, 4))
+    with pytest.raises(RuntimeError, match="resize_: a tensor of layout .* keeps its batch and dense sizes, but got size"):
+        x.resize_(1, 4, 4)
+    same(x, d)
+    assert to(layout, d[:2, :2]).resize_as_(x).shape == (4, 4)
+    y = to(layout, d[:2, :2]).resize_as_sparse_(x)
+    assert y.shape == (4, 4) and y._nnz() == x._nnz() and y.values().shape == x.values().shape
+
+
+def test_coo_tensors_are_resized_as_others():
+    x, y = torch.eye(2).to_sparse(), torch.ones(3, 4).to_sparse()
+    assert x.resize_as_sparse_(y) is x and x.shape == (3, 4) and x._nnz() == 2
+    assert torch.empty((2, 2), layout=torch.sparse_coo).resize_as_(torch.ones(2, 3, 4).to_sparse(2)).dense_dim() == 1
+    for call, says in (
+        (lambda: y.resize_as_(torch.eye(2).to_sparse()), "resize_as_: size 2 of dimension . has no place for the entry at"),
+        (lambda: y.resize_as_sparse_(torch.ones(2)), "resize_as_sparse_: expected two sparse tensors of the same layout, but got sparse_coo"),
+        (lambda: torch.ones(2).resize_as_sparse_(torch.ones(2)), "expected two sparse tensors of the same layout, but got strided and strided"),
+    ):
+        with pytest.raises(RuntimeError, match=says):
+            call()
+    assert y.shape == (3, 4)
+
+
+def test_the_setting_of_checks_is_kept():
+    setting = torch.sparse.check_sparse_tensor_invariants
+    assert not setting.is_enabled()
+    with setting() as _, setting(False):
+        assert not setting.is_enabled()
+    outer = setting()
+    with outer:
+        assert setting.is_enabled()
+        with pytest.raises(RuntimeError, match="active already"), outer:
+            pass
+    assert not setting.is_enabled() and setting()(setting.is_enabled)() and not setting.is_enabled()
+    setting.enable()
+    assert setting.is_enabled()
+    setting.disable()
+    assert not setting.is_enabled()
+
+
+@pytest.mark.parametrize("source", LAYOUTS[1:])
+@pytest.mark.parametrize("target", LAYOUTS[1:])
+def test_indices_keep_their_dtype(source, target):
+    x = to(source, torch.tensor(DENSE))
+    first, second = (x.crow_indices(), x.col_indices()) if source.endswith("r") else (x.ccol_indices(), x.row_indices())
+    narrow = torch.sparse_compressed_tensor(first.int(), second.int(), x.values(), x.shape, layout=x.layout)
+    for given, dtype in ((x, torch.int64), (narrow, torch.int32)):
+        made = to(target, given)
+        starts, plain = (made.crow_indices(), made.col_indices()) if target.endswith("r") else (made.ccol_indices(), made.row_indices())
+        assert starts.dtype is plain.dtype is dtype and torch.equal(made.to_dense(), x.to_dense())
+        if source == target:
+            assert narrow.clone().resize_as_sparse_(given).values().shape == x.values().shape
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_parts_of_sparse_tensors_are_not_assigned_to(layout):
+    x = to(layout, torch.tensor(DENSE))
+    for value in (1, torch.tensor(1), [1, 2, 3, 4]):
+        with pytest.raises(TypeError, match=f"index_put_ is not implemented for {layout} tensors; to_dense"):
+            x[0] = value
+    assert torch.equal(x.to_dense(), torch.tensor(DENSE))
+
+
+def test_outputs_tell_the_dtype_of_zeros():
+    for dtype in (torch.int8, torch.bool, torch.complex64):
+        out = torch.eye(2).to(dtype).to_sparse()
+        assert torch.zeros(3, 1, out=out).dtype is dtype and out._nnz() == 0
+
+
+def test_anything_of_a_sparse_number_is_a_number():
+    for value, want in (([], False), ([0.0], False), ([2.0], True), ([1.0, -1.0], False)):
+        x = torch.sparse_coo_tensor(torch.zeros(0, len(value), dtype=torch.int64), torch.tensor(value), ())
+        assert x.any().layout is torch.strided and x.any().item() is want and x.amax().layout is torch.strided

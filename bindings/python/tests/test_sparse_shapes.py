@@ -380,8 +380,14 @@ def test_an_operator_in_place_refuses_what_it_refuses_of_coalesced_entries():
         with pytest.raises(RuntimeError, match="abs"):
             s.abs_()
         assert s.to_dense().abs().sum().item() > 0
-    s = torch.sparse_coo_tensor([[1, 1]], [-3.0, 1.0], (2,))
-    assert s.abs_() is s and s.to_dense().tolist() == [0, 2]
+    for name in ("abs_", "log1p_", "sin_", "sqrt_", "relu_", "square_", "round_", "nan_to_num_"):
+        s = torch.sparse_coo_tensor([[1, 1]], [-3.0, 1.0], (2,))
+        with pytest.raises(RuntimeError, match=f"{name} requires coalesced input, whose entries are elements; coalesce"):
+            getattr(s, name)()
+        assert s._nnz() == 2 and s._values().tolist() == [-3, 1]
+        assert torch.equal(getattr(s.coalesce(), name)().to_dense(), getattr(s.to_dense(), name)()) or name in ("log1p_", "sqrt_")
+    values = s._values()
+    assert s.neg_() is s and values.tolist() == [3, -1] and s.to_dense().tolist() == [0, 2] and not s.is_coalesced()
 
 
 @pytest.mark.parametrize("layout", [torch.sparse_csr, torch.sparse_csc])
@@ -429,3 +435,111 @@ def test_t_of_what_has_nothing_to_turn(sizes):
     before = torch.memory_stats().in_use
     assert x.t_() is x and x.to_dense().equal(torch.ones(sizes)) and x.t().shape == sizes
     assert torch.memory_stats().in_use == before
+
+
+def test_a_mask_counts_each_of_its_places_once():
+    mask = torch.sparse_coo_tensor([[2, 0, 2]], [1.0, 1.0, 1.0], (3,))
+    for x in (torch.tensor([5.0, 6, 7]), torch.tensor([5.0, 6, 7]).to_sparse()):
+        got = x.sparse_mask(mask)
+        assert got.to_dense().tolist() == [5, 0, 7] and got._indices().tolist() == [[0, 2]]
+
+
+EXPANSIONS = (((1, 3), (2, 3)), ((3,), (2, 3)), ((2, 1, 3), (4, 2, 5, 3)), ((1, 1), (3, 2)), ((1, 3), (0, 3)), ((2, 3), (2, 3)))
+
+
+@pytest.mark.parametrize("dense", [0, 1])
+@pytest.mark.parametrize(("small", "large"), EXPANSIONS)
+def test_sparse_tensors_are_expanded(small, large, dense):
+    d = torch.arange(1.0, math.prod(small) + 1).reshape(small) % 3
+    if dense and len(small) == 1:
+        return
+    s = d.to_sparse(len(small) - dense)
+    assert s.expand(large).dense_dim() == dense and torch.equal(s.expand(large).to_dense(), d.expand(large))
+    assert s.expand(large).is_coalesced()
+    twice = torch.sparse_coo_tensor(torch.cat([s.indices()] * 2, 1), torch.cat([s.values()] * 2), small)
+    assert torch.equal(twice.expand(large).to_dense(), 2 * d.expand(large))
+    other = torch.arange(0.0, math.prod(large)).reshape(large) % 4
+    for x, y in ((s, other), (other, s), (s, other.to_sparse(len(large) - dense)), (other.to_sparse(len(large) - dense), s)):
+        got = x * y
+        assert got.layout is torch.sparse_coo and torch.equal(got.to_dense(), d * other)
+    if small != large:
+        with pytest.raises(RuntimeError, match=r"mul_: a tensor of sizes .* cannot take the result, of sizes"):
+            s.mul_(other)
+    assert torch.equal(s.to_dense(), d)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_matrices_are_repeated_in_batches(layout):
+    d = torch.eye(4) * torch.arange(1.0, 5)
+    s = d.to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
+    assert s.expand(3, 4, 4).layout is s.layout and torch.equal(s.expand(3, -1, -1).to_dense(), d.expand(3, 4, 4))
+    assert torch.equal((s * torch.ones(2, 1, 4)).to_dense(), d.expand(2, 4, 4))
+    for size in ((4,), (3, 5, 4), (-1, 4, 4), (-2, 4)):
+        with pytest.raises(RuntimeError, match=r"expand: a tensor of sizes \[4 4\] does not expand to"):
+            s.expand(size)
+
+
+def test_operators_with_numbers_add_entries_up_first():
+    for name, args, want in (
+        ("div_", (2, "floor"), 3),
+        ("floor_divide_", (2,), 3),
+        ("remainder_", (4,), 3),
+        ("fmod_", (4,), 3),
+        ("pow_", (2,), 49),
+        ("clamp_", (0, 5), 5),
+    ):
+        s = torch.sparse_coo_tensor([[1, 1]], [3.0, 4.0], (2,))
+        call = (lambda s, a: s.div_(a[0], rounding_mode=a[1])) if name == "div_" else (lambda s, a, name=name: getattr(s, name)(*a))
+        assert call(s, args) is s and s.to_dense().tolist() == [0, want]
+
+
+def test_entries_grow_with_their_dense_dimensions():
+    s = torch.sparse_coo_tensor([[0, 2]], torch.ones(2, 2), (3, 2))
+    want = torch.zeros(4, 5)
+    want[[0, 2], :2] = 1
+    assert torch.equal(s.sparse_resize_((4, 5), 1, 1).to_dense(), want)
+    with pytest.raises(RuntimeError, match=r"its dense sizes \[5\] do not become smaller, but got size \[4 4\]"):
+        s.sparse_resize_((4, 4), 1, 1)
+    with pytest.raises(RuntimeError, match="keeps its 1 sparse dimensions"):
+        s.sparse_resize_((4, 5), 2, 0)
+    assert torch.ones(6).resize_as_(torch.eye(2).to_sparse()).shape == (2, 2)
+
+
+def test_memory_formats_are_of_strided_tensors():
+    s = torch.eye(3).to_sparse()
+    for like in (torch.zeros_like, torch.ones_like, torch.empty_like, torch.rand_like):
+        with pytest.raises(RuntimeError, match="memory format torch.contiguous_format is of strided tensors, not of sparse ones"):
+            like(s, memory_format=torch.contiguous_format)
+        assert like(s, layout=torch.strided, memory_format=torch.contiguous_format).layout is torch.strided
+    for layout in LAYOUTS[:3]:
+        out = torch.ones(2, 2).to_sparse(layout=getattr(torch, layout))
+        assert torch.zeros(3, 1, out=out) is out and out.shape == (3, 1) and out._nnz() == 0 and out.layout is getattr(torch, layout)
+
+
+def test_new_of_sparse_tensors():
+    s = torch.eye(3, dtype=torch.float64).to_sparse()
+    for args, size in (((), (0,)), ((2, 3), (2, 3)), ((torch.Size([4]),), (4,)), (((2, 0),), (2, 0))):
+        assert s.new(*args).shape == size and s.new(*args).layout is torch.sparse_coo and s.new(*args).dtype is torch.float64
+    assert s.new(torch.tensor([[1]]), torch.tensor([5.0]), (2,)).to_dense().tolist() == [0, 5]
+    assert s.new(torch.tensor([[1]]), torch.tensor([5.0])).shape == (2,)
+    for wrong in ([6], torch.ones(2), 1.5):
+        with pytest.raises(TypeError, match="sizes, or indices and values, make a sparse tensor"):
+            s.new(wrong)
+    with pytest.raises(RuntimeError, match="is made of parts of its own"):
+        torch.eye(2).to_sparse_csr().new(2)
+
+
+def test_parts_are_validated_and_converted():
+    torch._validate_sparse_coo_tensor_args(torch.tensor([[0, 1]]), torch.ones(2), (2,))
+    torch._validate_sparse_compressed_tensor_args([0, 1], [0], [1.0], (1, 1), torch.sparse_csr)
+    with pytest.raises(RuntimeError, match="size is inconsistent with indices"):
+        torch._validate_sparse_coo_tensor_args(torch.tensor([[0, 5]]), torch.ones(2), (2,))
+    with pytest.raises(RuntimeError, match="col_indices must be less than 1"):
+        torch._validate_sparse_compressed_tensor_args([0, 1], [3], [1.0], (1, 1), torch.sparse_csr)
+    assert torch._convert_indices_from_coo_to_csr(torch.tensor([0, 0, 2]), 4).tolist() == [0, 2, 2, 3, 3]
+    starts, columns = torch.tensor([0, 2, 2, 3]), torch.tensor([0, 1, 1])
+    assert torch._convert_indices_from_csr_to_coo(starts, columns).tolist() == [[0, 0, 2], [0, 1, 1]]
+    turned = torch._convert_indices_from_csr_to_coo(starts, columns, transpose=True, out_int32=True)
+    assert turned.tolist() == [[0, 1, 1], [0, 0, 2]] and turned.dtype is torch.int32
+    batches = torch._convert_indices_from_csr_to_coo(starts.expand(2, 4), columns.expand(2, 3))
+    assert batches.tolist() == [[0, 0, 0, 1, 1, 1], [0, 0, 2, 0, 0, 2], [0, 1, 1, 0, 1, 1]]

@@ -30,6 +30,7 @@ WITNESSES = {
     "put": lambda x: x.put(torch.tensor([0]), torch.ones(1)),
     "remainder": lambda x: x.remainder(2),
     "resize_": lambda x: x.resize_(x.shape),
+    "resize_as_": lambda x: x.resize_as_(x.clone()),
     "to.options": lambda x: x.to("cpu", copy=True),
 }
 # They take tensors of every kind, and these only where there is a history, another storage or an accelerator.

@@ -13,6 +13,7 @@ HOST_ONLY = "devices have few kernels for sparse tensors, and refuse the rest by
 ZEROS = 0.6  # of the elements
 OWN = ("ones_like", "full_like", "fill", "signbit")  # have elements where sparse tensors have entries, which zeros with a sign are not
 SCALED = ("gradient",)  # by numbers that may be infinite or 0, which reach the entries alone
+FIRST = ("triangular_solve",)  # whose other result is a copy of a strided operand
 ITERATED = ("lobpcg",)  # whose steps, and with them when it stops, follow the last bits
 TOLERANCE = {"float16": 2e-2, "bfloat16": 8e-2, "float32": 1e-3, "complex64": 1e-3, "complex32": 2e-2, "bcomplex32": 8e-2}
 
@@ -30,7 +31,8 @@ def check(library, call, rng):
     if want.status != OK:
         return ""
     tolerance = max((TOLERANCE.get(t.dtype, 1e-9) for t, _ in call.tensors()), default=0)
-    text = values_differ(want.results, got.results, tolerance=tolerance)
+    some = slice(1 if call.operator["name"] in FIRST else None)
+    text = values_differ(want.results[some], got.results[some], tolerance=tolerance)
     return (f"dense and sparse operands differ in {text}", made) if text else ""
 
 

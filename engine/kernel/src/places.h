@@ -11,16 +11,17 @@ namespace {
 // The parameters of a kernel with an index operand: the bytes from one position of the indexed
 // operand to the next, the number of positions, and an index that is none of them, with whether
 // there is one. Such an index ends the run. Where `checked` is set, nobody else writes to the
-// indices, which are bytes.
+// indices, which are bytes. What is added to negative indices is the number of positions, which has
+// them count from the end, or 0, which has them be out of range.
 struct place_params {
-  int64_t step, size, bad, failed, checked;
+  int64_t step, size, bad, failed, checked, wrap;
 };
 
 class Places {
   place_params *params;
-  int64_t step, size;
+  int64_t step, size, wrap;
 
-  LT_INLINE int64_t wrapped(int64_t index) const { return index + (index < 0 ? size : 0); }
+  LT_INLINE int64_t wrapped(int64_t index) const { return index + (index < 0 ? wrap : 0); }
 
   void fail(int64_t index) const {
     params->bad = index;
@@ -29,12 +30,12 @@ class Places {
 
  public:
   LT_INLINE explicit Places(const void *p)
-      : params((place_params *)p), step(params->step), size(params->size) {}
+      : params((place_params *)p), step(params->step), size(params->size), wrap(params->wrap) {}
 
   LT_INLINE bool failed() const { return params->failed != 0; }
 
-  // The bytes from the indexed operand's start to the element that an index names, counted from the
-  // end where it is negative; -1 where it names none.
+  // The bytes from the indexed operand's start to the element that an index names; -1 where it
+  // names none.
   LT_INLINE int64_t operator()(const char *index) const {
     const int64_t i = *(const volatile int64_t *)index;
     const int64_t at = wrapped(i);
@@ -81,7 +82,7 @@ class Places {
     if (outside >> 63) {
       const int64_t *bad = block;
       while ((uint64_t)*bad < (uint64_t)size) bad++;
-      fail(*bad < 0 ? *bad - size : *bad);
+      fail(*bad < 0 ? *bad - wrap : *bad);
       return false;
     }
     if (step == (int64_t)sizeof(T))

@@ -355,7 +355,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 		fmt.Fprintf(&b, "func (c Ctx) %s%s {\n", f.name, f.signature((f.table == "" || f.ofParts()) && (keys != "" || len(f.written) > 0)))
 		if keys != "" {
 			fmt.Fprintf(&b, "if key := c.ahead(%s); key != 0 {\n", f.ahead())
-			if f.hasOut() {
+			if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out may tell the layout
 				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
 			}
 			if all := keysOf(f.params); strings.Contains(all, "|") || strings.Contains(all, "keysOf") {

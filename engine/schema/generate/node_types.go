@@ -11,7 +11,9 @@ import (
 )
 
 // nodeExports are the values that bindings/node writes by hand, beside the operators.
-var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads"}
+var nodeExports = []string{"Tensor", "Storage", "Generator", "tensor", "asTensor", "float", "slice", "scope", "noGrad", "enableGrad", "inferenceMode", "autograd", "isTensor", "liveHandles", "dtypeSize", "version", "setAsyncThreads", "getAsyncThreads",
+	"settled", "func", "testing", "finfo", "iinfo", "inf", "nan", "pi", "e", "newaxis", "broadcastShapes", "isInference", "sparseCsrTensor", "sparseCscTensor", "sparseBsrTensor", "sparseBscTensor", "isComplex", "isFloatingPoint", "isSigned", "isStorage", "numel",
+	"setPrintoptions", "getPrintoptions", "seed", "initialSeed", "getRngState", "setRngState"}
 
 //go:embed index.d.ts.tmpl
 var nodeTypesTemplate string
@@ -29,11 +31,14 @@ func tsName(name string) string {
 // tsType is the type of an argument.
 func tsType(a schema.Arg) string {
 	base := map[string]string{
-		"Operand": "Tensor | Scalar", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device", "layout": "Layout",
+		"Operand": "TensorLike | Scalar", "int": "Int", "float": "number", "bool": "boolean", "str": "string", "dtype": "DType", "device": "Device", "layout": "Layout",
 		"memory_format": "MemoryFormat",
 	}[a.Type.Base]
 	if base == "" {
 		base = a.Type.Base
+	}
+	if base == "Tensor" && !a.Mutated {
+		base = "TensorLike"
 	}
 	if len(a.Words) > 0 {
 		base = "'" + strings.Join(a.Words, "' | '") + "'"
@@ -48,8 +53,8 @@ func tsType(a schema.Arg) string {
 			base = "Ints | string | readonly (Int | string)[]"
 		case base == "Int":
 			base = "Ints"
-		case a.Type.Optional && base == "Tensor":
-			base = "readonly (Tensor | null)[]"
+		case a.Type.Optional && base == "TensorLike":
+			base = "readonly (TensorLike | null)[]"
 		default:
 			base = "readonly " + base + "[]"
 		}
@@ -201,26 +206,26 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 	var b strings.Builder
 	owner := e.owner()
 	for _, o := range e.overloads {
-		as, method := variant, variant != "function" && variant != "async"
-		if variant == "async" {
+		as, async := strings.CutSuffix(variant, "async")
+		as = strings.TrimSpace(as)
+		if as == "" {
 			as = "function"
 		}
-		if !o.Has(as) && !(owner != "" && method) || variant == "async" && !takesTime(o) {
+		method := as != "function"
+		if !o.Has(as) && !(owner != "" && method) || async && !takesTime(o) {
 			continue
 		}
 		result := tsResults(o, method)
-		switch variant {
-		case "inplace":
+		if as == "inplace" {
 			result = "this"
-		case "async":
-			result = "Promise<" + result + ">"
 		}
-		if variant == "async" {
-			b.WriteString(indent + "/** " + e.path + ", off the event loop. */\n")
+		if async {
+			result = "Promise<" + result + ">"
+			b.WriteString(indent + "/** " + strings.TrimSuffix(name[strings.LastIndex(name, " ")+1:], "Async") + ", off the event loop. */\n")
 		} else {
 			b.WriteString(tsDoc(indent, pyOnlyC.Replace(o.Doc)))
 		}
-		for _, params := range tsParameters(o, method, o.Has("out") && variant != "inplace", variant == "async") {
+		for _, params := range tsParameters(o, method, o.Has("out") && as != "inplace", async) {
 			fmt.Fprintf(&b, "%s%s(%s): %s;\n", indent, name, params, result)
 		}
 	}
@@ -285,6 +290,9 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 		}
 		if e.has("inplace") {
 			methods[""].WriteString(e.tsSignatures("  ", e.last()+"_", "inplace"))
+			if e.isAsync() {
+				methods[""].WriteString(e.tsSignatures("  ", e.last()+"_Async", "inplace async"))
+			}
 		}
 	}
 	text := functions.text("")

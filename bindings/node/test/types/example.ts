@@ -95,3 +95,16 @@ leaf.registerHook(async (grad) => grad);
 export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, rows, elements, stopped, rounded, threads, fallback, primitive, wrong, packing, scaled, inferred };
 // @ts-expect-error: there is no such option
 leaf.backward({ retain: true });
+
+// A function for a scope is not asynchronous.
+const scoped: lt.Tensor = lt.scope(() => lt.zeros(2));
+// @ts-expect-error
+lt.scope(async () => lt.zeros(2));
+// @ts-expect-error
+lt.noGrad(async () => 1);
+const items: lt.NestedArray<boolean> = lt.tensor([true]).toArray<'bool'>();
+const summed: lt.Tensor = lt.stack([[1, 2], scoped]).add([1, 2]);
+const compared: boolean = +summed.sum() > 2;
+const inPlace: Promise<lt.Tensor> = scoped.add_Async(1);
+const made = lt.func.grad((x: lt.Tensor) => x.sin())(scoped) as lt.Tensor;
+void [items, compared, inPlace, made, scoped.real.nbytes, lt.finfo('float32').eps, lt.settled(scoped)];

@@ -2,12 +2,14 @@
 
 from .._grad import backward, grad
 from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
-from . import anomaly_mode, function, functional, grad_mode, graph
+from . import anomaly_mode, function, functional, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
+from .variable import Variable
 
 __all__ = [
-    *("Function", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode"),
-    *("gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"),
+    *("Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode"),
+    *("gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"),
+    *("set_multithreading_enabled", "variable"),
 ]

@@ -1,7 +1,7 @@
 """Graphs: their nodes, where gradients go, and hooks on what operations save."""
 
 from contextlib import contextmanager
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from .. import gen_functions as _f
 from .._hooks import disable_saved_tensors_hooks, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
@@ -53,7 +53,7 @@ class Sparing(Mode):
     def __init__(self):
         self.open = True
         self.places = {}  # what was saved, by the address of its storage
-        self.cloned = WeakSet()
+        self.cloned = WeakKeyDictionary()  # what was copied, with the copy
 
     def pack(self, tensor):
         saved = Saved(tensor.detach())
@@ -73,7 +73,7 @@ class Sparing(Mode):
             for saved in self.places.pop(place(tensor), ()):
                 with no_grad():
                     saved.tensor = saved.tensor.clone()
-                self.cloned.add(saved)
+                self.cloned[saved] = saved.tensor
         return func(*args, **kwargs)
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from contextlib import contextmanager, nullcontext
+from threading import local
 
 from .._function import Function
 from .._grad import backward
@@ -10,7 +11,7 @@ from .._modes import inference_mode, is_grad_enabled, no_grad
 from .._random import get_rng_state, set_rng_state
 from .._tensor import Tensor
 
-__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
 
 
 class CheckpointError(RuntimeError):
@@ -39,7 +40,8 @@ def checkpoint(
     With `use_reentrant` the function is recorded as one operation, whose gradient runs backward() inside: only tensors among `args`
     and leaves get gradients then, and autograd.grad() is refused. `context_fn` gives two contexts, for both calls.
     `determinism_check="none"` leaves out the comparison of shapes, dtypes and devices of what both calls save. The second call stops, by
-    an exception, when all is saved that the first one saved, unless `early_stop` is false. `debug` is accepted.
+    an exception, when all is saved that the first one saved, unless `early_stop` is false, or set_checkpoint_early_stop() says otherwise.
+    `debug` is accepted.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> torch.utils.checkpoint.checkpoint(lambda x: (x * 2).exp(), x, use_reentrant=False).sum().backward()
@@ -57,9 +59,33 @@ def checkpoint(
             warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
         return Reentrant.apply(function, preserve_rng_state, *args)
     before, again = context_fn()
-    call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default", early_stop)
+    stops = early_stop if early.stops is None else early.stops
+    call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default", stops)
     with saved_tensors_hooks(call.pack, call.unpack) if is_grad_enabled() else nullcontext(), before:
         return function(*args, **kwargs)
+
+
+class EarlyStop(local):
+    """Whether second calls stop early on this thread, whatever checkpoint() is told; None for as it is told."""
+
+    stops = None
+
+
+early = EarlyStop()
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable):
+    """A context manager under which `enable` counts for checkpoint() in the place of its `early_stop`.
+
+    >>> with torch.utils.checkpoint.set_checkpoint_early_stop(False):
+    ...     y = torch.utils.checkpoint.checkpoint(torch.exp, torch.ones(1, requires_grad=True), use_reentrant=False)
+    """
+    before, early.stops = early.stops, enable
+    try:
+        yield
+    finally:
+        early.stops = before
 
 
 @contextmanager

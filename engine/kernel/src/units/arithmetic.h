@@ -1,18 +1,9 @@
 // Sums, differences, products and quotients.
 #include "../chunks.h"
+#include "../fused.h"
 
 namespace lt {
 namespace {
-
-// A binary kernel with one more value of dtype T in alpha.
-#define LT_BINARY_ALPHA(NAME, ...)                                                              \
-  struct NAME {                                                                                 \
-    template <class T>                                                                          \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) { \
-      const T alpha = *(const T *)params;                                                       \
-      binary_row<T, T, T>(data, strides, n, [alpha](T a, T b) -> T { return __VA_ARGS__; });    \
-    }                                                                                           \
-  };
 
 // A binary kernel that treats the parts of complex numbers alike.
 #define LT_BINARY_PARTS(NAME, ...)                                                        \
@@ -92,7 +83,15 @@ struct Div {
   }
 };
 
-LT_BINARY_ALPHA(AddScaled, T(a + T(alpha * b)))
+// a + alpha b
+struct AddScaled {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
+    const T alpha = *(const T *)params;
+    binary_row<T, T, T>(data, strides, n,
+                        [alpha](T a, T b) -> T { return multiply_add(alpha, b, a); });
+  }
+};
 
 }  // namespace
 }  // namespace lt

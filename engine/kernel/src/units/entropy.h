@@ -1,5 +1,7 @@
 // Sums and products in the domain of logarithms.
 #include "../native.h"
+// Comes after native.h, which a device has in another form.
+#include "../compound.h"
 #include "../vmath_exp.h"
 #include "../vmath_log.h"
 #include "../vmath_trig.h"
@@ -7,12 +9,10 @@
 namespace lt {
 namespace {
 
-constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-
 // log v of a positive finite number.
 LT_INLINE Doubles log_any_short(Doubles v) {
   const Split<double> s = split(v);
-  return fma(s.k, Doubles(kLn2), log_short(s.f));
+  return fma(s.k, Doubles(kLogOf2[0]), log_short(s.f));
 }
 // log(unit^a + unit^b) to the base of unit = m + log(1 + unit^-|a - b|) with m the larger. y is
 // what that gives; infinite and undefined operands have no difference.
@@ -48,27 +48,17 @@ LT_INLINE Vec<T> vlogaddexp(Vec<T> a, Vec<T> b) {
 }
 template <class T>
 LT_INLINE Vec<T> vlogaddexp2(Vec<T> a, Vec<T> b) {
-  const Vec<T> y = logaddexp_to(a, b, Two<double>{kLn2, 0x1.abc9e3b39803fp-56});
+  const Vec<T> y = logaddexp_to(a, b, Two<double>{kLogOf2[0], 0x1.abc9e3b39803fp-56});
   return select(a == b, a + T(1), y);
-}
-
-template <class T>
-LT_INLINE Complex<T> clogaddexp(Complex<T> a, Complex<T> b) {
-  if (a == b) return {a.re + T(0.69314718055994530942), a.im};
-  if (a.re < b.re) {
-    const Complex<T> swap = a;
-    a = b;
-    b = swap;
-  }
-  const Complex<T> e = cexp(b - a);
-  return a + clog(Complex<T>(1) + e);
 }
 
 struct Logaddexp {
   template <class T>
   static void row(char *const *data, const int64_t *strides, int64_t n, const void *) {
     if constexpr (kind_of<T> == kComplex)
-      binary_row<T, T, T>(data, strides, n, [](T a, T b) { return clogaddexp(a, b); });
+      binary_row<T, T, T>(data, strides, n, [](T a, T b) {
+        return rounded<T>(logaddexp_of(rounded<Complex128>(a), rounded<Complex128>(b)));
+      });
     else
       vector_binary<T>(data, strides, n, [](Vec<T> a, Vec<T> b) { return vlogaddexp(a, b); });
   }
@@ -156,7 +146,7 @@ struct Logit {
 // sin(pi a) / (pi a) from y, which is that elsewhere than near 0 and at infinity.
 template <class T>
 LT_INLINE Vec<T> sinc_special(Vec<T> a, Vec<T> y) {
-  y = select(abs(a) == Format<T>::infinity, Vec<T>(Format<T>::nan), y + T(0));  // no zero is -0
+  y = select(abs(a) == Format<T>::infinity, Vec<T>(Format<T>::nan), y + T(0));  // 0 of integers
   return select(abs(a) < T(0x1p-28), Vec<T>(T(1)), y);
 }
 LT_INLINE Floats vsinc(Floats a) {
@@ -179,13 +169,7 @@ LT_INLINE Doubles vsinc(Doubles a) {
   const Doubles signed_y = select(floor(half) == half, turned, -turned);
   return sinc_special(a, select(abs(a) >= 0x1p52, Doubles(0.0), signed_y));
 }
-template <class T>
-LT_INLINE Complex<T> csinc(Complex<T> a) {
-  if (a == Complex<T>(0)) return {1};
-  const Complex<T> x = scaled(a, 3.14159265358979323846);
-  return csin(x) / x;
-}
-LT_FUNCTION(Sinc, vsinc(a), csinc(a))
+LT_FUNCTION(Sinc, vsinc(a), LT_COMPOUND(sinc_of))
 
 }  // namespace
 }  // namespace lt

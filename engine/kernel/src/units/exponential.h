@@ -1,22 +1,11 @@
 // Exponentials, square roots and the logistic function.
 #include "../native.h"
+// Comes after native.h, which a device has in another form.
+#include "../compound.h"
 #include "../vmath_exp.h"
 
 namespace lt {
 namespace {
-
-// e^z - 1 = expm1(x) cos y - 2 sin(y/2)^2 + i e^x sin y loses nothing near 0.
-template <class T>
-LT_INLINE Complex<T> cexpm1(Complex<T> z) {
-  const double x = z.re, y = z.im, s = __builtin_sin(y / 2);
-  return {T(__builtin_expm1(x) * __builtin_cos(y) - 2 * s * s),
-          T(__builtin_exp(x) * __builtin_sin(y))};
-}
-
-template <class T>
-LT_INLINE Complex<T> csigmoid(Complex<T> z) {
-  return Complex<T>(1) / (Complex<T>(1) + cexp(-z));
-}
 
 // 1 / sqrt(a), with the errors of the root and of the division put back in.
 template <class T>
@@ -29,9 +18,9 @@ LT_INLINE Vec<T> vrsqrt(Vec<T> a) {
 }
 
 LT_FUNCTION(Exp, vexp(a), cexp(a))
-LT_FUNCTION(Exp2, vexp2(a), cexp(scaled(a, 0.69314718055994530942)))
-LT_FUNCTION(Expm1, vexpm1(a), cexpm1(a))
-LT_FUNCTION(Sigmoid, vsigmoid(a), csigmoid(a))
+LT_FUNCTION(Exp2, vexp2(a), LT_COMPOUND(exp2_of))
+LT_FUNCTION(Expm1, vexpm1(a), LT_COMPOUND(expm1_of))
+LT_FUNCTION(Sigmoid, vsigmoid(a), LT_COMPOUND(sigmoid_of))
 LT_FUNCTION(Sqrt, sqrt(a), csqrt(a))
 LT_FUNCTION(Rsqrt, vrsqrt(a), T(1) / csqrt(a))
 

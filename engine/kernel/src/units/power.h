@@ -1,5 +1,7 @@
 // Powers and hypotenuses.
 #include "../native.h"
+// Comes after native.h, which a device has in another form.
+#include "../compound.h"
 #include "../vmath_pow.h"
 
 namespace lt {
@@ -21,7 +23,7 @@ LT_INLINE T integer_power(T base, T exponent) {
   return result;
 }
 
-// e^(y log x), in double for both sizes.
+// e^(y log x)
 template <class T>
 LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
   if (y == Complex<T>(0)) return {1};
@@ -29,8 +31,7 @@ LT_INLINE Complex<T> complex_power(Complex<T> x, Complex<T> y) {
     if (y.re > 0) return {0};
     return {y.re < 0 ? T(__builtin_inf()) : T(__builtin_nan("")), T(__builtin_nan(""))};
   }
-  const Complex128 z = cexp(Complex128(y.re, y.im) * clog(Complex128(x.re, x.im)));
-  return {T(z.re), T(z.im)};
+  return rounded<Complex<T>>(power_of(rounded<Complex128>(x), rounded<Complex128>(y)));
 }
 
 // A constant exponent that needs no general power; false where it does.

@@ -38,11 +38,16 @@ LT_INLINE Bool sign_of(Bool a) {
   return a;
 }
 
-// z / |z|, 0 for 0.
+// z / |z|, 0 for 0. Of numbers close to the ends of the range, whose |z| is infinite or has few
+// digits, that of a multiple.
 template <class T>
 LT_INLINE Complex<T> direction(Complex<T> z) {
-  const T m = magnitude(z);
-  return m == 0 ? Complex<T>(0, 0) : Complex<T>(z.re / m, z.im / m);
+  const T far = sizeof(T) == 4 ? T(0x1p120) : T(0x1p1000), up = sizeof(T) == 4 ? 0x1p60f : 0x1p60;
+  const T size = T(__builtin_fabs(z.re) + __builtin_fabs(z.im));
+  const T by = size > far ? 1 / up : size < 1 / far ? up * up : T(1);
+  const Complex<T> w = {z.re * by, z.im * by};
+  const T m = magnitude(w);
+  return m == 0 ? Complex<T>(0, 0) : Complex<T>(w.re / m, w.im / m);
 }
 
 LT_UNARY_TO(Abs, RealOf<T>, magnitude(a))

@@ -1,5 +1,6 @@
 // Operators of three operands.
 #include "../chunks.h"
+#include "../fused.h"
 
 namespace lt {
 namespace {
@@ -12,18 +13,35 @@ struct Where {
   }
 };
 
-// a + value b c and a + value b / c
-#define LT_TERNARY_VALUE(NAME, ...)                                                             \
-  struct NAME {                                                                                 \
-    template <class T>                                                                          \
-    static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) { \
-      const T value = *(const T *)params;                                                       \
-      ternary_chunks<T, T, T, T>(data, strides, n,                                              \
-                                 [value](T a, T b, T c) -> T { return __VA_ARGS__; });          \
-    }                                                                                           \
-  };
-LT_TERNARY_VALUE(Addcmul, T(a + value * b * c))
-LT_TERNARY_VALUE(Addcdiv, T(a + value * b / c))
+// a + value b c. What value b lacks comes in where it is a number that changes the sum.
+struct Addcmul {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
+    const T value = *(const T *)params;
+    const auto plain = [value](T a, T b, T c) -> T { return multiply_add(T(value * b), c, a); };
+    if constexpr (kind_of<T> == kFloating) {
+      if (value != 1) {
+        ternary_chunks<T, T, T, T>(data, strides, n, [=](T a, T b, T c) -> T {
+          const T sum = plain(a, b, c), rest = multiply_add(value, b, -(value * b)) * c;
+          const bool counts = ((rest < 0) | (rest > 0)) & (rest - rest == 0);
+          return counts ? sum + rest : sum;
+        });
+        return;
+      }
+    }
+    ternary_chunks<T, T, T, T>(data, strides, n, plain);
+  }
+};
+
+// a + value b / c
+struct Addcdiv {
+  template <class T>
+  static void row(char *const *data, const int64_t *strides, int64_t n, const void *params) {
+    const T value = *(const T *)params;
+    ternary_chunks<T, T, T, T>(data, strides, n,
+                               [value](T a, T b, T c) -> T { return a + value * b / c; });
+  }
+};
 
 // a + w (b - a), computed from the nearer end.
 struct Lerp {
@@ -35,7 +53,7 @@ struct Lerp {
         near = w.re * w.re + w.im * w.im < RealOf<T>(0.25);
       else
         near = (w < T(0.5)) & (w > T(-0.5));
-      return near ? T(a + w * (b - a)) : T(b - (b - a) * (T(1) - w));
+      return multiply_add(near ? w : T(w - T(1)), T(b - a), near ? a : b);
     });
   }
 };

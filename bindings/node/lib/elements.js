@@ -1,0 +1,139 @@
+'use strict';
+
+// A tensor as plain values and back: what comparisons, structuredClone and postMessage see of it, and lt.tensor makes it of again.
+const native = require('./native.js');
+const memory = require('./memory.js');
+const { inNameOf, isDtype, typeError } = require('./options.js');
+
+// The typed arrays that show the elements of each dtype.
+const views = {
+  bool: Uint8Array,
+  uint8: Uint8Array,
+  int8: Int8Array,
+  int16: Int16Array,
+  int32: Int32Array,
+  int64: BigInt64Array,
+  float16: Uint16Array,
+  bfloat16: Uint16Array,
+  float32: Float32Array,
+  float64: Float64Array,
+  complex32: Uint16Array,
+  bcomplex32: Uint16Array,
+  complex64: Float32Array,
+  complex128: Float64Array,
+};
+
+// Calls fn with t in a form that fits what is needed, and disposes that form when it is another tensor.
+function withForm(t, form, fn) {
+  try {
+    return fn(form);
+  } finally {
+    if (form !== t) form.dispose();
+  }
+}
+
+// The elements of a dense tensor in row-major order.
+function elements(t, share) {
+  const { dtype } = t;
+  const View = views[dtype];
+  if (!View) throw typeError(`elements: there is no typed array for dtype ${dtype}; dequantize() gives its numbers, intRepr() its integers`);
+  const found = native.memoryOf(t, share);
+  if (found instanceof Uint8Array) return new View(found.buffer, found.byteOffset, found.byteLength / View.BYTES_PER_ELEMENT);
+  if (found) return new View(found);
+  return withForm(t, t.contiguous(), (dense) => elements(dense, share));
+}
+
+// The parts of each layout, by the functions that give them, and what makes a tensor of them.
+const coo = { parts: ['indices', 'values'], make: (parts, options) => native.sparseCooTensor(parts.indices, parts.values, options) };
+const rows = { parts: ['crowIndices', 'colIndices', 'values'], make: (parts, options) => native.sparseCompressedTensor(parts.crowIndices, parts.colIndices, parts.values, options) };
+const columns = { parts: ['ccolIndices', 'rowIndices', 'values'], make: (parts, options) => native.sparseCompressedTensor(parts.ccolIndices, parts.rowIndices, parts.values, options) };
+const layouts = { sparse_coo: coo, sparse_csr: rows, sparse_bsr: rows, sparse_csc: columns, sparse_bsc: columns };
+
+function partsOf(t, names) {
+  const found = {};
+  for (const name of names) found[name] = withForm(undefined, t[name](), shown);
+  return found;
+}
+
+function sparse(t, layout) {
+  if (layout !== 'sparse_coo') return { layout, ...partsOf(t, layouts[layout].parts) };
+  return withForm(undefined, t.detach(), (plain) => withForm(plain, plain.coalesce(), (sorted) => ({ layout, ...partsOf(sorted, coo.parts) })));
+}
+
+function quantized(t) {
+  const qscheme = t.qscheme();
+  const values = withForm(undefined, t.intRepr(), (integers) => elements(integers, false));
+  if (qscheme.startsWith('per_tensor')) return { qscheme, scale: t.qScale(), zeroPoint: t.qZeroPoint(), values };
+  const channels = { scales: 'qPerChannelScales', zeroPoints: 'qPerChannelZeroPoints' };
+  for (const [name, method] of Object.entries(channels)) channels[name] = withForm(undefined, t[method](), shown);
+  return { qscheme, axis: t.qPerChannelAxis(), ...channels, values };
+}
+
+function content(t, device, layout) {
+  if (layout !== 'strided') return sparse(t, layout);
+  if (device === 'meta') return { device, values: null };
+  if (t.isQuantized()) return quantized(t);
+  if (device === 'cpu') return { values: elements(t, false) };
+  return { device, values: withForm(undefined, t.to('cpu'), (copy) => elements(copy, false)) };
+}
+
+// What there is to see of a tensor: its names, and that its gradient is wanted, only where that is so.
+function shown(t) {
+  return inNameOf('elements', () => {
+    const { dtype, shape, device, layout } = t;
+    const made = { dtype, shape, ...content(t, device, layout) };
+    const names = native.names(t);
+    if (names.some(Boolean)) made.names = names.map((name) => name || null);
+    if (native.requiresGrad(t)) made.requiresGrad = true;
+    return made;
+  });
+}
+
+// Whether an object is what structuredClone, or postMessage, made of a tensor.
+function isShown(data) {
+  const found = typeof data === 'object' && data !== null && !native.isTensor(data) ? data.elements : undefined;
+  if (typeof found !== 'object' || found === null) return false;
+  if (!isDtype(found.dtype) || !Array.isArray(found.shape)) return false;
+  return memory.isTyped(found.values) || found.values === null || found.layout in layouts;
+}
+
+// A tensor of what was shown of one: fromTyped makes dense ones.
+function restored(op, found, fromTyped) {
+  const { dtype, shape, device, layout } = found;
+  if (layout in layouts) return fromParts(op, found, layouts[layout], fromTyped);
+  if (found.values === null) return native.empty(shape, { dtype, device: 'meta' });
+  if (found.qscheme !== undefined) return requantized(op, found, fromTyped);
+  const made = fromTyped(found.values, { dtype, shape });
+  if (device === undefined) return made;
+  return withForm(undefined, made, (copy) => copy.to(device));
+}
+
+function fromParts(op, found, { parts, make }, fromTyped) {
+  const made = {};
+  try {
+    for (const name of parts) made[name] = restored(op, found[name], fromTyped);
+    const options = { size: found.shape, dtype: found.dtype };
+    return make(made, found.layout === 'sparse_coo' ? { ...options, isCoalesced: true } : { ...options, layout: found.layout });
+  } finally {
+    for (const part of Object.values(made)) part.dispose();
+  }
+}
+
+const integersOf = { quint8: 'uint8', qint8: 'int8', qint32: 'int32' };
+
+function requantized(op, found, fromTyped) {
+  const temporary = [];
+  const keep = (t) => {
+    temporary.push(t);
+    return t;
+  };
+  try {
+    const integers = keep(fromTyped(found.values, { dtype: integersOf[found.dtype] ?? 'uint8', shape: found.shape }));
+    if (found.axis === undefined) return native.makePerTensorQuantizedTensor(integers, found.scale, found.zeroPoint);
+    return native.makePerChannelQuantizedTensor(integers, keep(restored(op, found.scales, fromTyped)), keep(restored(op, found.zeroPoints, fromTyped)), found.axis);
+  } finally {
+    for (const t of temporary) t.dispose();
+  }
+}
+
+module.exports = { elements, isShown, restored, shown, views, withForm };

@@ -1,0 +1,246 @@
+'use strict';
+
+// Functions that make a function's derivatives, under the names of torch.func. Arguments and results are tensors, or arrays and plain
+// objects of them. The derivatives can be differentiated again, by these functions or by backward, with respect to whatever else they
+// depend on.
+const native = require('./native.js');
+const { checkFunction, immediate, same } = require('./graph.js');
+const { kindOf, read, typeError, valueError } = require('./options.js');
+
+// ------------------------------------------------------------------------------------------------------------------------
+// tensors in structures
+
+// A structure with each of its tensors changed, by a function of those in the same places of others.
+function mapped(change, tree, ...others) {
+  if (Array.isArray(tree)) return tree.map((item, i) => mapped(change, item, ...others.map((other) => other[i])));
+  if (typeof tree !== 'object' || tree === null || native.isTensor(tree)) return change(tree, ...others);
+  return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, mapped(change, item, ...others.map((other) => other[key]))]));
+}
+
+function leaves(tree) {
+  const found = [];
+  mapped((leaf) => found.push(leaf), tree);
+  return found;
+}
+
+function refilled(tree, values) {
+  const next = values[Symbol.iterator]();
+  return mapped(() => next.next().value, tree);
+}
+
+const formOf = (tree) => JSON.stringify(mapped(() => 0, tree));
+const isDifferentiable = (t) => t.isFloatingPoint() || t.isComplex();
+
+// ------------------------------------------------------------------------------------------------------------------------
+// one evaluation
+
+// The numbers of the nodes of leaves that evaluations made: how many of these run, and what those left whose results keep a history.
+let running = 0;
+const over = new Set();
+const MOST_OVER = 100_000;
+
+const nodeOf = (t) => same(native.gradientEdge(t).node);
+
+// Whether outputs depend on leaves of others: not on the operands, nor on the inputs of evaluations that are over.
+function depends(outputs, operands) {
+  const seen = new Set(operands.filter((t) => t.isLeaf && t.requiresGrad).map((t) => native.nodeId(nodeOf(t))));
+  const waiting = outputs.filter((t) => t.requiresGrad).map(nodeOf);
+  while (waiting.length) {
+    const node = waiting.pop();
+    const id = native.nodeId(node);
+    if (seen.has(id)) continue;
+    seen.add(id);
+    const behind = node.nextFunctions;
+    if (behind.length === 0 && !over.has(id)) return true;
+    for (const [next] of behind) if (next !== null) waiting.push(next);
+  }
+  return false;
+}
+
+// A function's results for inputs of its own, which are taken apart from others of the same tensors.
+class Evaluation {
+  constructor(op, fn, args, argnums, hasAux) {
+    checkFunction(op, fn);
+    this.op = op;
+    this.nodes = [];
+    const enabled = native.isGradEnabled();
+    const chosen = positions(op, argnums, args.length);
+    const given = [...args];
+    const inference = native.isInferenceModeEnabled();
+    let output;
+    running++;
+    native.setInferenceMode(false);
+    native.setGradEnabled(true);
+    try {
+      for (const i of chosen) given[i] = mapped((t) => this.own(t), given[i]);
+      output = immediate(op, fn(...given));
+    } finally {
+      running--;
+      native.setInferenceMode(inference);
+      native.setGradEnabled(enabled);
+    }
+    if (hasAux) {
+      if (!Array.isArray(output) || output.length !== 2) throw typeError(`${op}: with hasAux the function must give an array [output, aux], not ${kindOf(output)}`);
+      [output, this.aux] = output;
+    }
+    this.output = output;
+    this.inputs = Array.isArray(argnums) ? chosen.map((i) => given[i]) : given[chosen[0]];
+    this.operands = leaves(this.inputs);
+    this.outputs = leaves(output);
+    for (const t of this.outputs) if (!native.isTensor(t)) throw typeError(`${op}: the function must give a tensor, or a structure of tensors, not ${kindOf(t)}`);
+    // Whether the results depend on what is not the inputs' own: then so do the derivatives.
+    this.connected = enabled && depends(this.outputs, this.operands);
+  }
+
+  // An input: a view of what has a history, so that gradients flow on, and a leaf otherwise.
+  own(t) {
+    if (!native.isTensor(t)) throw typeError(`${this.op}: the arguments that are differentiated must be tensors, or structures of them, not ${kindOf(t)}`);
+    if (t.requiresGrad) return t.viewAs(t);
+    const leaf = (t.isInference() ? t.clone() : t.detach()).requiresGrad_();
+    this.nodes.push(native.nodeId(nodeOf(leaf)));
+    return leaf;
+  }
+
+  seeded() {
+    for (const t of this.outputs) if (!isDifferentiable(t)) throw typeError(`${this.op}: the results must be floating-point or complex tensors, not ${t.dtype}`);
+  }
+
+  // The gradients of the inputs, zeros where nothing depends on them.
+  gradients(outputs, seeds, createGraph = this.connected) {
+    const live = [...outputs.keys()].filter((i) => outputs[i].requiresGrad);
+    if (!live.length) return this.operands.map((t) => native.zerosLike(t));
+    const pick = (list) => live.map((i) => list[i]);
+    return native.autogradGrad(pick(outputs), this.operands, pick(seeds), true, createGraph, false, true);
+  }
+
+  // Results as the caller gets them: without the history that only this evaluation has.
+  finished(tree) {
+    if (this.connected) for (const id of this.nodes) over.add(id);
+    else if (running === 0 || over.size > MOST_OVER) over.clear();
+    return this.connected ? tree : mapped((t) => (native.isTensor(t) ? t.detach() : t), tree);
+  }
+}
+
+function positions(op, argnums, count) {
+  const chosen = Array.isArray(argnums) ? argnums : [argnums];
+  for (const i of chosen) {
+    if (!Number.isInteger(i)) throw typeError(`${op}: argnums must be an integer or an array of integers, not ${kindOf(i)}`);
+    if (i < -count || i >= count) throw valueError(`${op}: argument ${i} is to be differentiated, and there are ${count}`);
+  }
+  const places = chosen.map((i) => (i < 0 ? i + count : i));
+  if (new Set(places).size < places.length) throw valueError(`${op}: argnums must differ, but are ${chosen.join(', ')}`);
+  return places;
+}
+
+const everyOne = (primals) => [...primals.keys()];
+
+function primalsOf(op, primals) {
+  if (!Array.isArray(primals)) throw typeError(`${op}: the primals must be an array with an item for each argument, not ${kindOf(primals)}`);
+  return primals;
+}
+
+// ------------------------------------------------------------------------------------------------------------------------
+// gradients
+
+const derivativeOptions = ['argnums', 'hasAux'];
+
+// A function that gives [gradient, value] of fn, whose result is a zero-dim tensor; with hasAux [gradient, [value, aux]].
+function gradAndValue(fn, given) {
+  const { argnums = 0, hasAux = false } = read('func.gradAndValue', given, derivativeOptions);
+  return (...args) => {
+    const run = new Evaluation('func.gradAndValue', fn, args, argnums, hasAux);
+    const { output } = run;
+    if (!native.isTensor(output) || output.ndim > 0) throw typeError(`func.gradAndValue: the function must give a zero-dim tensor, not ${native.isTensor(output) ? `one of shape [${output.shape}]` : kindOf(output)}; vjp and jacrev differentiate others`);
+    run.seeded();
+    const made = refilled(run.inputs, run.gradients([output], [native.onesLike(output)]));
+    return [run.finished(made), run.finished(hasAux ? [output, run.aux] : output)];
+  };
+}
+
+// A function that gives the gradient of fn; with hasAux [gradient, aux].
+function grad(fn, given) {
+  const { hasAux = false } = read('func.grad', given, derivativeOptions);
+  const both = gradAndValue(fn, given);
+  return (...args) => {
+    const [made, value] = both(...args);
+    return hasAux ? [made, value[1]] : made;
+  };
+}
+
+// ------------------------------------------------------------------------------------------------------------------------
+// products
+
+// What fn gives of the primals, and a function that multiplies a vector, which is like that result, with the Jacobian.
+function vjp(fn, primals, given) {
+  const { hasAux = false } = read('func.vjp', given, ['hasAux']);
+  const run = new Evaluation('func.vjp', fn, primalsOf('func.vjp', primals), everyOne(primals), hasAux);
+  run.seeded();
+  const multiplied = (cotangents) => {
+    if (formOf(cotangents) !== formOf(run.output)) throw typeError('func.vjp: the vector must have the structure of what the function gives');
+    const seeds = leaves(cotangents);
+    const again = native.isGradEnabled() && (run.connected || seeds.some((t) => t.requiresGrad));
+    const made = run.gradients(run.outputs, seeds, again);
+    return refilled(run.inputs, again ? made : made.map((t) => t.detach()));
+  };
+  const output = run.finished(run.output);
+  return hasAux ? [output, multiplied, run.finished(run.aux)] : [output, multiplied];
+}
+
+// What fn gives of the primals, and the product of its Jacobian with the tangents.
+function jvp(fn, primals, tangents, given) {
+  const { hasAux = false } = read('func.jvp', given, ['hasAux']);
+  if (formOf(primalsOf('func.jvp', primals)) !== formOf(tangents)) throw typeError('func.jvp: primals and tangents must have the same structure');
+  const run = new Evaluation('func.jvp', fn, primals, everyOne(primals), hasAux);
+  const vectors = leaves(tangents);
+  const connected = run.connected || (native.isGradEnabled() && vectors.some((t) => t.requiresGrad));
+  // The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
+  const seeds = run.outputs.map((t) => native.zerosLike(t).requiresGrad_(isDifferentiable(t)));
+  const rows = run.gradients(run.outputs, seeds, true);
+  const live = [...rows.keys()].filter((i) => rows[i].requiresGrad);
+  let made = seeds;
+  if (live.length) {
+    const wanted = seeds.filter((t) => t.requiresGrad);
+    const products = native.autogradGrad(live.map((i) => rows[i]), wanted, live.map((i) => vectors[i]), true, connected, false, true);
+    made = seeds.map((t) => (t.requiresGrad ? products.shift() : t));
+  }
+  made = refilled(run.output, connected ? made : made.map((t) => t.detach()));
+  const output = run.finished(run.output);
+  return hasAux ? [output, made, run.finished(run.aux)] : [output, made];
+}
+
+// ------------------------------------------------------------------------------------------------------------------------
+// Jacobians
+
+// The derivatives of each element of an output, stacked, for each operand.
+function rowsOf(run, output, forward) {
+  const parts = output.reshape(-1).unbind().map((element) => run.gradients([element], [native.onesLike(element.detach())]));
+  return run.operands.map((t, i) => {
+    const shape = [...output.shape, ...t.shape];
+    const made = parts.length ? native.stack(parts.map((part) => part[i])).reshape(shape) : t.detach().newZeros(shape);
+    return forward ? made.to(output.dtype) : made;
+  });
+}
+
+function jacobianOf(op, fn, given, forward) {
+  const { argnums = 0, hasAux = false } = read(op, given, derivativeOptions);
+  return (...args) => {
+    const run = new Evaluation(op, fn, args, argnums, hasAux);
+    for (const t of [...run.operands, ...run.outputs]) if (t.isComplex()) throw typeError(`${op}: inputs and results must be real; viewAsReal() gives both parts of complex numbers as real ones`);
+    if (!forward) run.seeded();
+    const made = run.finished(mapped((output) => refilled(run.inputs, rowsOf(run, output, forward)), run.output));
+    return hasAux ? [made, run.finished(run.aux)] : made;
+  };
+}
+
+// A function that gives the Jacobian of fn: for each tensor of the result, and in it for each argument, a tensor with the sizes of both.
+const jacrev = (fn, options) => jacobianOf('func.jacrev', fn, options, false);
+// The same, in the dtype of the result: derivatives are computed in reverse mode.
+const jacfwd = (fn, options) => jacobianOf('func.jacfwd', fn, options, true);
+
+// A function that gives the Hessian of fn: the Jacobian of its Jacobian.
+function hessian(fn, given) {
+  const { argnums = 0 } = read('func.hessian', given, ['argnums']);
+  return jacrev(jacrev(fn, { argnums }), { argnums });
+}
+
+module.exports = { grad, gradAndValue, hessian, jacfwd, jacrev, jvp, vjp };

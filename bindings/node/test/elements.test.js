@@ -1,0 +1,69 @@
+'use strict';
+
+// What comparisons, structuredClone and postMessage see of tensors of every kind, and lt.tensor makes of that again.
+const assert = require('node:assert/strict');
+const { test } = require('node:test');
+const lt = require('..');
+
+const dense = () => lt.tensor([[0, 2, 0], [3, 0, 0]], { dtype: 'float32' });
+const kinds = {
+  'of names': () => lt.zeros([2, 1], { names: ['rows', null] }),
+  'whose gradient is wanted': () => lt.ones([2], { requiresGrad: true }),
+  'of both': () => lt.ones([2], { requiresGrad: true, names: ['rows'] }),
+  'without data': () => lt.zeros([2, 3], { device: 'meta', dtype: 'int8' }),
+  'of coordinates': () => dense().toSparse(),
+  'of compressed rows': () => dense().toSparseCsr(),
+  'of compressed columns': () => dense().toSparseCsc(),
+  'of blocks': () => lt.ones([4, 4]).toSparseBsr([2, 2]),
+  'quantized as a whole': () => lt.quantizePerTensor(dense(), 0.5, 3, 'quint8'),
+  'quantized by channels': () => lt.quantizePerChannel(dense(), lt.tensor([0.5, 0.25]), lt.tensor([0, 1]), 0, 'qint8'),
+};
+
+for (const [name, make] of Object.entries(kinds))
+  test(`a tensor ${name} is equal to its like, and comes back of a clone`, () => {
+    const t = make();
+    assert.deepStrictEqual(make(), t);
+    const back = lt.tensor(structuredClone(t));
+    assert.deepStrictEqual(back, t);
+    assert.deepEqual([back.names, back.requiresGrad, back.device, back.layout, back.dtype], [t.names, t.requiresGrad, t.device, t.layout, t.dtype]);
+  });
+
+test('kinds, names and wanted gradients make tensors unequal', () => {
+  const all = [lt.zeros([2, 3]), dense(), ...Object.values(kinds).map((make) => make())];
+  for (const a of all) for (const b of all) if (a !== b) assert.notDeepStrictEqual(a, b);
+});
+
+test('options of tensor() come before what a clone had', () => {
+  const clone = structuredClone(lt.ones([2], { requiresGrad: true, names: ['rows'] }));
+  const made = lt.tensor(clone, { requiresGrad: false, dtype: 'float64' });
+  assert.deepEqual([made.requiresGrad, made.names, made.dtype], [false, ['rows'], 'float64']);
+});
+
+test('what cannot be read is refused in the name of what was asked for', () => {
+  const gone = dense();
+  gone.dispose();
+  assert.throws(() => gone.toArray(), { code: 'TENSOR_ERROR_HANDLE', message: /^toArray: .* has been disposed$/ });
+  assert.throws(() => JSON.stringify(gone), /^Error: toJSON: .* has been disposed$/);
+  assert.throws(() => structuredClone(gone), /^Error: elements: .* has been disposed$/);
+  assert.throws(() => dense().toSparse().toArray(), { message: 'toArray is not implemented for sparse_coo tensors; toDense() converts' });
+  assert.deepEqual(kinds['quantized as a whole']().toArray(), [[0, 2, 0], [3, 0, 0]]);
+});
+
+test('bytes are read as elements of the dtype, whatever holds them', () => {
+  const { buffer } = new Float32Array([1, 2.5]);
+  const holders = [buffer, new DataView(buffer), Buffer.from(buffer)];
+  for (const make of [lt.tensor, lt.asTensor]) for (const bytes of holders) assert.deepEqual(make(bytes, { dtype: 'float32' }).toArray(), [1, 2.5]);
+  assert.equal(lt.asTensor(Buffer.from('ab')).dtype, 'uint8');
+  assert.deepEqual(lt.asTensor(new Uint8Array([1, 2]), { dtype: 'float32' }).toArray(), [1, 2]);
+});
+
+test('typed arrays and tensors are items of arrays', () => {
+  const made = lt.tensor([new Float32Array([1, 2]), [3, 4]]);
+  assert.deepEqual([made.dtype, made.toArray()], ['float32', [[1, 2], [3, 4]]]);
+  assert.deepEqual(lt.tensor([lt.tensor(1), 2]).toArray(), [1, 2]);
+  assert.deepEqual(lt.tensor([[lt.tensor([1.5])], [lt.tensor([2])]]).shape, [2, 1, 1]);
+  assert.throws(() => lt.tensor([new Float32Array(2), new Float32Array(3)]), /^Error: tensor: /);
+  const circle = [new Float32Array(1)];
+  circle.push(circle);
+  assert.throws(() => lt.tensor(circle), RangeError);
+});

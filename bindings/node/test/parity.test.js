@@ -1,0 +1,60 @@
+'use strict';
+
+// What the Python package has is in the Node package under its name in camel case; what stays away has a reason.
+const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { test } = require('node:test');
+const lt = require('..');
+
+const camel = (name) => name.replace(/(?<=[a-z0-9])_+([a-z0-9])/g, (_, c) => c.toUpperCase());
+
+// The public functions, and the members of a class where they are indented, that a file of declarations has.
+function declared(file, indent = '') {
+  const text = readFileSync(join(__dirname, '../../python/libtensor', file), 'utf8');
+  const found = text.matchAll(new RegExp(`^${indent}(?:def|class) ([A-Za-z]\\w*)`, 'gm'));
+  return new Set(Array.from(found, (match) => match[1]));
+}
+
+// Names that stay away, by the reason.
+const reasons = {
+  'the names of properties and of other methods in JavaScript': ['size', 'stride', 'dim', 'ndimension', 'nelement', 'element_size', 'get_device', 'has_names', 'tolist', 'type', 'numpy', 'storage', 'storage_type', 'typename', 'new', 'new_tensor', 'untyped', 'to_dlpack', 'asarray'],
+  'memory of Python objects, and addresses': ['data_ptr', 'from_numpy', 'frombuffer', 'from_dlpack', 'from_arrow', 'from_buffer', 'from_file', 'cuda', 'to', 'cpu', 'device'],
+  'ways of Python to call functions and to make classes': ['apply_', 'map_', 'as_subclass', 'is_distributed', 'dim_order', 'OutOfMemoryError', 'SupportsRead', 'SupportsWrite', 'set_default_tensor_type'],
+  'files of NumPy, which JavaScript has none of': ['save_npy', 'load_npy', 'save_npz', 'load_npz'],
+  'refused in Python, too': ['graphsafe_get_state', 'graphsafe_set_state', 'philox_state'],
+  'for tests of the library': ['fail_allocation'],
+  'the same as clone': ['clone_state'],
+};
+const away = new Set(Object.values(reasons).flat());
+// Typed storages and legacy classes: a storage has bytes, whose types are tensors'.
+const legacy = /^(Q?U?(Double|Float|Half|BFloat16|Long|Int\d*|Short|Char|Byte|Bool|Complex\w+|QU?Int\w*)(Tensor|Storage))$/;
+const ofStorages = new Set(['is_cuda', 'size', 'element_size', 'byteswap', 'double', 'float', 'half', 'long', 'int', 'short', 'char', 'byte', 'bool', 'bfloat16', 'complex_double', 'complex_float', 'is_sparse', 'is_sparse_csr']);
+
+const places = {
+  '__init__.pyi': lt,
+  'gen_functions.pyi': lt,
+  'gen_linalg.pyi': lt.linalg,
+  'gen_fft.pyi': lt.fft,
+  'gen_special.pyi': lt.special,
+  'gen_sparse.pyi': lt.sparse,
+  'gen_quantized.pyi': lt.quantized,
+  'gen_signal_windows.pyi': lt.signal.windows,
+  'func.pyi': lt.func,
+  'autograd/functional.pyi': lt.autograd.functional,
+  'gen_methods.pyi': lt.Tensor.prototype,
+  '_tensor.pyi': lt.Tensor.prototype,
+  '_storage.pyi': lt.Storage.prototype,
+  '_random.pyi': lt.Generator.prototype,
+};
+
+for (const [file, object] of Object.entries(places))
+  test(`Node has what ${file} declares`, () => {
+    const isClass = object === object.constructor?.prototype;
+    const isMissing = (name) => {
+      if (away.has(name) || legacy.test(name) || (object === lt.Storage.prototype && ofStorages.has(name))) return false;
+      // In-place forms are methods.
+      return !(camel(name) in (object === lt && name.endsWith('_') ? lt.Tensor.prototype : object));
+    };
+    assert.deepEqual([...declared(file, isClass ? ' {4}' : '')].filter(isMissing), []);
+  });

@@ -1,0 +1,183 @@
+package sparse
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// SparseResize gives a COO tensor other sizes; it keeps its entries, which must have a place in them.
+func SparseResize(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	return resize(c, "sparse_resize_", self, size, sparseDim, denseDims, false)
+}
+
+// SparseResizeAndClear gives a COO tensor other sizes and no entries.
+func SparseResizeAndClear(c aten.Ctx, self *tensor.Tensor, size []int64, sparseDim, denseDims int64) error {
+	return resize(c, "sparse_resize_and_clear_", self, size, sparseDim, denseDims, true)
+}
+
+func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim, denseDims int64, clear bool) error {
+	if err := wants(op, self, tensor.COO); err != nil {
+		return err
+	}
+	s := within(c, op)
+	defer s.Close()
+	switch {
+	case sparseDim < 0 || denseDims < 0 || sparseDim+denseDims != int64(len(size)):
+		s.Failf("number of dimensions must be sparse_dim (%d) + dense_dim (%d), but got %d", sparseDim, denseDims, len(size))
+	case slices.ContainsFunc(size, func(n int64) bool { return n < 0 }):
+		s.Failf("sizes must not be negative, got %v", size)
+	}
+	if s.Err != nil {
+		return s.Err
+	}
+	if clear || entries(self) == 0 {
+		t := s.empty(tensor.COO, slices.Clone(size), self.DType(), self.Device(), int(sparseDim))
+		s.Do(func() error { return self.Replace(op, t.Sizes(), *t.Parts()) })
+		return s.Err
+	}
+	x := s.coordinatesOf(self)
+	if int(sparseDim) != x.sparse() || !covers(size[sparseDim:], x.sizes[x.sparse():]) {
+		s.Failf("a tensor with entries keeps its %d sparse dimensions, and its dense sizes %v do not become smaller, but got size %v with %d sparse dimensions; sparse_resize_and_clear_() drops the entries",
+			x.sparse(), x.sizes[x.sparse():], size, sparseDim)
+		return s.Err
+	}
+	_, high := s.bounds(x.indices)
+	for d, last := range high {
+		if last >= size[d] {
+			s.Failf("size %d of dimension %d has no place for the entry at %d; sparse_resize_and_clear_() drops the entries", size[d], d, last)
+		}
+	}
+	p := *self.Parts()
+	for d, n := range size[sparseDim:] { // what is new is 0
+		more := slices.Clone(p.Values.Sizes())
+		if more[d+1] = n - more[d+1]; more[d+1] > 0 {
+			p.Values = s.cat(int64(d)+1, p.Values, s.zeros(p.Values, more...))
+		}
+		if s.Err != nil {
+			return s.Err
+		}
+	}
+	s.Do(func() error { return self.Replace(op, slices.Clone(size), p) })
+	return s.Err
+}
+
+// covers tells whether sizes are as many as others, and none is smaller.
+func covers(sizes, others []int64) bool {
+	if len(sizes) != len(others) {
+		return false
+	}
+	for i := range sizes {
+		if sizes[i] < others[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// resizeTo gives a tensor of a compressed layout other sizes: lines that are left out take their entries with them, and what the lines go over
+// does not become smaller.
+func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
+	const op = "resize_"
+	s := within(c, op)
+	defer s.Close()
+	b, form := batches(self), formOf(self)
+	switch {
+	case f != shape.NoFormat && f != shape.Contiguous:
+		s.Failf("memory format %v is of strided tensors, not of sparse ones", f)
+	case len(size) != self.Dim() || !slices.Equal(size[:b], self.Sizes()[:b]) || !slices.Equal(size[b+2:], self.Sizes()[b+2:]):
+		s.Failf("a tensor of layout %v and sizes %v keeps its batch and dense sizes, but got size %v", form.layout, self.Sizes(), size)
+	case size[b] < 0 || size[b+1] < 0:
+		s.Failf("sizes must not be negative, got %v", size)
+	case b > 0 && !slices.Equal(size, self.Sizes()):
+		s.Failf("batches of matrices keep their sizes %v, but got size %v", self.Sizes(), size)
+	}
+	if s.checkBlock(size, form); s.Err != nil || slices.Equal(size, self.Sizes()) {
+		return s.Err
+	}
+	major, minor := 0, 1
+	if !byRows(form.layout) {
+		major, minor = minor, major
+	}
+	if size[minor] < self.Sizes()[minor] {
+		s.Failf("dimension %d of a tensor of layout %v cannot go from %d to %d, since entries may lie there", minor, form.layout, self.Sizes()[minor], size[minor])
+		return s.Err
+	}
+	p := *self.Parts()
+	compressed, n, had := p.Indices[0], size[major]/form.block[major], p.Indices[0].Numel()-1
+	if n < had {
+		compressed = s.clone(s.part(compressed, 0, 0, n+1))
+		count, known := s.integer(s.at(compressed, 0, n))
+		if !known || count < 0 || count > entries(self) {
+			s.Failf("the number of entries in the first %d lines, %d, is not known, or was changed after the tensor was made", n, count)
+		}
+		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, s.clone(s.part(p.Indices[1], 0, 0, count))}, Values: s.clone(s.part(p.Values, 0, 0, count))}
+	} else {
+		last := s.part(compressed, 0, had, 1)
+		more := s.Step(func() (*tensor.Tensor, error) { return c.Expand(last, []int64{n - had}, false) })
+		p = tensor.Parts{Indices: []*tensor.Tensor{s.cat(0, compressed, more), p.Indices[1]}, Values: p.Values}
+	}
+	s.Do(func() error { return self.Replace(op, slices.Clone(size), p) })
+	return s.Err
+}
+
+// resizeAs gives a sparse tensor the sizes of another one.
+func resizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
+	switch {
+	case !isSparse(self):
+		return status.In("resize_as_", c.Resize(self, slices.Clone(template.Sizes()), shape.NoFormat))
+	case f != shape.NoFormat && f != shape.Contiguous && f != shape.Preserve:
+		return status.Runtimef("resize_as_: memory format %v is of strided tensors, not of sparse ones", f)
+	case self.Layout() != tensor.COO:
+		return status.In("resize_as_", resizeTo(c, self, slices.Clone(template.Sizes()), shape.NoFormat))
+	}
+	return likeTemplate(c, "resize_as_", self, template)
+}
+
+// ResizeAsSparse gives a sparse tensor the sizes of another one of the same layout: one of a compressed layout its places too.
+func ResizeAsSparse(c aten.Ctx, self, template *tensor.Tensor) error {
+	return likeTemplate(c, "resize_as_sparse_", self, template)
+}
+
+func likeTemplate(c aten.Ctx, op string, self, template *tensor.Tensor) error {
+	if !isSparse(self) || self.Layout() != template.Layout() {
+		return status.Runtimef("%s: expected two sparse tensors of the same layout, but got %v and %v", op, self.Layout(), template.Layout())
+	}
+	if self.Layout() == tensor.COO {
+		if slices.Equal(self.Sizes(), template.Sizes()) && denseDim(self) == denseDim(template) {
+			return nil
+		}
+		dense := int64(denseDim(template))
+		return resize(c, op, self, slices.Clone(template.Sizes()), int64(template.Dim())-dense, dense, false)
+	}
+	s := within(c, op)
+	defer s.Close()
+	like := s.onParts(template, s.clone, func(v *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) {
+			return c.Zeros(nil, slices.Clone(v.Sizes()), self.DType(), tensor.NoLayout, self.Device())
+		})
+	})
+	like = s.indexed(like, self.Parts().Indices[0].DType())
+	s.Do(func() error { return self.Replace(op, like.Sizes(), *like.Parts()) })
+	return s.Err
+}
+
+// MarkCoalesced says of a COO tensor whether its entries are in order, each place once: that they are is checked.
+func MarkCoalesced(c aten.Ctx, self *tensor.Tensor, coalesced bool) error {
+	const op = "_coalesced_"
+	if err := wants(op, self, tensor.COO); err != nil {
+		return err
+	}
+	s := within(c, op)
+	defer s.Close()
+	p := *self.Parts()
+	if coalesced && !p.Coalesced && !s.rising(s.keys(p.Indices[0], self.Sizes()[:self.Dim()-denseDim(self)])) {
+		s.Failf("the indices are not in row-major order without repeated places; call coalesce() instead")
+	}
+	p.Coalesced = coalesced
+	s.Do(func() error { return self.Replace(op, slices.Clone(self.Sizes()), p) })
+	return s.Err
+}

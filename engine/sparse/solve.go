@@ -1,0 +1,46 @@
+package sparse
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// SparseSpsolve solves self @ x = other for x.
+func SparseSpsolve(c aten.Ctx, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "sparse.spsolve")
+	defer s.Close()
+	x, y := s.dense(self), s.dense(other)
+	return s.Last(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, x, y, true) })
+}
+
+// triangularSolve solves a @ x = self for x, of a sparse triangle a, of which it gives no copy: the second result has no elements.
+func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, upper, transpose, unitriangular bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	s := within(c, "triangular_solve")
+	defer s.Close()
+	if isSparse(self) || !isSparse(a) || isSparse(outSolution) || isSparse(outA) {
+		s.Failf("expected a strided tensor of right-hand sides, strided outputs and a sparse A, but got layouts %v and %v", self.Layout(), a.Layout())
+		return nil, nil, s.Err
+	}
+	full := s.dense(a)
+	if s.Err == nil && entries(a) == 0 && !unitriangular { // nothing to divide by
+		full = s.mul(full, s.Number(dtype.FloatScalar(math.NaN())))
+	}
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	solution, copied, err := c.TriangularSolve(nil, nil, self, full, upper, transpose, unitriangular)
+	s.Keep(solution, err)
+	s.Keep(copied, nil)
+	none := s.Step(func() (*tensor.Tensor, error) {
+		return c.Zeros(nil, []int64{0}, a.DType(), tensor.NoLayout, a.Device())
+	})
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	r, err := ops.Finish(&s.Scope, []string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, solution, none)
+	return r[0], r[1], err
+}
