@@ -93,9 +93,9 @@ static bool give(const state *s, PyObject *ctx, const char *name, bool materiali
   if (!call) return done(s, TENSOR_ERROR_MEMORY);
   *call = (recorded){s, ctx};
   Py_IncRef(ctx);
-  tensor_status status = library.record(name, lists[0], lengths[0], lists[1], lengths[1], constant,
-                                        lengths[3], lists[2], lengths[2], materialize,
-                                        differentiate, call, forget, &node);
+  tensor_status status =
+      library.record(name, lists[0], lengths[0], lists[1], lengths[1], constant, lengths[3],
+                     lists[2], lengths[2], materialize, differentiate, call, forget, &node);
   if (status) {
     Py_DecRef(ctx), free(call);
     return done(s, status);

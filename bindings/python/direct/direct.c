@@ -456,8 +456,7 @@ EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
   static const vectorcall calls[] = {call,        operates,         reflects, subscript, assign,
-                                     make_tensor, make_of_sequence, receive,  lend,
-                                     apply};
+                                     make_tensor, make_of_sequence, receive,  lend,      apply};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;
