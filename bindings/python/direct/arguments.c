@@ -428,6 +428,9 @@ static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
   return FAILED;
 }
 
+static const char kOldForm[] =
+    "%U: factors before the tensors are a deprecated form; give beta, alpha and value by name";
+
 // The old forms of sums with factors, addmm(beta, input, alpha, mat1, mat2) and add(input, alpha,
 // other): numbers among more positional arguments than there are parameters are what is given by
 // name today, in this order, and tensors the others.
@@ -555,6 +558,8 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
     spread = last;
   else if (n > last + 1 && !sort_old_form(o, args, n, a->s, given))
     return too_many(f, o, n);
+  else if (n > last + 1 && PyErr_WarnFormat(PyExc_UserWarning, 1, kOldForm, f->name) < 0)
+    return FAILED;
   for (int i = 0; i < count && (n <= last + 1 || spread >= 0); i++)
     given[i] = i < n && i <= last ? args[i] : NULL;
   if (names &&

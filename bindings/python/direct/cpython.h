@@ -64,7 +64,7 @@ enum {
 
 extern PyObject _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, _Py_EllipsisObject,
     _Py_NotImplementedStruct;
-extern PyObject *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_BufferError;
+extern PyObject *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_BufferError, *PyExc_UserWarning;
 extern PyTypeObject PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyList_Type,
     PySlice_Type, PyUnicode_Type;
 
@@ -82,6 +82,7 @@ void PyErr_NormalizeException(PyObject **, PyObject **, PyObject **);
 void PyErr_Restore(PyObject *, PyObject *, PyObject *);
 void PyErr_SetObject(PyObject *, PyObject *);
 PyObject *PyErr_Format(PyObject *, const char *, ...);
+int PyErr_WarnFormat(PyObject *, Py_ssize_t, const char *, ...);
 int PyType_IsSubtype(PyTypeObject *, PyTypeObject *);
 int PyObject_IsTrue(PyObject *);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
