@@ -141,17 +141,6 @@ class Tensor:
     def _values(self):
         return _f.coo_values(self)
 
-<<<<<<< HEAD
-=======
-    def _neg_view(self):
-        """The negative, which is computed: tensors with a mark for it are not there.
-
-        >>> torch.tensor([1, -2])._neg_view()
-        tensor([-1,  2])
-        """
-        return _f.neg(self)
-
->>>>>>> w-dense
     def _dimI(self):
         return _f.sparse_dim(self)
 
@@ -160,7 +149,6 @@ class Tensor:
 
     def _coalesced_(self, coalesced):
         return _f.mark_coalesced_(self, coalesced)
-<<<<<<< HEAD
 
     def _neg_view(self):
         """The negative, which is computed: tensors with a mark for it are not there.
@@ -169,8 +157,6 @@ class Tensor:
         tensor([-1,  2])
         """
         return _f.neg(self)
-=======
->>>>>>> w-dense
 
     T = property(lambda self: _f.T(self))
     H = property(lambda self: _f.H(self))
