@@ -429,7 +429,7 @@ static verdict too_many(const function *f, const overload *o, Py_ssize_t n) {
 }
 
 static const char kOldForm[] =
-    "%U: factors before the tensors are a deprecated form; give beta, alpha and value by name";
+    "This overload of %U is deprecated: give beta, alpha and value by name, behind the tensors";
 
 // The old forms of sums with factors, addmm(beta, input, alpha, mat1, mat2) and add(input, alpha,
 // other): numbers among more positional arguments than there are parameters are what is given by

@@ -19,17 +19,17 @@ FUNCTIONS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:.*deprecated form")
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
 @pytest.mark.parametrize(("name", "old", "new", "factors"), FUNCTIONS)
 def test_factors_by_position(name, old, new, factors):
     function = getattr(torch, name)
-    with pytest.warns(UserWarning, match=f"{name}: .*by name"):
+    with pytest.warns(UserWarning, match=f"{name} is deprecated.*by name"):
         assert function(*old).equal(function(*new, **factors))
     out = torch.empty(0)
     assert function(*old, out=out) is out and out.equal(function(*new, **factors))
 
 
-@pytest.mark.filterwarnings("ignore:.*deprecated form")
+@pytest.mark.filterwarnings("ignore:.*is deprecated")
 @pytest.mark.parametrize(("name", "old", "new", "factors"), FUNCTIONS)
 def test_factors_by_position_in_place(name, old, new, factors):
     numbers = [x for x in old if not isinstance(x, torch.Tensor)]
