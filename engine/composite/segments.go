@@ -35,6 +35,8 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	switch {
 	case !known:
 		return nil, status.Runtimef("%s: reduce must be one of sum, mean, max, min, prod, got %q", op, reduce)
+	case !data.DType().IsFloatingPoint():
+		return nil, status.NotImplementedf("%s: data must be floating point, got %v", op, data.DType())
 	case indices != nil:
 		return nil, status.Runtimef("%s: indices based reduction is not supported; give lengths or offsets", op)
 	case of == nil:
