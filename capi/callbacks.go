@@ -63,8 +63,8 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	for i := range slots.made {
 		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
 		other := s.tensor
-		if other == nil || other.Storage() != t.Storage() || C.lt_pin(handleOf(s.c)) == nil {
-			continue
+		if other == nil || other.Storage() != t.Storage() || C.lt_pin(handleOf(s.c)) == nil || s.tensor != other {
+			continue // the slot may have become another tensor's until it was pinned
 		}
 		s.urge(true)
 		found = append(found, other)

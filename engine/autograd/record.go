@@ -316,9 +316,7 @@ func (r *call) publish() {
 		v.become(r.node, r.at)
 	case r.view:
 		v.become(r.node, r.at)
-		v.mu.Lock()
-		v.view.see()
-		v.mu.Unlock()
+		v.seen()
 	default:
 		v.view.rebase(v, r.out, r.node)
 	}

@@ -58,10 +58,12 @@ func (v *Variable) Release() {
 
 // Describe is part of tensor.History.
 func (v *Variable) Describe() (call string, needed bool) {
-	if v.node != nil {
-		call = v.node.name
+	n, _ := v.made()
+	if n == nil {
+		return "", v.wanted()
 	}
-	return call, v.wanted()
+	defer n.Release()
+	return n.name, true
 }
 
 // variableOf is the history of a tensor, nil for a plain one.

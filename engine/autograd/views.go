@@ -92,6 +92,13 @@ func (w *viewed) see() {
 	w.version, w.changes = base.Storage().Version(), root.changes
 }
 
+// seen is see for the view with history v.
+func (v *Variable) seen() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.view.see()
+}
+
 // views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil

@@ -35,6 +35,8 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	switch {
 	case !known:
 		return nil, status.Runtimef("%s: reduce must be one of sum, mean, max, min, prod, got %q", op, reduce)
+	case !data.DType().IsFloatingPoint():
+		return nil, status.NotImplementedf("%s: data must be floating point, got %v", op, data.DType())
 	case indices != nil:
 		return nil, status.Runtimef("%s: indices based reduction is not supported; give lengths or offsets", op)
 	case of == nil:
@@ -67,11 +69,12 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 		return nil, s.Err
 	}
 	segments := bounds.Sizes()[at] - 1
-	place := s.Keep(c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device()))
-	before := append(slices.Clone(data.Sizes()[:at]), n)
-	number := s.Step(func() (*tensor.Tensor, error) {
-		return c.Searchsorted(nil, bounds, s.Keep(c.Clone(s.expand(place, before...), shape.Contiguous)), false, true, "", nil)
+	place := s.Step(func() (*tensor.Tensor, error) {
+		return c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device())
 	})
+	before := append(slices.Clone(data.Sizes()[:at]), n)
+	places := s.rowMajor(s.expand(place, before...))
+	number := s.Step(func() (*tensor.Tensor, error) { return c.Searchsorted(nil, bounds, places, false, true, "", nil) })
 	for range data.Dim() - at - 1 {
 		number = s.wide(number, -1)
 	}
@@ -81,15 +84,18 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	}
 	sizes := slices.Clone(data.Sizes())
 	sizes[at] = segments + 2
-	empty := s.Keep(c.Full(nil, sizes, start, data.DType(), tensor.NoLayout, data.Device()))
+	empty := s.Step(func() (*tensor.Tensor, error) {
+		return c.Full(nil, sizes, start, data.DType(), tensor.NoLayout, data.Device())
+	})
+	number = s.expand(number, data.Sizes()...)
 	made := s.Step(func() (*tensor.Tensor, error) {
-		return c.ScatterReduce(nil, empty, int64(at), s.expand(number, data.Sizes()...), data, kind.scatter, true)
+		return c.ScatterReduce(nil, empty, int64(at), number, data, kind.scatter, true)
 	})
 	made = s.Step(func() (*tensor.Tensor, error) { return c.Narrow(made, int64(at), 1, segments) })
 	if reduce == "mean" {
 		count := s.Step(func() (*tensor.Tensor, error) { return c.Diff(nil, bounds, 1, -1, nil, nil) })
 		if !initial.IsNone() {
-			count = s.Step(func() (*tensor.Tensor, error) { return c.ClampMin(nil, count, s.Number(dtype.IntScalar(1))) })
+			count = s.Binary(c.ClampMin, count, s.Number(dtype.IntScalar(1)))
 		}
 		for range data.Dim() - at - 1 {
 			count = s.wide(count, -1)
@@ -105,7 +111,9 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 	sizes := slices.Clone(lengths.Sizes())
 	last := len(sizes) - 1
 	sizes[last] = 1
-	first := s.Keep(s.c.Full(nil, sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device()))
+	first := s.Step(func() (*tensor.Tensor, error) {
+		return s.c.Full(nil, sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
+	})
 	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, []*tensor.Tensor{first, ends}, -1) })
 	if unsafe {
 		return made

@@ -24,6 +24,7 @@ func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64)
 	}
 	s := within(c, op)
 	defer s.Close()
+	least := s.float(eps)
 	unit := func(t *tensor.Tensor) *tensor.Tensor {
 		t = s.expand(s.cast(t, d), sizes...)
 		norm := s.Step(func() (*tensor.Tensor, error) {
@@ -31,7 +32,10 @@ func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64)
 		})
 		norm = s.Step(func() (*tensor.Tensor, error) { return c.Clone(norm, shape.Preserve) })
 		// Gradients are those of the norm also where it is raised.
-		s.Step(func() (*tensor.Tensor, error) { return c.Recorded(false).ClampMin(norm, norm, s.float(eps)) })
+		s.Do(func() error {
+			_, err := c.Recorded(false).ClampMin(norm, norm, least)
+			return err
+		})
 		return s.div(t, norm)
 	}
 	return s.result(nil, s.sum(s.mul(unit(x1), unit(x2)), dim))

@@ -130,6 +130,13 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"unravel_index": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"indices": given(t, p.d, []int64{2}, 0, 1)}
 	},
+	"segment_reduce": func(p profile, t *testing.T) map[string]any {
+		size := int64(0)
+		if len(p.sizes) > 0 {
+			size = p.sizes[0]
+		}
+		return map[string]any{"reduce": "sum", "lengths": given(t, dtype.Int64, []int64{1}, float64(size))}
+	},
 	"repeat_interleave": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"repeats": given(t, p.d, []int64{3}, 1, 0, 1)}
 	},

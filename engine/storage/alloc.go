@@ -96,9 +96,7 @@ func obtain(size int64) (b Block, zeroed bool) {
 	case sanitized:
 		return Block{Data: C.lt_alloc(C.size_t(size)), Size: size}, false
 	case size >= largeLimit:
-		memory.mu.Lock()
-		evict(max(cacheLeast, spare()))
-		memory.mu.Unlock()
+		shrink(max(cacheLeast, spare()))
 		return Block{Data: C.lt_map_large(C.size_t(size)), Size: size}, true
 	}
 	return take(size), false
@@ -154,12 +152,24 @@ func (b Block) release() {
 	case b.slab != nil:
 		b.slab.put(b.Data)
 	default:
-		memory.mu.Lock()
-		memory.large = append(memory.large, b)
-		memory.cached.Add(b.Size)
-		evict(min(cacheLimit, max(cacheLeast, spare())))
-		memory.mu.Unlock()
+		cache(b)
 	}
+}
+
+// cache keeps a large block for later, in the place of older ones where there are too many.
+func cache(b Block) {
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	memory.large = append(memory.large, b)
+	memory.cached.Add(b.Size)
+	evict(min(cacheLimit, max(cacheLeast, spare())))
+}
+
+// shrink frees the oldest large blocks of a cache that holds more than limit.
+func shrink(limit int64) {
+	memory.mu.Lock()
+	defer memory.mu.Unlock()
+	evict(limit)
 }
 
 // spare is how many bytes that nobody uses may be kept: with those in use a quarter more than were in use at the peak.
@@ -168,7 +178,7 @@ func spare() int64 {
 	return peak + peak/4 - memory.inUse.Load()
 }
 
-// evict frees the oldest large blocks of a cache that holds more than limit. The lock is held.
+// evict is shrink for who holds the lock.
 func evict(limit int64) {
 	for memory.cached.Load() > limit {
 		b := memory.large[0]
@@ -183,9 +193,7 @@ func EmptyCache() {
 	for _, p := range memory.parked {
 		p.Empty()
 	}
-	memory.mu.Lock()
-	evict(0)
-	memory.mu.Unlock()
+	shrink(0)
 	trim()
 }
 

@@ -62,11 +62,20 @@ static int32_t differentiate(void *context, void **given, int64_t n, void **made
 
 // Lets go of a call whose node has gone. An exception that is on its way has to arrive.
 static void forget(void *context) {
+  const state *s = ((recorded *)context)->s;
   int held = PyGILState_Ensure();
   PyObject *type, *value, *trace;
   bool raised = PyErr_Occurred();
   if (raised) PyErr_Fetch(&type, &value, &trace);
-  Py_DecRef(((recorded *)context)->ctx);
+  PyObject *ctx = ((recorded *)context)->ctx;
+  if (ctx->references == 1) {  // nobody asks it for its node any more
+    PyObject *number = PyObject_GetAttr(ctx, s->h);
+    void *weak = number ? PyLong_AsVoidPtr(number) : NULL;
+    if (weak) library.node_free(weak);
+    if (!number || PyObject_SetAttr(ctx, s->h, s->zero)) PyErr_Clear();
+    if (number) Py_DecRef(number);
+  }
+  Py_DecRef(ctx);
   free(context);
   if (raised) PyErr_Restore(type, value, trace);
   PyGILState_Release(held);

@@ -369,7 +369,8 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
     if (!(s->aliases[i].other = PyUnicode_InternFromString(aliases[i].other)) ||
         !(s->aliases[i].name = PyUnicode_InternFromString(aliases[i].name)))
       return NULL;
-  if (!(s->nothing = PyType_GenericAlloc(&PyTuple_Type, 0))) return NULL;
+  s->nothing = PyType_GenericAlloc(&PyTuple_Type, 0), s->zero = PyLong_FromLong(0);
+  if (!s->nothing || !s->zero) return NULL;
   return (s->function_type = function_class()) ? s : NULL;
 }
 

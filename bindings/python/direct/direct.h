@@ -53,7 +53,8 @@ typedef struct {
   PyObject *storage, *generator;  // make the objects that own such handles
   PyObject *device;               // makes a device
   PyObject *raised;               // keeps an exception of what the library called
-  PyObject *no_setup, *nothing;   // Function.setup_context itself, and ()
+  PyObject *no_setup;             // Function.setup_context itself
+  PyObject *nothing, *zero;       // () and 0
   PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
       *to_save, *dirty, *non_differentiable, *materialize_grads, *name, *h;
   PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory, *names;
