@@ -1,5 +1,8 @@
 """What tensors know of their gradients: the methods and attributes of Tensor, and the functions of libtensor.autograd."""
 
+from contextlib import contextmanager
+from threading import local
+
 from . import gen_functions as _f
 from ._direct import function
 from ._extend import extends
@@ -125,6 +128,24 @@ class Tensor:
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
 
+class Runs(local):
+    """Whether the innermost run of the thread is for some tensors alone, and not for all leaves."""
+
+    choose = False
+
+
+runs = Runs()
+
+
+@contextmanager
+def choosing(choose):
+    before, runs.choose = runs.choose, choose
+    try:
+        yield
+    finally:
+        runs.choose = before
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Adds the gradients of tensors, or edges of a graph, to those of the leaves that they were computed of, or of `inputs` alone."""
     only = ends(inputs, "backward(): argument 'inputs'")
@@ -135,7 +156,12 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
     create_graph = switch(create_graph, "backward(): argument 'create_graph'")
     keep = create_graph if retain_graph is None else switch(retain_graph, "backward(): argument 'retain_graph'")
-    _f.backward(ends(tensors, "backward(): argument 'tensors'"), gradients, keep, create_graph, only)
+    of = ends(tensors, "backward(): argument 'tensors'")
+    if not only and not runs.choose:
+        _f.backward(of, gradients, keep, create_graph, only)
+    else:
+        with choosing(bool(only)):
+            _f.backward(of, gradients, keep, create_graph, only)
 
 
 def grad(
@@ -157,4 +183,5 @@ def grad(
     if materialize_grads and not unused:
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
     of, to = ends(outputs, "grad(): argument 'outputs'"), ends(inputs, "grad(): argument 'inputs'")
-    return _f.autograd_grad(of, to, as_list(grad_outputs), keep, create_graph, unused, materialize_grads)
+    with choosing(True):
+        return _f.autograd_grad(of, to, as_list(grad_outputs), keep, create_graph, unused, materialize_grads)

@@ -202,3 +202,26 @@ def test_stopping_early_is_a_setting_of_the_thread(stops):
         y = checkpoint(function, x, use_reentrant=False)
     y.sum().backward()
     assert len(calls) == (1 if stops else 2)
+
+
+def test_reentrant_ones_are_for_all_leaves():
+    x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0], requires_grad=True)
+    made = checkpoint(lambda p: p * w, x, use_reentrant=True).sum()
+    for call in (lambda: torch.autograd.grad(made, [x, w], retain_graph=True), lambda: made.backward(retain_graph=True, inputs=[x])):
+        with pytest.raises(RuntimeError, match=r"checkpoint\(use_reentrant=True\).*use_reentrant=False can"):
+            call()
+    assert x.grad is None and w.grad is None
+    made.backward()
+    assert x.grad.tolist() == [3, 4] and w.grad.tolist() == [1, 2]
+
+
+def test_reentrant_ones_run_inside_hooks_of_others():
+    x, w = torch.tensor([1.0], requires_grad=True), torch.tensor([3.0], requires_grad=True)
+    y = x * 2
+
+    @y.register_hook
+    def train(_):
+        with torch.enable_grad():
+            checkpoint(lambda p: p * w, torch.ones(1, requires_grad=True), use_reentrant=True).backward()
+
+    assert torch.autograd.grad(y, x)[0].item() == 2 and w.grad.item() == 1

@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from threading import local
 
 from .._function import Function
-from .._grad import backward
+from .._grad import backward, runs
 from .._hooks import saved_tensors_hooks
 from .._modes import inference_mode, is_grad_enabled, no_grad
 from .._random import get_rng_state, set_rng_state
@@ -199,6 +199,11 @@ class Reentrant(Function):
 
     @staticmethod
     def backward(ctx, *grads):
+        if runs.choose:
+            raise RuntimeError(
+                "checkpoint(use_reentrant=True): its gradients come of a run of its own, for all leaves, so that grad() and backward(inputs=...) "
+                "cannot have them for some; use_reentrant=False can"
+            )
         args = list(ctx.others)
         for i, t in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[i] = t.detach().requires_grad_(t.requires_grad)
