@@ -235,7 +235,7 @@ test-ci: $(VENV)/tests ## What .ci/suite.py and .ci/world.py run, and what they 
 test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
 	.ci/world.py $(WORLD)
 
-SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks
+SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs
 SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLED))
 
 test-laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md)

@@ -49,6 +49,8 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 		return nil, err
 	}
 	switch {
+	case of.Dim() > data.Dim():
+		return nil, status.Runtimef("%s: lengths or offsets of shape %v have more dimensions than data, of shape %v", op, of.Sizes(), data.Sizes())
 	case at != of.Dim()-1:
 		return nil, status.Runtimef("%s: axis must be the last dimension of lengths or offsets, which have shape %v, but is %d", op, of.Sizes(), at)
 	case !slices.Equal(data.Sizes()[:at], of.Sizes()[:at]):

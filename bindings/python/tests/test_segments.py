@@ -76,6 +76,12 @@ def test_segments_that_do_not_fit_are_refused():
     assert torch.segment_reduce(data, "sum", offsets=torch.tensor([0, 2, 7]), unsafe=True).tolist() == [[5, 7, 9], [17, 19, 21]]
 
 
+def test_numbers_have_no_segments():
+    for lengths in (torch.tensor(1), torch.tensor([1])):
+        with pytest.raises(RuntimeError, match="segment_reduce: .*shape"):
+            torch.segment_reduce(torch.tensor(2.0), "sum", lengths=lengths)
+
+
 def test_cosines():
     a = torch.tensor([[1.0, 2.0], [0.0, 0.0], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
     b = torch.tensor([[3.0, 1.0], [1.0, 1.0], [4.0, 3.0]], dtype=torch.float64, requires_grad=True)
