@@ -98,6 +98,17 @@ static void too_few_addresses_are_an_error(void) {
   first_call_is_refused("reserves 1376 MiB of addresses");
 }
 
+// It counts all that can be written to, the stacks of threads among them.
+static void little_data_is_an_error(void) {
+  CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
+  first_call_is_refused(limit < 128 ? "RLIMIT_DATA" : "libtensor");
+}
+
+static void some_data_is_enough(void) {
+  CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
+  call(NULL);
+}
+
 // After the limit is raised, the call that was refused is made.
 static void a_limit_is_raised(void) {
   CHECK(!setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)1 << 30, RLIM_INFINITY}));
@@ -123,17 +134,6 @@ static void too_few_descriptors_are_an_error(void) {
 static void few_descriptors_are_enough(void) {
   have_descriptors();
   use();
-}
-
-// It counts all that can be written to, the stacks of threads among them.
-static void little_data_is_an_error(void) {
-  CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
-  first_call_is_refused(limit < 128 ? "RLIMIT_DATA" : "libtensor");
-}
-
-static void some_data_is_enough(void) {
-  CHECK(!setrlimit(RLIMIT_DATA, &(struct rlimit){limit << 20, limit << 20}));
-  call(NULL);
 }
 
 static void any_environment(void) {
