@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 from library import FORMS, HERE, ROOT
@@ -262,8 +263,16 @@ def write(path):
     return names
 
 
+BUILDING = threading.Lock()  # laws that run side by side share the program
+
+
 def build(library=None, flags=()):
     """The program, linked with a library."""
+    with BUILDING:
+        return built(library, flags)
+
+
+def built(library, flags):
     library = Path(library or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so").resolve()
     folder = ROOT / "build/laws"
     folder.mkdir(parents=True, exist_ok=True)
@@ -283,8 +292,10 @@ def build(library=None, flags=()):
             f"-I{ROOT / 'include'}",
             str(source),
         ]
-        command += ["-o", str(program), f"-L{library.parent}", "-ltensor", "-lm", "-pthread", f"-Wl,-rpath,{library.parent}"]
+        partial = program.with_suffix(f".{os.getpid()}")  # nobody runs a program that is being written
+        command += ["-o", str(partial), f"-L{library.parent}", "-ltensor", "-lm", "-pthread", f"-Wl,-rpath,{library.parent}"]
         subprocess.run(command, check=True)
+        partial.replace(program)
     return program
 
 
