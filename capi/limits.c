@@ -19,8 +19,9 @@ static const size_t kReserved = (size_t)1376 << 20;
 // What Go and tensors write to from the start on, beside the stacks of threads.
 static const size_t kWritten = (size_t)128 << 20;
 
-// Go has two descriptors from its first timer on, and opens two files at its start.
-enum { DESCRIPTORS = 4 };
+// Go has two descriptors from its first timer on and those of its control group, and opens files at
+// its start, some at the same time; the rest is to spare.
+enum { DESCRIPTORS = 8 };
 
 // More processors than there are do not help; each costs two threads.
 enum { MOST_PROCESSORS = 256 };

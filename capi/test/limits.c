@@ -128,7 +128,7 @@ static void have_descriptors(void) {
 
 static void too_few_descriptors_are_an_error(void) {
   have_descriptors();
-  first_call_is_refused("needs 4 file descriptors");
+  first_call_is_refused("needs 8 file descriptors");
 }
 
 static void few_descriptors_are_enough(void) {
@@ -180,8 +180,8 @@ int main(void) {
   } else {
     EACH(any_number_of_threads, 1, 8, 16, 24, 32, 40, 64, 100, 200, 1000);
   }
-  EACH(too_few_descriptors_are_an_error, 0, 1, 2, 3);
-  EACH(few_descriptors_are_enough, 4, 5, 8, 20);
+  EACH(too_few_descriptors_are_an_error, 0, 1, 3, 5, 7);
+  EACH(few_descriptors_are_enough, 8, 9, 12, 20);
   EACH(any_environment, 0, 1, 2, 3, 4, 5, 6, 7, 8);
 #ifndef __SANITIZE_ADDRESS__
   EACH(little_data_is_an_error, 1, 20, 60, 100, 120, 150, 180);
