@@ -66,7 +66,7 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 		if other == nil || other.Storage() != t.Storage() || C.lt_pin(handleOf(s.c)) == nil || s.tensor != other {
 			continue // the slot may have become another tensor's until it was pinned
 		}
-		s.urge(true)
+		s.freeEagerly(true)
 		found = append(found, other)
 	}
 	return found
@@ -120,7 +120,10 @@ func call(c aten.Ctx, given []*tensor.Tensor, made int, f func(h handles) C.int3
 	if err != nil {
 		return nil, err
 	}
-	defer h.free()
+	defer func() {
+		h.free()
+		empty(thread, C.lt_take_freed()) // nobody else sees then what the function gave up
+	}()
 	before := thread.modes
 	thread.modes.grad = 0
 	if c.Recording() {

@@ -61,6 +61,7 @@ var (
 	_ [unsafe.Sizeof(aten.Modes{})]struct{}            = [C.sizeof_lt_modes]struct{}{}
 	_ [unsafe.Offsetof(aten.Modes{}.Grad)]struct{}     = [unsafe.Offsetof(C.lt_modes{}.grad)]struct{}{}
 	_ [unsafe.Offsetof(aten.Modes{}.Saving)]struct{}   = [unsafe.Offsetof(C.lt_modes{}.saving)]struct{}{}
+	_ [unsafe.Offsetof(aten.Modes{}.Level)]struct{}    = [unsafe.Offsetof(C.lt_modes{}.level)]struct{}{}
 	_ [unsafe.Offsetof(device.Device{}.Index)]struct{} = [unsafe.Offsetof(C.lt_modes{}.device_index)]struct{}{}
 )
 

@@ -1,34 +1,23 @@
-// What the generated exports are written with: each macro checks one argument and returns from the
-// export on failure.
+// What the generated exports are written with: an export puts its arguments into an array, and
+// calls the operator's row of the table.
 #ifndef LIBTENSOR_CAPI_EXPORT_H
 #define LIBTENSOR_CAPI_EXPORT_H
 
+#include "gen_numbers.h"
 #include "handle.h"
 
-#define LT_REQUIRED(value, handle, kind, op, argument) \
-  if (!((value).slot = lt_resolve(handle, kind, op, argument))) return TENSOR_ERROR_HANDLE
-#define LT_OPTIONAL(value, handle, kind, op, argument) \
-  if (!lt_resolve_optional(handle, kind, op, argument, &(value).slot)) return TENSOR_ERROR_HANDLE
-#define LT_OUTPUT(slot, handle, op, argument) \
-  if (!((slot) = lt_resolve(handle, LT_TENSOR, op, argument))) return TENSOR_ERROR_HANDLE
-#define LT_LIST(handles, length, optional, op, argument) \
-  if (!lt_check_list(handles, length, optional, op, argument)) return TENSOR_ERROR_HANDLE
-#define LT_TEXTS(texts, length, op, argument) \
-  if (!lt_check_texts(texts, length, op, argument)) return TENSOR_ERROR_VALUE
-#define LT_SPAN(data, length, op, argument) \
-  if (!lt_check_span(data, length, op, argument)) return TENSOR_ERROR_VALUE
-#define LT_INDEX(items, length, op, argument) \
-  if (!lt_check_index(items, length, op, argument)) return TENSOR_ERROR_HANDLE
-#define LT_ENUM(value, low, high, op, argument) \
-  if (!lt_check_range((int64_t)(value), low, high, op, argument)) return TENSOR_ERROR_VALUE
-#define LT_DTYPE(value, op, argument) \
-  if (!lt_check_dtype((int64_t)(value), op, argument)) return TENSOR_ERROR_VALUE
-#define LT_MUST 1
-#define LT_MAYBE 0
-#define LT_SCALAR(scalar, low, op, argument) \
-  LT_ENUM((scalar).kind, low, TENSOR_SCALAR_UINT, op, argument)
-#define LT_TEXT(text, op, argument) \
-  if (!lt_check_pointer(text, op, argument)) return TENSOR_ERROR_VALUE
-#define LT_RESULT(pointer, op, argument) LT_TEXT(pointer, op, argument)
+// Not constant, so that a test can put a function of its own in the place of lt_run.
+extern lt_operator lt_operators[];
+#define LT_OP(name) (lt_operators + LT_OP_##name)
+
+// lt_operator.run of every operator.
+tensor_status lt_run(const lt_operator *op, int form, bool number, lt_value *a);
+
+// lt_run of an operator whose one result is a handle.
+tensor_status lt_give(const lt_operator *op, bool number, lt_value *a, void *out);
+
+// Returns from an export that has no place for a result.
+#define LT_RESULT(pointer, op, argument) \
+  if (!(pointer) && !lt_check_pointer(pointer, op, argument)) return TENSOR_ERROR_VALUE
 
 #endif

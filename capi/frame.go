@@ -75,15 +75,15 @@ func (f frame) refresh(i int) { rewrite(of(at[*C.lt_slot](f.value(i)))) }
 // rewrite describes a tensor that was written to, which may have given it another storage or a history.
 func rewrite(s *slot) {
 	describe(s)
-	s.urge(urgent(s.tensor))
+	s.freeEagerly(freesEagerly(s.tensor))
 }
 
-// hasten has the tensors in use that have got a history freed with their handles.
-func (f frame) hasten() {
+// freeEagerly has the tensors in use that have got a history freed with their handles.
+func (f frame) freeEagerly() {
 	thread := f.c.thread
 	for _, c := range unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used) {
 		if s := of(c); s.tensor != nil && s.tensor.History() != nil {
-			s.urge(true)
+			s.freeEagerly(true)
 		}
 	}
 }

@@ -6,3091 +6,3787 @@ import (
 	_ "github.com/libtensor/libtensor/cuda" // CUDA devices
 	"github.com/libtensor/libtensor/engine/aten"
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
+	_ "github.com/libtensor/libtensor/engine/batched"   // tensors of vmap
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
 	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
 	_ "github.com/libtensor/libtensor/engine/sparse"    // sparse tensors
 )
 
-// calls is indexed by lt_frame.op.
+// calls is indexed by lt_frame.op, in the order of gen_numbers.h.
 var calls = [...]func(aten.Ctx, frame) error{
-	func(c aten.Ctx, f frame) error {
+	func(c aten.Ctx, f frame) error { // H
+		r0, err := c.AdjointMatrix(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // T
+		r0, err := c.TransposeAll(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // abs
+		r0, err := c.Abs(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // absolute
+		r0, err := c.Abs(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // acos
+		r0, err := c.Acos(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // acosh
+		r0, err := c.Acosh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // add
 		r0, err := c.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
-	}, // add
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // sub
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // subtract
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // rsub
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // mul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // multiply
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
-		return f.setTensors(err, r0)
-	}, // div
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
-		return f.setTensors(err, r0)
-	}, // divide
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TrueDivide(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // true_divide
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FloorDivide(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // floor_divide
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Remainder(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // remainder
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Fmod(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // fmod
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // pow
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FloatPower(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // float_power
-	func(c aten.Ctx, f frame) error { r0, err := c.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // neg
-	func(c aten.Ctx, f frame) error { r0, err := c.Neg(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // negative
-	func(c aten.Ctx, f frame) error { r0, err := c.Positive(f.tensor(0)); return f.setTensors(err, r0) },      // positive
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Square(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // square
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Reciprocal(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // reciprocal
-	func(c aten.Ctx, f frame) error { r0, err := c.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // abs
-	func(c aten.Ctx, f frame) error { r0, err := c.Abs(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // absolute
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sign(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // sign
-	func(c aten.Ctx, f frame) error { r0, err := c.Sgn(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sgn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Copysign(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // copysign
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
-		return f.setTensors(err, r0)
-	}, // addcmul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
-		return f.setTensors(err, r0)
-	}, // addcdiv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
-		return f.setTensors(err, r0)
-	}, // lerp
-	func(c aten.Ctx, f frame) error { defer f.hasten(); return c.SetRequiresGrad(f.tensor(0), f.bool(1)) },   // set_requires_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.RequiresGrad(f.tensor(0)); return f.setBool(err, r0) },    // requires_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.IsLeaf(f.tensor(0)); return f.setBool(err, r0) },          // is_leaf
-	func(c aten.Ctx, f frame) error { r0, err := c.OutputNr(f.tensor(0)); return f.setInt(err, r0) },         // output_nr
-	func(c aten.Ctx, f frame) error { r0, err := c.GradFnName(f.tensor(0)); return f.setStr(err, r0) },       // grad_fn_name
-	func(c aten.Ctx, f frame) error { r0, err := c.Grad(f.tensor(0)); return f.setTensors(err, r0) },         // grad
-	func(c aten.Ctx, f frame) error { return c.SetGrad(f.tensor(0), f.tensorOptional(1)) },                   // set_grad
-	func(c aten.Ctx, f frame) error { err := c.SetData(f.tensor(0), f.tensor(1)); f.refresh(0); return err }, // set_data_
-	func(c aten.Ctx, f frame) error { return c.RetainGrad(f.tensor(0)) },                                     // retain_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.RetainsGrad(f.tensor(0)); return f.setBool(err, r0) },     // retains_grad
-	func(c aten.Ctx, f frame) error { err := c.DetachInplace(f.tensor(0)); f.refresh(0); return err },        // detach_
-	func(c aten.Ctx, f frame) error {
-		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
-	}, // backward
-	func(c aten.Ctx, f frame) error {
-		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
-		return f.setList(err, r)
-	}, // autograd_grad
-	func(c aten.Ctx, f frame) error {
-		r, err := c.GraphReads(f.tensors(0), f.tensors(1))
-		return f.setList(err, r)
-	}, // graph_reads
-	func(c aten.Ctx, f frame) error {
-		r, err := c.GraphWrites(f.tensors(0), f.tensors(1), f.bool(2))
-		return f.setList(err, r)
-	}, // graph_writes
-	func(c aten.Ctx, f frame) error { r0, err := c.GradFn(f.tensor(0)); return f.setNode(err, r0) }, // grad_fn
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.GradientEdge(f.tensor(0))
-		return f.setMixed(err, r0, r1)
-	}, // gradient_edge
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeName(f.node(0)); return f.setStr(err, r0) },  // node_name
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeId(f.node(0)); return f.setInt(err, r0) },    // node_id
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeWeak(f.node(0)); return f.setNode(err, r0) }, // node_weak
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeEdges(f.node(0)); return f.setInt(err, r0) }, // node_edges
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.NodeEdge(f.node(0), f.int(1))
-		return f.setMixed(err, r0, r1)
-	}, // node_edge
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeVariable(f.node(0)); return f.setTensors(err, r0) }, // node_variable
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NodeResult(f.node(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // node_result
-	func(c aten.Ctx, f frame) error { r, err := c.NodeSaved(f.node(0)); return f.setList(err, r) },       // node_saved
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeSavedNames(f.node(0)); return f.setStr(err, r0) }, // node_saved_names
-	func(c aten.Ctx, f frame) error {
-		r, err := c.NodeSavedAs(f.node(0), f.str(1))
-		return f.setList(err, r)
-	}, // node_saved_as
-	func(c aten.Ctx, f frame) error {
-		return c.NodePackSaved(f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
-	}, // node_pack_saved
-	func(c aten.Ctx, f frame) error {
-		defer f.hasten()
-		r, err := c.NodeCall(f.node(0), f.tensors(1))
-		return f.setList(err, r)
-	}, // node_call
-	func(c aten.Ctx, f frame) error { return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2)) },    // node_set_context
-	func(c aten.Ctx, f frame) error { r0, err := c.NodeContext(f.node(0)); return f.setPointer(err, r0) }, // node_context
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
-	}, // register_hook
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
-		return f.setInt(err, r0)
-	}, // register_multi_grad_hook
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
-	}, // register_post_accumulate_grad_hook
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NodeRegisterHook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
-	}, // node_register_hook
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NodeRegisterPrehook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
-		return f.setInt(err, r0)
-	}, // node_register_prehook
-	func(c aten.Ctx, f frame) error { return c.RemoveHook(f.int(0)) }, // remove_hook
-	func(c aten.Ctx, f frame) error {
-		return c.PushSavedTensorsHooks(f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
-	}, // push_saved_tensors_hooks
-	func(c aten.Ctx, f frame) error { return c.PopSavedTensorsHooks() }, // pop_saved_tensors_hooks
-	func(c aten.Ctx, f frame) error {
-		defer f.hasten()
-		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
-		return f.setNode(err, r0)
-	}, // record_function
-	func(c aten.Ctx, f frame) error { r0, err := c.GetVersion(f.tensor(0)); return f.setInt(err, r0) },     // get_version
-	func(c aten.Ctx, f frame) error { return c.IncrementVersion(f.tensor(0)) },                             // increment_version
-	func(c aten.Ctx, f frame) error { return c.SetDetectAnomaly(f.bool(0), f.bool(1)) },                    // set_detect_anomaly
-	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyEnabled(); return f.setBool(err, r0) },         // is_anomaly_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.IsAnomalyCheckNanEnabled(); return f.setBool(err, r0) }, // is_anomaly_check_nan_enabled
-	func(c aten.Ctx, f frame) error { return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1)) },             // set_anomaly_watcher
-	func(c aten.Ctx, f frame) error { r0, err := c.NewHandle(f.tensor(0)); return f.setTensors(err, r0) },  // new_handle
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	}, // is_grad
-	func(c aten.Ctx, f frame) error { r0, err := c.Untracked(f.tensor(0)); return f.setTensors(err, r0) }, // untracked
-	func(c aten.Ctx, f frame) error { r0, err := c.IsInference(f.tensor(0)); return f.setBool(err, r0) },  // is_inference
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // eq
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // ne
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // not_equal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // lt
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // less
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // le
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // less_equal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // gt
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // greater
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // ge
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // greater_equal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Equal(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	}, // equal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
-		return f.setTensors(err, r0)
-	}, // isclose
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
-		return f.setBool(err, r0)
-	}, // allclose
-	func(c aten.Ctx, f frame) error { r0, err := c.Isnan(f.tensor(0)); return f.setTensors(err, r0) },    // isnan
-	func(c aten.Ctx, f frame) error { r0, err := c.Isinf(f.tensor(0)); return f.setTensors(err, r0) },    // isinf
-	func(c aten.Ctx, f frame) error { r0, err := c.Isfinite(f.tensor(0)); return f.setTensors(err, r0) }, // isfinite
-	func(c aten.Ctx, f frame) error { r0, err := c.Isreal(f.tensor(0)); return f.setTensors(err, r0) },   // isreal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Isposinf(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // isposinf
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Isneginf(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // isneginf
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Signbit(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // signbit
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // complex.parts
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Polar(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // polar
-	func(c aten.Ctx, f frame) error { r0, err := c.Real(f.tensor(0)); return f.setTensors(err, r0) },          // real
-	func(c aten.Ctx, f frame) error { r0, err := c.Imag(f.tensor(0)); return f.setTensors(err, r0) },          // imag
-	func(c aten.Ctx, f frame) error { r0, err := c.ViewAsReal(f.tensor(0)); return f.setTensors(err, r0) },    // view_as_real
-	func(c aten.Ctx, f frame) error { r0, err := c.ViewAsComplex(f.tensor(0)); return f.setTensors(err, r0) }, // view_as_complex
-	func(c aten.Ctx, f frame) error { r0, err := c.Conj(f.tensor(0)); return f.setTensors(err, r0) },          // conj
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ConjPhysical(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // conj_physical
-	func(c aten.Ctx, f frame) error { r0, err := c.ResolveConj(f.tensor(0)); return f.setTensors(err, r0) }, // resolve_conj
-	func(c aten.Ctx, f frame) error { r0, err := c.ResolveNeg(f.tensor(0)); return f.setTensors(err, r0) },  // resolve_neg
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Angle(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // angle
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Clone(f.tensor(0), f.format(1))
-		return f.setTensors(err, r0)
-	}, // clone
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Contiguous(f.tensor(0), f.format(1))
-		return f.setTensors(err, r0)
-	}, // contiguous
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
-		return f.setTensors(err, r0)
-	}, // to.options
-	func(c aten.Ctx, f frame) error {
-		err := c.Copy(f.tensor(0), f.operand(1), f.bool(2))
-		f.refresh(0)
-		return err
-	}, // copy_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Fill(f.out(0), f.tensor(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // fill
-	func(c aten.Ctx, f frame) error { err := c.Zero(f.tensor(0)); f.refresh(0); return err },        // zero_
-	func(c aten.Ctx, f frame) error { r0, err := c.Item(f.tensor(0)); return f.setScalar(err, r0) }, // item
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IsContiguous(f.tensor(0), f.format(1))
-		return f.setBool(err, r0)
-	}, // is_contiguous
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IsSetTo(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	}, // is_set_to
-	func(c aten.Ctx, f frame) error {
-		err := c.Resize(f.unbacked(0), f.ints(1), f.format(2))
-		f.refresh(0)
-		return err
-	}, // resize_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // narrow_copy
-	func(c aten.Ctx, f frame) error {
-		err := c.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
-		f.refresh(0)
-		return err
-	}, // resize_as_
-	func(c aten.Ctx, f frame) error { err := c.Set(f.unbacked(0)); f.refresh(0); return err }, // set_
-	func(c aten.Ctx, f frame) error {
-		err := c.SetTensor(f.unbacked(0), f.tensor(1))
-		f.refresh(0)
-		return err
-	}, // set_.tensor
-	func(c aten.Ctx, f frame) error {
-		err := c.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
-		f.refresh(0)
-		return err
-	}, // set_.tensor_geometry
-	func(c aten.Ctx, f frame) error {
-		err := c.SetStorage(f.unbacked(0), f.storage(1))
-		f.refresh(0)
-		return err
-	}, // set_.storage
-	func(c aten.Ctx, f frame) error {
-		err := c.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
-		f.refresh(0)
-		return err
-	}, // set_.storage_geometry
-	func(c aten.Ctx, f frame) error {
-		err := c.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
-		f.refresh(0)
-		return err
-	}, // fill_diagonal_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
-	}, // zeros
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
-	}, // ones
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // full
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
-	}, // empty
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // empty_strided
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // empty_permuted
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
-	}, // scalar_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // arange.start
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // arange.start_step
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
-	}, // arange
-	deprecated("range", "use arange, whose end is not included", func(c aten.Ctx, f frame) error {
-		r0, err := c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}), // range
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // linspace
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // linspace.tensor_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // linspace.tensor_scalar
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // linspace.scalar_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // logspace
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // logspace.tensor_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // logspace.tensor_scalar
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // logspace.scalar_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
-		return f.setTensors(err, r0)
-	}, // eye
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // eye.m
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // tril_indices
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // triu_indices
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
-	}, // empty_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
-	}, // zeros_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
-		return f.setTensors(err, r0)
-	}, // ones_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
-		return f.setTensors(err, r0)
-	}, // full_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // new_empty
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // new_empty_strided
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // new_full
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // new_zeros
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // new_ones
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // bartlett_window
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // hann_window
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // hamming_window
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // blackman_window
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // kaiser_window
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // vander
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCount(f.str(0)); return f.setInt(err, r0) },   // device_count
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceAbsence(f.str(0)); return f.setStr(err, r0) }, // device_absence
-	func(c aten.Ctx, f frame) error { return c.DeviceSynchronize(f.device(0)) },                        // device_synchronize
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, r3, r4, r5, r6, err := c.DeviceMemory(f.device(0))
-		return f.setInt(err, r0, r1, r2, r3, r4, r5, r6)
-	}, // device_memory
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.DeviceAllocations(f.device(0))
-		return f.setInt(err, r0, r1, r2)
-	}, // device_allocations
-	func(c aten.Ctx, f frame) error { return c.DeviceResetPeakMemory(f.device(0)) },                    // device_reset_peak_memory
-	func(c aten.Ctx, f frame) error { return c.DeviceSetMemoryLimit(f.device(0), f.int(1)) },           // device_set_memory_limit
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceCurrent(f.str(0)); return f.setInt(err, r0) }, // device_current
-	func(c aten.Ctx, f frame) error { return c.DeviceSetCurrent(f.device(0)) },                         // device_set_current
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceName(f.device(0)); return f.setStr(err, r0) }, // device_name
-	func(c aten.Ctx, f frame) error { r0, err := c.DeviceUuid(f.device(0)); return f.setStr(err, r0) }, // device_uuid
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DeviceAttribute(f.device(0), f.str(1))
-		return f.setInt(err, r0)
-	}, // device_attribute
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DeviceCanAccessPeer(f.device(0), f.device(1))
-		return f.setBool(err, r0)
-	}, // device_can_access_peer
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DeviceOfPointer(f.str(0), f.pointer(1))
-		return f.setDevice(err, r0)
-	}, // device_of_pointer
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StreamNew(f.device(0), f.int(1))
-		return f.setInt(err, r0)
-	}, // stream_new
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.StreamPriorities(f.device(0))
-		return f.setInt(err, r0, r1)
-	}, // stream_priorities
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StreamExternal(f.device(0), f.int(1))
-		return f.setInt(err, r0)
-	}, // stream_external
-	func(c aten.Ctx, f frame) error { r0, err := c.StreamCurrent(f.device(0)); return f.setInt(err, r0) }, // stream_current
-	func(c aten.Ctx, f frame) error { return c.StreamSetCurrent(f.int(0)) },                               // stream_set_current
-	func(c aten.Ctx, f frame) error { r0, err := c.StreamDefault(f.device(0)); return f.setInt(err, r0) }, // stream_default
-	func(c aten.Ctx, f frame) error { r0, err := c.StreamDevice(f.int(0)); return f.setDevice(err, r0) },  // stream_device
-	func(c aten.Ctx, f frame) error { r0, err := c.StreamHandle(f.int(0)); return f.setInt(err, r0) },     // stream_handle
-	func(c aten.Ctx, f frame) error { r0, err := c.StreamQuery(f.int(0)); return f.setBool(err, r0) },     // stream_query
-	func(c aten.Ctx, f frame) error { return c.StreamSynchronize(f.int(0)) },                              // stream_synchronize
-	func(c aten.Ctx, f frame) error { return c.StreamWaitStream(f.int(0), f.int(1)) },                     // stream_wait_stream
-	func(c aten.Ctx, f frame) error { return c.StreamWaitEvent(f.int(0), f.int(1)) },                      // stream_wait_event
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EventNew(f.device(0), f.bool(1), f.bool(2))
-		return f.setInt(err, r0)
-	}, // event_new
-	func(c aten.Ctx, f frame) error { return c.EventFree(f.int(0)) },                                 // event_free
-	func(c aten.Ctx, f frame) error { return c.EventRecord(f.int(0), f.int(1)) },                     // event_record
-	func(c aten.Ctx, f frame) error { r0, err := c.EventQuery(f.int(0)); return f.setBool(err, r0) }, // event_query
-	func(c aten.Ctx, f frame) error { return c.EventSynchronize(f.int(0)) },                          // event_synchronize
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EventElapsedTime(f.int(0), f.int(1))
-		return f.setFloat(err, r0)
-	}, // event_elapsed_time
-	func(c aten.Ctx, f frame) error { r0, err := c.EventHandle(f.int(0)); return f.setInt(err, r0) }, // event_handle
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
-		return f.setTensors(err, r0)
-	}, // fft_c2c
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
-		return f.setTensors(err, r0)
-	}, // fft_r2c
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
-		return f.setTensors(err, r0)
-	}, // fft_c2r
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.fft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.ifft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.rfft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.irfft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.hfft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.ihfft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.fft2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.fftn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.ifft2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.ifftn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.rfft2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.rfftn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.irfft2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.irfftn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.hfft2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.hfftn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.ihfft2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
-		return f.setTensors(err, r0)
-	}, // fft.ihfftn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // fft.fftshift
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // fft.ifftshift
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // fft.fftfreq
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // fft.rfftfreq
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3))
-		return f.setTensors(err, r0)
-	}, // signal_pad
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
-		return f.setTensors(err, r0)
-	}, // stft
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
-		return f.setTensors(err, r0)
-	}, // istft
-	func(c aten.Ctx, f frame) error { return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3)) }, // save
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // save_bytes
-	func(c aten.Ctx, f frame) error { return c.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3)) }, // save_dict
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Load(f.str(0), f.strOptional(1), f.bool(2))
-		return f.setMixed(err, r0, r1)
-	}, // load
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LoadBytes(f.tensor(0), f.strOptional(1))
-		return f.setMixed(err, r0, r1)
-	}, // load_bytes
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
-		return f.setMixed(err, r0, r1)
-	}, // load_dict
-	func(c aten.Ctx, f frame) error {
-		return c.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
-	}, // safetensors_save_file
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
-		return f.setTensors(err, r0)
-	}, // safetensors_save
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
-		return f.setMixed(err, r0, r1, r2)
-	}, // safetensors_load_file
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.SafetensorsLoad(f.tensor(0))
-		return f.setMixed(err, r0, r1, r2)
-	}, // safetensors_load
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.SafetensorsOpen(f.str(0))
-		return f.setMixed(err, r0, r1, r2)
-	}, // safetensors_open
-	func(c aten.Ctx, f frame) error { return c.NpySave(f.str(0), f.tensor(1)) },                              // npy_save
-	func(c aten.Ctx, f frame) error { r0, err := c.NpySaveBytes(f.tensor(0)); return f.setTensors(err, r0) }, // npy_save_bytes
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NpyLoad(f.str(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}, // npy_load
-	func(c aten.Ctx, f frame) error { r0, err := c.NpyLoadBytes(f.tensor(0)); return f.setTensors(err, r0) }, // npy_load_bytes
-	func(c aten.Ctx, f frame) error { r0, err := c.NpyLength(f.tensor(0)); return f.setInt(err, r0) },        // npy_length
-	func(c aten.Ctx, f frame) error { return c.NpzSave(f.str(0), f.strs(1), f.tensors(2)) },                  // npz_save
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NpzSaveBytes(f.strs(0), f.tensors(1))
-		return f.setTensors(err, r0)
-	}, // npz_save_bytes
-	func(c aten.Ctx, f frame) error { r0, r1, err := c.NpzLoad(f.str(0)); return f.setMixed(err, r0, r1) }, // npz_load
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.NpzLoadBytes(f.tensor(0))
-		return f.setMixed(err, r0, r1)
-	}, // npz_load_bytes
-	func(c aten.Ctx, f frame) error { return c.FileWrite(f.str(0), f.tensor(1)) }, // file_write
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sqrt(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // sqrt
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // rsqrt
-	func(c aten.Ctx, f frame) error { r0, err := c.Exp(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // exp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Exp2(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // exp2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Expm1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // expm1
-	func(c aten.Ctx, f frame) error { r0, err := c.Log(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // log
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Log2(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // log2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Log10(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // log10
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Log1p(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // log1p
-	func(c aten.Ctx, f frame) error { r0, err := c.Sin(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // sin
-	func(c aten.Ctx, f frame) error { r0, err := c.Cos(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // cos
-	func(c aten.Ctx, f frame) error { r0, err := c.Tan(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // tan
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Asin(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // asin
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Asin(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // arcsin
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Acos(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // acos
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Acos(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // arccos
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Atan(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // atan
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Atan(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // arctan
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sinh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // sinh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cosh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // cosh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Tanh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // tanh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Asinh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // asinh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Asinh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // arcsinh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Acosh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // acosh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Acosh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // arccosh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Atanh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // atanh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Atanh(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // arctanh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // sigmoid
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // atan2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // arctan2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Hypot(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // hypot
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexGet(f.tensor(0), f.index(1))
-		return f.setTensors(err, r0)
-	}, // index_get
-	func(c aten.Ctx, f frame) error {
-		err := c.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
-		f.refresh(0)
-		return err
-	}, // index_set_
-	func(c aten.Ctx, f frame) error {
-		err := c.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
-		f.refresh(0)
-		return err
-	}, // index_set_scalar_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // index_put
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
-		return f.setTensors(err, r0)
-	}, // index_select
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // masked_select
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
-		return f.setTensors(err, r0)
-	}, // masked_fill
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
-		return f.setTensors(err, r0)
-	}, // masked_scatter
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // gather
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Take(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // take
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
-		return f.setTensors(err, r0)
-	}, // take_along_dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Nonzero(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // nonzero
-	func(c aten.Ctx, f frame) error { r, err := c.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) },  // nonzero_numpy
-	func(c aten.Ctx, f frame) error { r0, err := c.Argwhere(f.tensor(0)); return f.setTensors(err, r0) }, // argwhere
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // put
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	}, // scatter.src
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
-		return f.setTensors(err, r0)
-	}, // scatter.value
-	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c aten.Ctx, f frame) error {
-		r0, err := c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
-		return f.setTensors(err, r0)
-	}), // scatter.src_reduce
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
-		return f.setTensors(err, r0)
-	}, // scatter.value_reduce
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	}, // scatter_add
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
-		return f.setTensors(err, r0)
-	}, // scatter_reduce
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SegmentReduce(f.tensor(0), f.str(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.int(5), f.bool(6), f.scalar(7))
-		return f.setTensors(err, r0)
-	}, // segment_reduce
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	}, // index_add
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	}, // index_copy
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
-		return f.setTensors(err, r0)
-	}, // index_fill
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
-		return f.setTensors(err, r0)
-	}, // index_reduce
-	func(c aten.Ctx, f frame) error { r, err := c.NonzeroNumpy(f.tensor(0)); return f.setList(err, r) }, // where.condition
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // cat
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // concat
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // concatenate
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Stack(f.out(0), f.tensors(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // stack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Hstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // hstack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Vstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // vstack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Vstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // row_stack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Dstack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // dstack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ColumnStack(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // column_stack
-	func(c aten.Ctx, f frame) error { r0, err := c.Atleast1d(f.tensor(0)); return f.setTensors(err, r0) },     // atleast_1d
-	func(c aten.Ctx, f frame) error { r, err := c.Atleast1dSequence(f.tensors(0)); return f.setList(err, r) }, // atleast_1d.sequence
-	func(c aten.Ctx, f frame) error { r0, err := c.Atleast2d(f.tensor(0)); return f.setTensors(err, r0) },     // atleast_2d
-	func(c aten.Ctx, f frame) error { r, err := c.Atleast2dSequence(f.tensors(0)); return f.setList(err, r) }, // atleast_2d.sequence
-	func(c aten.Ctx, f frame) error { r0, err := c.Atleast3d(f.tensor(0)); return f.setTensors(err, r0) },     // atleast_3d
-	func(c aten.Ctx, f frame) error { r, err := c.Atleast3dSequence(f.tensors(0)); return f.setList(err, r) }, // atleast_3d.sequence
-	func(c aten.Ctx, f frame) error { r, err := c.BroadcastTensors(f.tensors(0)); return f.setList(err, r) },  // broadcast_tensors
-	func(c aten.Ctx, f frame) error {
-		r, err := c.Meshgrid(f.tensors(0), f.strOptional(1))
-		return f.setList(err, r)
-	}, // meshgrid
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CartesianProd(f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // cartesian_prod
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Combinations(f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // combinations
-	func(c aten.Ctx, f frame) error { r0, err := c.BlockDiag(f.tensors(0)); return f.setTensors(err, r0) }, // block_diag
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Repeat(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // repeat
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Tile(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // tile
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
-		return f.setTensors(err, r0)
-	}, // repeat_interleave.int
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
-		return f.setTensors(err, r0)
-	}, // repeat_interleave.tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RepeatInterleave(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
-	}, // repeat_interleave
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Roll(f.tensor(0), f.ints(1), f.ints(2))
-		return f.setTensors(err, r0)
-	}, // roll
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Flip(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // flip
-	func(c aten.Ctx, f frame) error { r0, err := c.Fliplr(f.tensor(0)); return f.setTensors(err, r0) }, // fliplr
-	func(c aten.Ctx, f frame) error { r0, err := c.Flipud(f.tensor(0)); return f.setTensors(err, r0) }, // flipud
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Rot90(f.tensor(0), f.int(1), f.ints(2))
-		return f.setTensors(err, r0)
-	}, // rot90
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Tril(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // tril
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Triu(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // triu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Diag(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // diag
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // diag_embed
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Diagflat(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // diagflat
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
-	}, // diagonal_scatter
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // select_scatter
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
-		return f.setTensors(err, r0)
-	}, // slice_scatter
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
-		return f.setTensors(err, r0)
-	}, // as_strided_scatter
-	func(c aten.Ctx, f frame) error {
-		r, err := c.UnravelIndex(f.tensor(0), f.ints(1))
-		return f.setList(err, r)
-	}, // unravel_index
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SumToSize(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // sum_to_size
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // constant_pad_nd
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // linalg.matmul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgCross(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // linalg.cross
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgDiagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // linalg.diagonal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgVecdot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // linalg.vecdot
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMultiDot(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}, // linalg.multi_dot
-	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c aten.Ctx, f frame) error {
-		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
-		return f.setTensors(err, r0)
-	}), // chain_matmul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_power
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // matrix_power
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixExp(f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_exp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixExp(f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // matrix_exp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgVander(f.tensor(0), f.intOptional(1))
-		return f.setTensors(err, r0)
-	}, // linalg.vander
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgTensorinv(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // linalg.tensorinv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgTensorsolve(f.out(0), f.tensor(0), f.tensor(1), f.ints(2))
-		return f.setTensors(err, r0)
-	}, // linalg.tensorsolve
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgCholeskyEx(f.out(0), f.out(1), f.tensor(0), f.bool(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.cholesky_ex
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}, // linalg.cholesky
-	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c aten.Ctx, f frame) error {
-		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}), // cholesky
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.LinalgLuFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
-		return f.setTensors(err, r0, r1, r2)
-	}, // linalg.lu_factor_ex
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgLuFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.lu_factor
-	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1, r2)
-	}), // lu
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1, r2)
-	}, // linalg.lu
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.LuUnpack(f.out(0), f.out(1), f.out(2), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0, r1, r2)
-	}, // lu_unpack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // pivots_permutation
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.LinalgLdlFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
-		return f.setTensors(err, r0, r1, r2)
-	}, // linalg.ldl_factor_ex
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgLdlFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.ldl_factor
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Geqrf(f.out(0), f.out(1), f.tensor(0))
-		return f.setTensors(err, r0, r1)
-	}, // geqrf
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgQr(f.out(0), f.out(1), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.qr
-	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Qr(f.out(0), f.out(1), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1)
-	}), // qr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // linalg.householder_product
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // orgqr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ormqr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
-	}, // ormqr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixSqrth(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_sqrth
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // lyapunov
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.polar
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // linalg.det
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // det
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.slogdet
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
-		return f.setTensors(err, r0, r1)
-	}, // slogdet
-	func(c aten.Ctx, f frame) error { r0, err := c.Logdet(f.tensor(0)); return f.setTensors(err, r0) }, // logdet
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgVectorNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	}, // linalg.vector_norm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_norm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixNormStrOrd(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_norm.str_ord
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	}, // linalg.norm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgNormOrdStr(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
-		return f.setTensors(err, r0)
-	}, // linalg.norm.ord_str
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FrobeniusNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // frobenius_norm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NuclearNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // nuclear_norm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgCond(f.out(0), f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
-	}, // linalg.cond
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgCondPStr(f.out(0), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0)
-	}, // linalg.cond.p_str
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixRank(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_rank
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixRankAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_rank.atol_rtol_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixRankTol(f.out(0), f.tensor(0), f.float(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_rank.tol
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgMatrixRankTolTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // linalg.matrix_rank.tol_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgPinv(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // linalg.pinv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgPinvAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // linalg.pinv.atol_rtol_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgPinvRcond(f.out(0), f.tensor(0), f.float(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // linalg.pinv.rcond
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgPinvRcondTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // linalg.pinv.rcond_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Pinverse(f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
-	}, // pinverse
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgSolveEx(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.solve_ex
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgSolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // linalg.solve
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgInvEx(f.out(0), f.out(1), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.inv_ex
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // linalg.inv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // inverse
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
-	}, // linalg.solve_triangular
-	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.TriangularSolve(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0, r1)
-	}), // triangular_solve
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0)
-	}, // linalg.lu_solve
-	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c aten.Ctx, f frame) error {
-		r0, err := c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
-		return f.setTensors(err, r0)
-	}), // lu_solve
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // cholesky_solve
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CholeskyInverse(f.out(0), f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}, // cholesky_inverse
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgLdlSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // linalg.ldl_solve
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, r3, err := c.LinalgLstsq(f.out(0), f.out(1), f.out(2), f.out(3), f.tensor(0), f.tensor(1), f.floatOptional(2), f.strOptional(3))
-		return f.setTensors(err, r0, r1, r2, r3)
-	}, // linalg.lstsq
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgEigh(f.out(0), f.out(1), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.eigh
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgEigvalsh(f.out(0), f.tensor(0), f.str(1))
-		return f.setTensors(err, r0)
-	}, // linalg.eigvalsh
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.LinalgEig(f.out(0), f.out(1), f.tensor(0))
-		return f.setTensors(err, r0, r1)
-	}, // linalg.eig
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgEigvals(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // linalg.eigvals
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.LinalgSvd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.strOptional(2))
-		return f.setTensors(err, r0, r1, r2)
-	}, // linalg.svd
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.Svd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
-		return f.setTensors(err, r0, r1, r2)
-	}, // svd
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LinalgSvdvals(f.out(0), f.tensor(0), f.strOptional(1))
-		return f.setTensors(err, r0)
-	}, // linalg.svdvals
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
-		return f.setTensors(err, r0, r1, r2)
-	}, // svd_lowrank
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
-		return f.setTensors(err, r0, r1, r2)
-	}, // pca_lowrank
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
-		return f.setTensors(err, r0, r1)
-	}, // lobpcg
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // logical_and
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // logical_or
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // logical_xor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogicalNot(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // logical_not
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // bitwise_and
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // bitwise_or
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // bitwise_xor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BitwiseNot(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // bitwise_not
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // bitwise_left_shift
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // bitwise_right_shift
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // matmul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // mm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // spmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Bmm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // bmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mv(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // mv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // dot
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Vdot(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // vdot
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Inner(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // inner
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // outer
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // ger
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	}, // addmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	}, // baddbmm
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // addbmm
 		r0, err := c.Addbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
-	}, // addbmm
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // addcdiv
+		r0, err := c.Addcdiv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // addcmul
+		r0, err := c.Addcmul(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // addmm
+		r0, err := c.Addmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // addmv
 		r0, err := c.Addmv(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
-	}, // addmv
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // addr
 		r0, err := c.Addr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
 		return f.setTensors(err, r0)
-	}, // addr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Einsum(f.str(0), f.tensors(1))
+	},
+	func(c aten.Ctx, f frame) error { // adjoint
+		r0, err := c.Adjoint(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // einsum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+	},
+	func(c aten.Ctx, f frame) error { // alias_copy
+		r0, err := c.AliasCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // tensordot
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
-		return f.setTensors(err, r0)
-	}, // tensordot.dims
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Kron(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // kron
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
-		return f.setTensors(err, r0)
-	}, // cdist
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Pdist(f.tensor(0), f.float(1))
-		return f.setTensors(err, r0)
-	}, // pdist
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CosineSimilarity(f.tensor(0), f.tensor(1), f.int(2), f.float(3))
-		return f.setTensors(err, r0)
-	}, // cosine_similarity
-	func(c aten.Ctx, f frame) error { r0, err := c.Names(f.tensor(0)); return f.setMixed(err, r0) }, // names
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DimByName(f.tensor(0), f.str(1))
-		return f.setInt(err, r0)
-	}, // dim_by_name
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Rename(f.tensor(0), f.strs(1))
-		return f.setTensors(err, r0)
-	}, // rename
-	func(c aten.Ctx, f frame) error {
-		err := c.RenameInPlace(f.tensor(0), f.strs(1))
-		f.refresh(0)
-		return err
-	}, // rename_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RefineNames(f.tensor(0), f.strs(1))
-		return f.setTensors(err, r0)
-	}, // refine_names
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.AlignTo(f.tensor(0), f.strs(1))
-		return f.setTensors(err, r0)
-	}, // align_to
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // align_as
 		r0, err := c.AlignAs(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // align_as
-	func(c aten.Ctx, f frame) error { r, err := c.AlignTensors(f.tensors(0)); return f.setList(err, r) }, // align_tensors
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizePerTensor(f.tensor(0), f.float(1), f.int(2), f.dtype(3))
-		return f.setTensors(err, r0)
-	}, // quantize_per_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizePerTensorTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.dtype(3))
-		return f.setTensors(err, r0)
-	}, // quantize_per_tensor.tensor_qparams
-	func(c aten.Ctx, f frame) error {
-		r, err := c.QuantizePerTensorTensors(f.tensors(0), f.tensor(1), f.tensor(2), f.dtype(3))
+	},
+	func(c aten.Ctx, f frame) error { // align_tensors
+		r, err := c.AlignTensors(f.tensors(0))
 		return f.setList(err, r)
-	}, // quantize_per_tensor.tensors
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizePerTensorDynamic(f.tensor(0), f.dtype(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // align_to
+		r0, err := c.AlignTo(f.tensor(0), f.strs(1))
 		return f.setTensors(err, r0)
-	}, // quantize_per_tensor_dynamic
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizePerChannel(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4))
+	},
+	func(c aten.Ctx, f frame) error { // all
+		r0, err := c.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
-	}, // quantize_per_channel
-	func(c aten.Ctx, f frame) error { r0, err := c.Dequantize(f.tensor(0)); return f.setTensors(err, r0) },    // dequantize
-	func(c aten.Ctx, f frame) error { r, err := c.DequantizeTensors(f.tensors(0)); return f.setList(err, r) }, // dequantize.tensors
-	func(c aten.Ctx, f frame) error { r0, err := c.IntRepr(f.tensor(0)); return f.setTensors(err, r0) },       // int_repr
-	func(c aten.Ctx, f frame) error { r0, err := c.QScale(f.tensor(0)); return f.setFloat(err, r0) },          // q_scale
-	func(c aten.Ctx, f frame) error { r0, err := c.QZeroPoint(f.tensor(0)); return f.setInt(err, r0) },        // q_zero_point
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QPerChannelScales(f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // q_per_channel_scales
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QPerChannelZeroPoints(f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // q_per_channel_zero_points
-	func(c aten.Ctx, f frame) error { r0, err := c.QPerChannelAxis(f.tensor(0)); return f.setInt(err, r0) }, // q_per_channel_axis
-	func(c aten.Ctx, f frame) error { r0, err := c.Qscheme(f.tensor(0)); return f.setStr(err, r0) },         // qscheme
-	func(c aten.Ctx, f frame) error { r0, err := c.IsQuantized(f.tensor(0)); return f.setBool(err, r0) },    // is_quantized
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.MakePerTensorQuantizedTensor(f.tensor(0), f.float(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // make_per_tensor_quantized_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.MakePerChannelQuantizedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // make_per_channel_quantized_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EmptyAffineQuantized(f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.float(4), f.int(5))
-		return f.setTensors(err, r0)
-	}, // empty_affine_quantized
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.EmptyPerChannelAffineQuantized(f.ints(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // empty_per_channel_affine_quantized
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.ChooseQparamsPerTensor(f.tensor(0), f.bool(1))
-		return f.setMixed(err, r0, r1)
-	}, // choose_qparams_per_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FakeQuantizePerTensorAffine(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
-	}, // fake_quantize_per_tensor_affine
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FakeQuantizePerTensorAffineTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0)
-	}, // fake_quantize_per_tensor_affine.tensor_qparams
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
-		return f.setTensors(err, r0, r1)
-	}, // fake_quantize_per_tensor_affine_cachemask
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FakeQuantizePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
-		return f.setTensors(err, r0)
-	}, // fake_quantize_per_channel_affine
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.FakeQuantizePerChannelAffineCachemask(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
-		return f.setTensors(err, r0, r1)
-	}, // fake_quantize_per_channel_affine_cachemask
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5))
-		return f.setTensors(err, r0)
-	}, // fake_quantize_learnable_per_tensor_affine
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
-		return f.setTensors(err, r0)
-	}, // fake_quantize_learnable_per_channel_affine
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // quantized.add
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // quantized.add_relu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // quantized.mul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // quantized.mul_relu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedAddScalar(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
-	}, // quantized.add_scalar
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
-	}, // quantized.add_scalar_relu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedMulScalar(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
-	}, // quantized.mul_scalar
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1))
-		return f.setTensors(err, r0)
-	}, // quantized.mul_scalar_relu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedRelu6(f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // quantized.relu6
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
-		return f.setTensors(err, r0)
-	}, // quantized.cat
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
-		return f.setTensors(err, r0)
-	}, // quantized.matmul
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearPack(f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // quantized.linear_pack
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
-	}, // quantized.linear
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
-	}, // quantized.linear_relu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4))
-		return f.setTensors(err, r0)
-	}, // quantized.linear_dynamic
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
-		return f.setStr(err, r0)
-	}, // to_string
-	func(c aten.Ctx, f frame) error { r0, err := c.ScalarOperand(f.scalar(0)); return f.setTensors(err, r0) }, // scalar_operand
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ResultType(f.operand(0), f.operand(1))
-		return f.setDtype(err, r0)
-	}, // result_type
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.PromoteTypes(f.dtype(0), f.dtype(1))
-		return f.setDtype(err, r0)
-	}, // promote_types
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
+	},
+	func(c aten.Ctx, f frame) error { // allclose
+		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setBool(err, r0)
-	}, // can_cast
-	func(c aten.Ctx, f frame) error { return c.SetDefaultDtype(f.dtype(0)) },                               // set_default_dtype
-	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDtype(); return f.setDtype(err, r0) },         // get_default_dtype
-	func(c aten.Ctx, f frame) error { return c.SetDefaultDevice(f.device(0)) },                             // set_default_device
-	func(c aten.Ctx, f frame) error { r0, err := c.GetDefaultDevice(); return f.setDevice(err, r0) },       // get_default_device
-	func(c aten.Ctx, f frame) error { return c.SetGradEnabled(f.bool(0)) },                                 // set_grad_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.IsGradEnabled(); return f.setBool(err, r0) },            // is_grad_enabled
-	func(c aten.Ctx, f frame) error { return c.SetInferenceMode(f.bool(0)) },                               // set_inference_mode
-	func(c aten.Ctx, f frame) error { r0, err := c.IsInferenceModeEnabled(); return f.setBool(err, r0) },   // is_inference_mode_enabled
-	func(c aten.Ctx, f frame) error { r0, err := c.ParseDevice(f.str(0)); return f.setDevice(err, r0) },    // parse_device
-	func(c aten.Ctx, f frame) error { return c.SetWarnAlways(f.bool(0)) },                                  // set_warn_always
-	func(c aten.Ctx, f frame) error { r0, err := c.IsWarnAlwaysEnabled(); return f.setBool(err, r0) },      // is_warn_always_enabled
-	func(c aten.Ctx, f frame) error { return c.SetNumThreads(f.int(0)) },                                   // set_num_threads
-	func(c aten.Ctx, f frame) error { r0, err := c.GetNumThreads(); return f.setInt(err, r0) },             // get_num_threads
-	func(c aten.Ctx, f frame) error { return c.SetFloat32MatmulPrecision(f.str(0)) },                       // set_float32_matmul_precision
-	func(c aten.Ctx, f frame) error { r0, err := c.GetFloat32MatmulPrecision(); return f.setStr(err, r0) }, // get_float32_matmul_precision
-	func(c aten.Ctx, f frame) error { r0, err := c.CpuTier(); return f.setStr(err, r0) },                   // cpu_tier
-	func(c aten.Ctx, f frame) error { r0, err := c.DispatchTable(f.str(0)); return f.setStr(err, r0) },     // dispatch_table
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNonzero(f.tensor(0)); return f.setBool(err, r0) },     // is_nonzero
-	func(c aten.Ctx, f frame) error { r0, err := c.IsConj(f.tensor(0)); return f.setBool(err, r0) },        // is_conj
-	func(c aten.Ctx, f frame) error { r0, err := c.IsNeg(f.tensor(0)); return f.setBool(err, r0) },         // is_neg
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
-		return f.setBool(err, r0)
-	}, // is_same_size
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+	},
+	func(c aten.Ctx, f frame) error { // amax
+		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
-	}, // rand
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+	},
+	func(c aten.Ctx, f frame) error { // amin
+		r0, err := c.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
-	}, // randn
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+	},
+	func(c aten.Ctx, f frame) error { // aminmax
+		r0, r1, err := c.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // angle
+		r0, err := c.Angle(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // randint
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+	},
+	func(c aten.Ctx, f frame) error { // any
+		r0, err := c.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
-	}, // randint.high
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+	},
+	func(c aten.Ctx, f frame) error { // arange
+		r0, err := c.Arange(f.out(0), f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
 		return f.setTensors(err, r0)
-	}, // randperm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+	},
+	func(c aten.Ctx, f frame) error { // arange.start
+		r0, err := c.ArangeStart(f.out(0), f.scalar(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
-	}, // rand_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+	},
+	func(c aten.Ctx, f frame) error { // arange.start_step
+		r0, err := c.ArangeStartStep(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
-	}, // randn_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
+	},
+	func(c aten.Ctx, f frame) error { // arccos
+		r0, err := c.Acos(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // randint_like
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+	},
+	func(c aten.Ctx, f frame) error { // arccosh
+		r0, err := c.Acosh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // randint_like.high
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // arcsin
+		r0, err := c.Asin(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // normal.tensors
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+	},
+	func(c aten.Ctx, f frame) error { // arcsinh
+		r0, err := c.Asinh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // normal.size
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // arctan
+		r0, err := c.Atan(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // arctan2
+		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // arctanh
+		r0, err := c.Atanh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // argmax
+		r0, err := c.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // argmin
+		r0, err := c.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // argsort
+		r0, err := c.Argsort(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // argsort.stable
+		r0, err := c.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // argwhere
+		r0, err := c.Argwhere(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // as_strided
+		r0, err := c.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // as_strided_copy
+		r0, err := c.AsStridedCopy(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // as_strided_scatter
+		r0, err := c.AsStridedScatter(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.intOptional(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // asin
+		r0, err := c.Asin(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // asinh
+		r0, err := c.Asinh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atan
+		r0, err := c.Atan(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atan2
+		r0, err := c.Atan2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atanh
+		r0, err := c.Atanh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atleast_1d
+		r0, err := c.Atleast1d(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atleast_1d.sequence
+		r, err := c.Atleast1dSequence(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // atleast_2d
+		r0, err := c.Atleast2d(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atleast_2d.sequence
+		r, err := c.Atleast2dSequence(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // atleast_3d
+		r0, err := c.Atleast3d(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // atleast_3d.sequence
+		r, err := c.Atleast3dSequence(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // autograd_grad
+		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // backward
+		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
+	},
+	func(c aten.Ctx, f frame) error { // baddbmm
+		r0, err := c.Baddbmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bartlett_window
+		r0, err := c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bernoulli
 		r0, err := c.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
-	}, // bernoulli
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // bernoulli.p
 		r0, err := c.BernoulliP(f.tensor(0), f.float(1), f.generatorOptional(2))
 		return f.setTensors(err, r0)
-	}, // bernoulli.p
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
-		return f.setTensors(err, r0)
-	}, // multinomial
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
-		return f.setTensors(err, r0)
-	}, // poisson
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
-		return f.setTensors(err, r0)
-	}, // binomial
-	func(c aten.Ctx, f frame) error {
-		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
-		f.refresh(0)
-		return err
-	}, // uniform_
-	func(c aten.Ctx, f frame) error {
-		err := c.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
-		f.refresh(0)
-		return err
-	}, // normal_
-	func(c aten.Ctx, f frame) error {
-		err := c.FillRandom(f.tensor(0), f.generatorOptional(1))
-		f.refresh(0)
-		return err
-	}, // random_
-	func(c aten.Ctx, f frame) error {
-		err := c.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
-		f.refresh(0)
-		return err
-	}, // random_.to
-	func(c aten.Ctx, f frame) error {
-		err := c.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
-		f.refresh(0)
-		return err
-	}, // random_.from
-	func(c aten.Ctx, f frame) error {
-		err := c.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
-		f.refresh(0)
-		return err
-	}, // bernoulli_.tensor
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // bernoulli_
 		err := c.FillBernoulli(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
-	}, // bernoulli_
-	func(c aten.Ctx, f frame) error {
-		err := c.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // bernoulli_.tensor
+		err := c.FillBernoulliEach(f.tensor(0), f.tensor(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
-	}, // exponential_
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // bincount
+		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // binomial
+		r0, err := c.Binomial(f.tensor(0), f.tensor(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bitwise_and
+		r0, err := c.BitwiseAnd(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bitwise_left_shift
+		r0, err := c.BitwiseLeftShift(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bitwise_not
+		r0, err := c.BitwiseNot(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bitwise_or
+		r0, err := c.BitwiseOr(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bitwise_right_shift
+		r0, err := c.BitwiseRightShift(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bitwise_xor
+		r0, err := c.BitwiseXor(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // blackman_window
+		r0, err := c.BlackmanWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // block_diag
+		r0, err := c.BlockDiag(f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bmm
+		r0, err := c.Bmm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // broadcast_tensors
+		r, err := c.BroadcastTensors(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // broadcast_to
+		r0, err := c.BroadcastTo(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // bucketize
+		r0, err := c.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // can_cast
+		r0, err := c.CanCast(f.dtype(0), f.dtype(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cartesian_prod
+		r0, err := c.CartesianProd(f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cat
+		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cauchy_
 		err := c.FillCauchy(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
-	}, // cauchy_
-	func(c aten.Ctx, f frame) error {
-		err := c.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+	},
+	func(c aten.Ctx, f frame) error { // ccol_indices
+		r0, err := c.CcolIndices(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ccol_indices_copy
+		r0, err := c.CcolIndicesCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cdist
+		r0, err := c.Cdist(f.tensor(0), f.tensor(1), f.float(2), f.str(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ceil
+		r0, err := c.Ceil(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c aten.Ctx, f frame) error { // chain_matmul
+		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	}),
+	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c aten.Ctx, f frame) error { // cholesky
+		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	}),
+	func(c aten.Ctx, f frame) error { // cholesky_inverse
+		r0, err := c.CholeskyInverse(f.out(0), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cholesky_solve
+		r0, err := c.CholeskySolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // choose_qparams_per_tensor
+		r0, r1, err := c.ChooseQparamsPerTensor(f.tensor(0), f.bool(1))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // chunk
+		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // clamp
+		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clamp.tensor
+		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clamp_max
+		r0, err := c.ClampMax(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clamp_min
+		r0, err := c.ClampMin(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clip
+		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clip.tensor
+		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // clone
+		r0, err := c.Clone(f.tensor(0), f.format(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // coalesce
+		r0, err := c.Coalesce(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // col_indices
+		r0, err := c.ColIndices(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // col_indices_copy
+		r0, err := c.ColIndicesCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // column_stack
+		r0, err := c.ColumnStack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // combinations
+		r0, err := c.Combinations(f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // complex.parts
+		r0, err := c.ComplexParts(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // concat
+		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // concatenate
+		r0, err := c.Cat(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conj
+		r0, err := c.Conj(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conj_physical
+		r0, err := c.ConjPhysical(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // constant_pad_nd
+		r0, err := c.ConstantPadNd(f.tensor(0), f.ints(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // contiguous
+		r0, err := c.Contiguous(f.tensor(0), f.format(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // coo_indices
+		r0, err := c.RawIndices(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // coo_values
+		r0, err := c.RawValues(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // copy_
+		err := c.Copy(f.tensor(0), f.operand(1), f.bool(2))
 		f.refresh(0)
 		return err
-	}, // log_normal_
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // copysign
+		r0, err := c.Copysign(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // corrcoef
+		r0, err := c.Corrcoef(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cos
+		r0, err := c.Cos(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cosh
+		r0, err := c.Cosh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cosine_similarity
+		r0, err := c.CosineSimilarity(f.tensor(0), f.tensor(1), f.int(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // count_nonzero
+		r0, err := c.CountNonzero(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cov
+		r0, err := c.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cpu_tier
+		r0, err := c.CpuTier()
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cross
+		r0, err := c.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // crow_indices
+		r0, err := c.CrowIndices(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // crow_indices_copy
+		r0, err := c.CrowIndicesCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // csr_sddmm
+		r0, err := c.CsrSddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // csr_spadd
+		r0, r1, r2, err := c.CsrSpadd(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // csr_spgemm
+		r0, r1, r2, err := c.CsrSpgemm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // csr_spmm
+		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cummax
+		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // cummin
+		r0, r1, err := c.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // cumprod
+		r0, err := c.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cumsum
+		r0, err := c.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cumulative_trapezoid
+		r0, err := c.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // cumulative_trapezoid.x
+		r0, err := c.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // data_ptr
+		r0, err := c.DataPtr(f.tensor(0))
+		return f.setPointer(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // default_generator
+		r0, err := c.DefaultGenerator()
+		return f.setGenerator(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // default_generator.device
+		r0, err := c.DefaultGeneratorOf(f.device(0))
+		return f.setGenerator(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // deg2rad
+		r0, err := c.Deg2rad(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dense_dim
+		r0, err := c.DenseDim(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dequantize
+		r0, err := c.Dequantize(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dequantize.tensors
+		r, err := c.DequantizeTensors(f.tensors(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // det
+		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // detach
+		r0, err := c.Detach(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // detach_
+		err := c.DetachInplace(f.tensor(0))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // detach_copy
+		r0, err := c.DetachCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_absence
+		r0, err := c.DeviceAbsence(f.str(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_allocations
+		r0, r1, r2, err := c.DeviceAllocations(f.device(0))
+		return f.setInt(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // device_attribute
+		r0, err := c.DeviceAttribute(f.device(0), f.str(1))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_can_access_peer
+		r0, err := c.DeviceCanAccessPeer(f.device(0), f.device(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_count
+		r0, err := c.DeviceCount(f.str(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_current
+		r0, err := c.DeviceCurrent(f.str(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_memory
+		r0, r1, r2, r3, r4, r5, r6, err := c.DeviceMemory(f.device(0))
+		return f.setInt(err, r0, r1, r2, r3, r4, r5, r6)
+	},
+	func(c aten.Ctx, f frame) error { // device_name
+		r0, err := c.DeviceName(f.device(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_of_pointer
+		r0, err := c.DeviceOfPointer(f.str(0), f.pointer(1))
+		return f.setDevice(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // device_reset_peak_memory
+		return c.DeviceResetPeakMemory(f.device(0))
+	},
+	func(c aten.Ctx, f frame) error { // device_set_current
+		return c.DeviceSetCurrent(f.device(0))
+	},
+	func(c aten.Ctx, f frame) error { // device_set_memory_limit
+		return c.DeviceSetMemoryLimit(f.device(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // device_synchronize
+		return c.DeviceSynchronize(f.device(0))
+	},
+	func(c aten.Ctx, f frame) error { // device_uuid
+		r0, err := c.DeviceUuid(f.device(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diag
+		r0, err := c.Diag(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diag_embed
+		r0, err := c.DiagEmbed(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diagflat
+		r0, err := c.Diagflat(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diagonal
+		r0, err := c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diagonal.outdim
+		r0, err := c.DiagonalOutdim(f.tensor(0), f.str(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diagonal_copy
+		r0, err := c.DiagonalCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diagonal_scatter
+		r0, err := c.DiagonalScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // diff
+		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // digamma
+		r0, err := c.Digamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dim_by_name
+		r0, err := c.DimByName(f.tensor(0), f.str(1))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dispatch_table
+		r0, err := c.DispatchTable(f.str(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dist
+		r0, err := c.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // div
+		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // divide
+		r0, err := c.Div(f.out(0), f.operand(0), f.operand(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dot
+		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dsmm
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // dsplit
+		r, err := c.Dsplit(f.tensor(0), f.int(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // dsplit.indices
+		r, err := c.DsplitIndices(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // dstack
+		r0, err := c.Dstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // einsum
+		r0, err := c.Einsum(f.str(0), f.tensors(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // empty
+		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // empty_affine_quantized
+		r0, err := c.EmptyAffineQuantized(f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.float(4), f.int(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // empty_cache
+		return c.EmptyCache()
+	},
+	func(c aten.Ctx, f frame) error { // empty_like
+		r0, err := c.EmptyLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // empty_per_channel_affine_quantized
+		r0, err := c.EmptyPerChannelAffineQuantized(f.ints(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // empty_permuted
+		r0, err := c.EmptyPermuted(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // empty_strided
+		r0, err := c.EmptyStrided(f.ints(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // eq
+		r0, err := c.Eq(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // equal
+		r0, err := c.Equal(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // erf
+		r0, err := c.Erf(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // erfc
+		r0, err := c.Erfc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // erfinv
+		r0, err := c.Erfinv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // event_elapsed_time
+		r0, err := c.EventElapsedTime(f.int(0), f.int(1))
+		return f.setFloat(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // event_free
+		return c.EventFree(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // event_handle
+		r0, err := c.EventHandle(f.int(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // event_new
+		r0, err := c.EventNew(f.device(0), f.bool(1), f.bool(2))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // event_query
+		r0, err := c.EventQuery(f.int(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // event_record
+		return c.EventRecord(f.int(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // event_synchronize
+		return c.EventSynchronize(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // exp
+		r0, err := c.Exp(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // exp2
+		r0, err := c.Exp2(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // expand
+		r0, err := c.Expand(f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // expand_as
+		r0, err := c.ExpandAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // expand_copy
+		r0, err := c.ExpandCopy(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // expm1
+		r0, err := c.Expm1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // exponential_
+		err := c.FillExponential(f.tensor(0), f.float(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // eye
+		r0, err := c.Eye(f.out(0), f.int(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // eye.m
+		r0, err := c.EyeM(f.out(0), f.int(0), f.int(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fail_allocation
+		return c.FailAllocation(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_learnable_per_channel_affine
+		r0, err := c.FakeQuantizeLearnablePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5), f.float(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_learnable_per_tensor_affine
+		r0, err := c.FakeQuantizeLearnablePerTensorAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.float(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_per_channel_affine
+		r0, err := c.FakeQuantizePerChannelAffine(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_per_channel_affine_cachemask
+		r0, r1, err := c.FakeQuantizePerChannelAffineCachemask(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.int(5))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_per_tensor_affine
+		r0, err := c.FakeQuantizePerTensorAffine(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_per_tensor_affine.tensor_qparams
+		r0, err := c.FakeQuantizePerTensorAffineTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fake_quantize_per_tensor_affine_cachemask
+		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // fft.fft
+		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.fft2
+		r0, err := c.FftFft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.fftfreq
+		r0, err := c.FftFftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.fftn
+		r0, err := c.FftFftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.fftshift
+		r0, err := c.FftFftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.hfft
+		r0, err := c.FftHfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.hfft2
+		r0, err := c.FftHfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.hfftn
+		r0, err := c.FftHfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ifft
+		r0, err := c.FftIfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ifft2
+		r0, err := c.FftIfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ifftn
+		r0, err := c.FftIfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ifftshift
+		r0, err := c.FftIfftshift(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ihfft
+		r0, err := c.FftIhfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ihfft2
+		r0, err := c.FftIhfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.ihfftn
+		r0, err := c.FftIhfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.irfft
+		r0, err := c.FftIrfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.irfft2
+		r0, err := c.FftIrfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.irfftn
+		r0, err := c.FftIrfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.rfft
+		r0, err := c.FftRfft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.rfft2
+		r0, err := c.FftRfft2(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.rfftfreq
+		r0, err := c.FftRfftfreq(f.out(0), f.int(0), f.float(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft.rfftn
+		r0, err := c.FftRfftn(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.strOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft_c2c
+		r0, err := c.FftC2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft_c2r
+		r0, err := c.FftC2r(f.tensor(0), f.int(1), f.int(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fft_r2c
+		r0, err := c.FftR2c(f.tensor(0), f.ints(1), f.bool(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // file_write
+		return c.FileWrite(f.str(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // fill
+		r0, err := c.Fill(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fill_diagonal_
+		err := c.FillDiagonal(f.tensor(0), f.scalar(1), f.bool(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // fix
+		r0, err := c.Trunc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // flatten
+		r0, err := c.Flatten(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // flatten.dims
+		r0, err := c.FlattenDims(f.tensor(0), f.ints(1), f.str(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // flatten.out_dim
+		r0, err := c.FlattenOutDim(f.tensor(0), f.int(1), f.int(2), f.str(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // flip
+		r0, err := c.Flip(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fliplr
+		r0, err := c.Fliplr(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // flipud
+		r0, err := c.Flipud(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // float_power
+		r0, err := c.FloatPower(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // floor
+		r0, err := c.Floor(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // floor_divide
+		r0, err := c.FloorDivide(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fmax
+		r0, err := c.Fmax(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fmin
+		r0, err := c.Fmin(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // fmod
+		r0, err := c.Fmod(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // frac
+		r0, err := c.Frac(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // frexp
+		r0, r1, err := c.Frexp(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // frobenius_norm
+		r0, err := c.FrobeniusNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // from_blob
+		r0, err := c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // from_blob.on
+		r0, err := c.FromBlobOn(f.device(0), f.pointer(1), f.int(2), f.dtype(3), f.ints(4), f.ints(5), f.pointer(6), f.pointer(7), f.bool(8))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // from_data
+		r0, err := c.FromData(f.pointer(0), f.ints(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // from_file
+		r0, err := c.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // full
+		r0, err := c.Full(f.out(0), f.ints(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // full_like
+		r0, err := c.FullLike(f.tensor(0), f.scalar(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // gather
+		r0, err := c.Gather(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // gcd
+		r0, err := c.Gcd(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ge
+		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_clone
+		r0, err := c.GeneratorClone(f.generator(0))
+		return f.setGenerator(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_device
+		r0, err := c.GeneratorDevice(f.generator(0))
+		return f.setDevice(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_engine
+		r0, err := c.GeneratorEngine(f.generator(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_get_offset
+		r0, err := c.GeneratorGetOffset(f.generator(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_get_state
+		r0, err := c.GeneratorGetState(f.generator(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_initial_seed
+		r0, err := c.GeneratorInitialSeed(f.generator(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_manual_seed
+		return c.GeneratorManualSeed(f.generator(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // generator_new
+		r0, err := c.GeneratorNew(f.device(0), f.str(1))
+		return f.setGenerator(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_seed
+		r0, err := c.GeneratorSeed(f.generator(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // generator_set_offset
+		return c.GeneratorSetOffset(f.generator(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // generator_set_state
+		return c.GeneratorSetState(f.generator(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // geometric_
 		err := c.FillGeometric(f.tensor(0), f.float(1), f.generatorOptional(2))
 		f.refresh(0)
 		return err
-	}, // geometric_
-	func(c aten.Ctx, f frame) error { return c.ManualSeed(f.int(0)) },                                   // manual_seed
-	func(c aten.Ctx, f frame) error { r0, err := c.DefaultGenerator(); return f.setGenerator(err, r0) }, // default_generator
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DefaultGeneratorOf(f.device(0))
-		return f.setGenerator(err, r0)
-	}, // default_generator.device
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorNew(f.device(0), f.str(1))
-		return f.setGenerator(err, r0)
-	}, // generator_new
-	func(c aten.Ctx, f frame) error { return c.GeneratorManualSeed(f.generator(0), f.int(1)) },               // generator_manual_seed
-	func(c aten.Ctx, f frame) error { r0, err := c.GeneratorSeed(f.generator(0)); return f.setInt(err, r0) }, // generator_seed
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorInitialSeed(f.generator(0))
-		return f.setInt(err, r0)
-	}, // generator_initial_seed
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorEngine(f.generator(0))
-		return f.setStr(err, r0)
-	}, // generator_engine
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorDevice(f.generator(0))
+	},
+	func(c aten.Ctx, f frame) error { // geqrf
+		r0, r1, err := c.Geqrf(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // ger
+		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // get_default_device
+		r0, err := c.GetDefaultDevice()
 		return f.setDevice(err, r0)
-	}, // generator_device
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorClone(f.generator(0))
-		return f.setGenerator(err, r0)
-	}, // generator_clone
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorGetOffset(f.generator(0))
+	},
+	func(c aten.Ctx, f frame) error { // get_default_dtype
+		r0, err := c.GetDefaultDtype()
+		return f.setDtype(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // get_float32_matmul_precision
+		r0, err := c.GetFloat32MatmulPrecision()
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // get_num_threads
+		r0, err := c.GetNumThreads()
 		return f.setInt(err, r0)
-	}, // generator_get_offset
-	func(c aten.Ctx, f frame) error { return c.GeneratorSetOffset(f.generator(0), f.int(1)) }, // generator_set_offset
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.GeneratorGetState(f.generator(0))
+	},
+	func(c aten.Ctx, f frame) error { // get_version
+		r0, err := c.GetVersion(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // grad
+		r0, err := c.Grad(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // generator_get_state
-	func(c aten.Ctx, f frame) error { return c.GeneratorSetState(f.generator(0), f.tensor(1)) }, // generator_set_state
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	},
+	func(c aten.Ctx, f frame) error { // grad_fn
+		r0, err := c.GradFn(f.tensor(0))
+		return f.setNode(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // grad_fn_name
+		r0, err := c.GradFnName(f.tensor(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // gradient
+		r, err := c.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // gradient.scalars
+		r, err := c.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // gradient.tensors
+		r, err := c.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // gradient_edge
+		r0, r1, err := c.GradientEdge(f.tensor(0))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // graph_reads
+		r, err := c.GraphReads(f.tensors(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // graph_writes
+		r, err := c.GraphWrites(f.tensors(0), f.tensors(1), f.bool(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // greater
+		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // sum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	},
+	func(c aten.Ctx, f frame) error { // greater_equal
+		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // nansum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
+	},
+	func(c aten.Ctx, f frame) error { // gt
+		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // prod
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	},
+	func(c aten.Ctx, f frame) error { // hamming_window
+		r0, err := c.HammingWindow(f.int(0), f.bool(1), f.float(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
 		return f.setTensors(err, r0)
-	}, // mean
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+	},
+	func(c aten.Ctx, f frame) error { // hann_window
+		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
-	}, // nanmean
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Any(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // heaviside
+		r0, err := c.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // any
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.All(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // histc
+		r0, err := c.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
 		return f.setTensors(err, r0)
-	}, // all
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CountNonzero(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // count_nonzero
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Std(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}, // std
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // std.dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // std.correction
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Var(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0)
-	}, // var
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // var.dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // var.correction
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.StdMean(f.tensor(0), f.bool(1))
+	},
+	func(c aten.Ctx, f frame) error { // histogram
+		r0, r1, err := c.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
 		return f.setTensors(err, r0, r1)
-	}, // std_mean
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+	},
+	func(c aten.Ctx, f frame) error { // histogram.edges
+		r0, r1, err := c.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
-	}, // std_mean.dim
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // std_mean.correction
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.VarMean(f.tensor(0), f.bool(1))
-		return f.setTensors(err, r0, r1)
-	}, // var_mean
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // var_mean.dim
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // var_mean.correction
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+	},
+	func(c aten.Ctx, f frame) error { // histogramdd
+		r, err := c.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // histogramdd.edges
+		r, err := c.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // hsmm
+		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // norm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+	},
+	func(c aten.Ctx, f frame) error { // hsplit
+		r, err := c.Hsplit(f.tensor(0), f.int(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // hsplit.indices
+		r, err := c.HsplitIndices(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // hspmm
+		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // norm.name
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // hstack
+		r0, err := c.Hstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
-	}, // amax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Amin(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // hypot
+		r0, err := c.Hypot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // amin
-	func(c aten.Ctx, f frame) error { r0, err := c.Max(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // max
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // max.dim
-	func(c aten.Ctx, f frame) error { r0, err := c.Min(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // min
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // min.dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // i0
+		r0, err := c.I0(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // max.other
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // igamma
+		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // min.other
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Aminmax(f.out(0), f.out(1), f.tensor(0), f.intOptional(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // aminmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Argmax(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // igammac
+		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // argmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Argmin(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // imag
+		r0, err := c.Imag(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // argmin
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Floor(f.out(0), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // increment_version
+		return c.IncrementVersion(f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // index_add
+		r0, err := c.IndexAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.scalar(4))
 		return f.setTensors(err, r0)
-	}, // floor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ceil(f.out(0), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // index_copy
+		r0, err := c.IndexCopy(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
 		return f.setTensors(err, r0)
-	}, // ceil
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Trunc(f.out(0), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // index_fill
+		r0, err := c.IndexFill(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.operand(3))
 		return f.setTensors(err, r0)
-	}, // trunc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Trunc(f.out(0), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // index_get
+		r0, err := c.IndexGet(f.tensor(0), f.index(1))
 		return f.setTensors(err, r0)
-	}, // fix
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // index_put
+		r0, err := c.IndexPut(f.out(0), f.tensor(0), f.tensors(1), f.tensor(2), f.bool(3))
 		return f.setTensors(err, r0)
-	}, // round
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Frac(f.out(0), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // index_reduce
+		r0, err := c.IndexReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
-	}, // frac
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // index_select
+		r0, err := c.IndexSelect(f.out(0), f.tensor(0), f.int(1), f.tensor(2))
 		return f.setTensors(err, r0)
-	}, // clamp.tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+	},
+	func(c aten.Ctx, f frame) error { // index_set_
+		err := c.IndexSet(f.tensor(0), f.index(1), f.tensor(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // index_set_scalar_
+		err := c.IndexSetScalar(f.tensor(0), f.index(1), f.scalar(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // indices
+		r0, err := c.Indices(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // clamp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ClampTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // indices_copy
+		r0, err := c.IndicesCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // clip.tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Clamp(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+	},
+	func(c aten.Ctx, f frame) error { // inner
+		r0, err := c.Inner(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // clip
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ClampMin(f.out(0), f.tensor(0), f.operand(1))
+	},
+	func(c aten.Ctx, f frame) error { // int_repr
+		r0, err := c.IntRepr(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // clamp_min
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ClampMax(f.out(0), f.tensor(0), f.operand(1))
+	},
+	func(c aten.Ctx, f frame) error { // inverse
+		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // clamp_max
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // is_anomaly_check_nan_enabled
+		r0, err := c.IsAnomalyCheckNanEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_anomaly_enabled
+		r0, err := c.IsAnomalyEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_coalesced
+		r0, err := c.IsCoalesced(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_conj
+		r0, err := c.IsConj(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_contiguous
+		r0, err := c.IsContiguous(f.tensor(0), f.format(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_grad
+		r0, err := c.IsGrad(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_grad_enabled
+		r0, err := c.IsGradEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_inference
+		r0, err := c.IsInference(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_inference_mode_enabled
+		r0, err := c.IsInferenceModeEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_leaf
+		r0, err := c.IsLeaf(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_neg
+		r0, err := c.IsNeg(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_nonzero
+		r0, err := c.IsNonzero(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_pinned
+		r0, err := c.IsPinned(f.unbacked(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_quantized
+		r0, err := c.IsQuantized(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_read_only
+		r0, err := c.IsReadOnly(f.unbacked(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_same_size
+		r0, err := c.IsSameSize(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_set_to
+		r0, err := c.IsSetTo(f.tensor(0), f.tensor(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_shared
+		r0, err := c.IsShared(f.unbacked(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // is_warn_always_enabled
+		r0, err := c.IsWarnAlwaysEnabled()
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // isclose
+		r0, err := c.Isclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setTensors(err, r0)
-	}, // maximum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // isfinite
+		r0, err := c.Isfinite(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // minimum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Fmax(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // fmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Fmin(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // fmin
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Relu(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // relu
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
-		return f.setTensors(err, r0)
-	}, // where
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cumsum(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // cumsum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cumprod(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // cumprod
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0, r1)
-	}, // cummax
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Cummin(f.out(0), f.out(1), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0, r1)
-	}, // cummin
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // logcumsumexp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // logsumexp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // softmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // log_softmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // signal.windows.bartlett
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // signal.windows.blackman
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // signal.windows.cosine
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
-		return f.setTensors(err, r0)
-	}, // signal.windows.exponential
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // signal.windows.gaussian
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // signal.windows.general_cosine
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // signal.windows.general_hamming
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // signal.windows.hamming
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // signal.windows.hann
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // signal.windows.kaiser
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
-		return f.setTensors(err, r0)
-	}, // signal.windows.nuttall
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // sort
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // sort.stable
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Argsort(f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // argsort
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ArgsortStable(f.tensor(0), f.bool(1), f.int(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // argsort.stable
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Msort(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // msort
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
-		return f.setTensors(err, r0, r1)
-	}, // topk
-	func(c aten.Ctx, f frame) error { r0, err := c.Median(f.tensor(0)); return f.setTensors(err, r0) }, // median
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // median.dim
-	func(c aten.Ctx, f frame) error { r0, err := c.Nanmedian(f.tensor(0)); return f.setTensors(err, r0) }, // nanmedian
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // nanmedian.dim
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // kthvalue
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
-		return f.setTensors(err, r0, r1)
-	}, // mode
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
-		return f.setTensors(err, r0)
-	}, // searchsorted
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Bucketize(f.out(0), f.operand(0), f.tensor(1), f.bool(2), f.bool(3))
-		return f.setTensors(err, r0)
-	}, // bucketize
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
-		return f.setTensors(err, r0, r1, r2)
-	}, // unique
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
-		return f.setTensors(err, r0, r1, r2)
-	}, // unique_consecutive
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // isin
 		r0, err := c.Isin(f.out(0), f.operand(0), f.operand(1), f.bool(2), f.bool(3))
 		return f.setTensors(err, r0)
-	}, // isin
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseCooTensor(f.tensor(0), f.tensor(1), f.ints(2), f.dtype(3), f.device(4), f.boolOptional(5))
+	},
+	func(c aten.Ctx, f frame) error { // isinf
+		r0, err := c.Isinf(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // sparse_coo_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseCompressedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.ints(3), f.dtype(4), f.layout(5), f.device(6))
+	},
+	func(c aten.Ctx, f frame) error { // isnan
+		r0, err := c.Isnan(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // sparse_compressed_tensor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToDense(f.tensor(0), f.dtype(1), f.boolOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // isneginf
+		r0, err := c.Isneginf(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // to_dense
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparse(f.tensor(0), f.layout(1), f.ints(2), f.intOptional(3))
+	},
+	func(c aten.Ctx, f frame) error { // isposinf
+		r0, err := c.Isposinf(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // to_sparse
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparseDim(f.tensor(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // isreal
+		r0, err := c.Isreal(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // to_sparse.sparse_dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparseCoo(f.tensor(0), f.intOptional(1))
+	},
+	func(c aten.Ctx, f frame) error { // istft
+		r0, err := c.Istft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.bool(6), f.boolOptional(7), f.intOptional(8), f.bool(9))
 		return f.setTensors(err, r0)
-	}, // to_sparse_coo
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparseCsr(f.tensor(0), f.intOptional(1))
+	},
+	func(c aten.Ctx, f frame) error { // item
+		r0, err := c.Item(f.tensor(0))
+		return f.setScalar(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // kaiser_window
+		r0, err := c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))
 		return f.setTensors(err, r0)
-	}, // to_sparse_csr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparseCsc(f.tensor(0), f.intOptional(1))
+	},
+	func(c aten.Ctx, f frame) error { // kron
+		r0, err := c.Kron(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // to_sparse_csc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparseBsr(f.tensor(0), f.ints(1), f.intOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // kthvalue
+		r0, r1, err := c.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // lcm
+		r0, err := c.Lcm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // to_sparse_bsr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2))
+	},
+	func(c aten.Ctx, f frame) error { // ldexp
+		r0, err := c.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // to_sparse_bsc
-	func(c aten.Ctx, f frame) error { r0, err := c.Coalesce(f.tensor(0)); return f.setTensors(err, r0) },    // coalesce
-	func(c aten.Ctx, f frame) error { r0, err := c.IsCoalesced(f.tensor(0)); return f.setBool(err, r0) },    // is_coalesced
-	func(c aten.Ctx, f frame) error { r0, err := c.Indices(f.tensor(0)); return f.setTensors(err, r0) },     // indices
-	func(c aten.Ctx, f frame) error { r0, err := c.Values(f.tensor(0)); return f.setTensors(err, r0) },      // values
-	func(c aten.Ctx, f frame) error { r0, err := c.RawIndices(f.tensor(0)); return f.setTensors(err, r0) },  // coo_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.RawValues(f.tensor(0)); return f.setTensors(err, r0) },   // coo_values
-	func(c aten.Ctx, f frame) error { r0, err := c.CrowIndices(f.tensor(0)); return f.setTensors(err, r0) }, // crow_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.ColIndices(f.tensor(0)); return f.setTensors(err, r0) },  // col_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.CcolIndices(f.tensor(0)); return f.setTensors(err, r0) }, // ccol_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.RowIndices(f.tensor(0)); return f.setTensors(err, r0) },  // row_indices
-	func(c aten.Ctx, f frame) error { r0, err := c.SparseDim(f.tensor(0)); return f.setInt(err, r0) },       // sparse_dim
-	func(c aten.Ctx, f frame) error { r0, err := c.DenseDim(f.tensor(0)); return f.setInt(err, r0) },        // dense_dim
-	func(c aten.Ctx, f frame) error { r0, err := c.Nnz(f.tensor(0)); return f.setInt(err, r0) },             // nnz
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseMask(f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // le
+		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // sparse_mask
-	func(c aten.Ctx, f frame) error {
-		err := c.SparseResize(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+	},
+	func(c aten.Ctx, f frame) error { // lend
+		r0, r1, r2, err := c.Lend(f.tensor(0))
+		return f.setMixed(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // lerp
+		r0, err := c.Lerp(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // less
+		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // less_equal
+		r0, err := c.Le(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // lgamma
+		r0, err := c.Lgamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.cholesky
+		r0, err := c.LinalgCholesky(f.out(0), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.cholesky_ex
+		r0, r1, err := c.LinalgCholeskyEx(f.out(0), f.out(1), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.cond
+		r0, err := c.LinalgCond(f.out(0), f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.cond.p_str
+		r0, err := c.LinalgCondPStr(f.out(0), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.cross
+		r0, err := c.LinalgCross(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.det
+		r0, err := c.LinalgDet(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.diagonal
+		r0, err := c.LinalgDiagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.eig
+		r0, r1, err := c.LinalgEig(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.eigh
+		r0, r1, err := c.LinalgEigh(f.out(0), f.out(1), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.eigvals
+		r0, err := c.LinalgEigvals(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.eigvalsh
+		r0, err := c.LinalgEigvalsh(f.out(0), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.householder_product
+		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.inv
+		r0, err := c.LinalgInv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.inv_ex
+		r0, r1, err := c.LinalgInvEx(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.ldl_factor
+		r0, r1, err := c.LinalgLdlFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.ldl_factor_ex
+		r0, r1, r2, err := c.LinalgLdlFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.ldl_solve
+		r0, err := c.LinalgLdlSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.lstsq
+		r0, r1, r2, r3, err := c.LinalgLstsq(f.out(0), f.out(1), f.out(2), f.out(3), f.tensor(0), f.tensor(1), f.floatOptional(2), f.strOptional(3))
+		return f.setTensors(err, r0, r1, r2, r3)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.lu
+		r0, r1, r2, err := c.LinalgLu(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.lu_factor
+		r0, r1, err := c.LinalgLuFactor(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.lu_factor_ex
+		r0, r1, r2, err := c.LinalgLuFactorEx(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.lu_solve
+		r0, err := c.LinalgLuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matmul
+		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_exp
+		r0, err := c.LinalgMatrixExp(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_norm
+		r0, err := c.LinalgMatrixNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_norm.str_ord
+		r0, err := c.LinalgMatrixNormStrOrd(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_power
+		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_rank
+		r0, err := c.LinalgMatrixRank(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_rank.atol_rtol_tensor
+		r0, err := c.LinalgMatrixRankAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_rank.tol
+		r0, err := c.LinalgMatrixRankTol(f.out(0), f.tensor(0), f.float(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_rank.tol_tensor
+		r0, err := c.LinalgMatrixRankTolTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.matrix_sqrth
+		r0, err := c.LinalgMatrixSqrth(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.multi_dot
+		r0, err := c.LinalgMultiDot(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.norm
+		r0, err := c.LinalgNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.norm.ord_str
+		r0, err := c.LinalgNormOrdStr(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.pinv
+		r0, err := c.LinalgPinv(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.pinv.atol_rtol_tensor
+		r0, err := c.LinalgPinvAtolRtolTensor(f.out(0), f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.pinv.rcond
+		r0, err := c.LinalgPinvRcond(f.out(0), f.tensor(0), f.float(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.pinv.rcond_tensor
+		r0, err := c.LinalgPinvRcondTensor(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.polar
+		r0, r1, err := c.LinalgPolar(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.qr
+		r0, r1, err := c.LinalgQr(f.out(0), f.out(1), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.slogdet
+		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.solve
+		r0, err := c.LinalgSolve(f.out(0), f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.solve_ex
+		r0, r1, err := c.LinalgSolveEx(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.solve_triangular
+		r0, err := c.LinalgSolveTriangular(f.out(0), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.svd
+		r0, r1, r2, err := c.LinalgSvd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.strOptional(2))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.svdvals
+		r0, err := c.LinalgSvdvals(f.out(0), f.tensor(0), f.strOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.tensorinv
+		r0, err := c.LinalgTensorinv(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.tensorsolve
+		r0, err := c.LinalgTensorsolve(f.out(0), f.tensor(0), f.tensor(1), f.ints(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.vander
+		r0, err := c.LinalgVander(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.vecdot
+		r0, err := c.LinalgVecdot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linalg.vector_norm
+		r0, err := c.LinalgVectorNorm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linspace
+		r0, err := c.Linspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linspace.scalar_tensor
+		r0, err := c.LinspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linspace.tensor_scalar
+		r0, err := c.LinspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // linspace.tensor_tensor
+		r0, err := c.LinspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // load
+		r0, r1, err := c.Load(f.str(0), f.strOptional(1), f.bool(2))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // load_bytes
+		r0, r1, err := c.LoadBytes(f.tensor(0), f.strOptional(1))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // load_dict
+		r0, r1, err := c.LoadDict(f.str(0), f.strOptional(1), f.bool(2))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // lobpcg
+		r0, r1, err := c.Lobpcg(f.tensor(0), f.intOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.intOptional(4), f.tensorOptional(5), f.intOptional(6), f.floatOptional(7), f.boolOptional(8), f.strOptional(9))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // log
+		r0, err := c.Log(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // log10
+		r0, err := c.Log10(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // log1p
+		r0, err := c.Log1p(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // log2
+		r0, err := c.Log2(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // log_normal_
+		err := c.FillLogNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
 		f.refresh(0)
 		return err
-	}, // sparse_resize_
-	func(c aten.Ctx, f frame) error {
-		err := c.SparseResizeAndClear(f.tensor(0), f.ints(1), f.int(2), f.int(3))
-		f.refresh(0)
-		return err
-	}, // sparse_resize_and_clear_
-	func(c aten.Ctx, f frame) error {
-		err := c.ResizeAsSparse(f.tensor(0), f.tensor(1))
-		f.refresh(0)
-		return err
-	}, // resize_as_sparse_
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // log_softmax
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logaddexp
+		r0, err := c.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logaddexp2
+		r0, err := c.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logcumsumexp
+		r0, err := c.Logcumsumexp(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logdet
+		r0, err := c.Logdet(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logical_and
+		r0, err := c.LogicalAnd(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logical_not
+		r0, err := c.LogicalNot(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logical_or
+		r0, err := c.LogicalOr(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logical_xor
+		r0, err := c.LogicalXor(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logit
+		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logspace
+		r0, err := c.Logspace(f.out(0), f.scalar(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logspace.scalar_tensor
+		r0, err := c.LogspaceScalarTensor(f.out(0), f.scalar(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logspace.tensor_scalar
+		r0, err := c.LogspaceTensorScalar(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logspace.tensor_tensor
+		r0, err := c.LogspaceTensorTensor(f.out(0), f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // logsumexp
+		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // lt
+		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	deprecated("lu", "use linalg.lu_factor, or linalg.lu_factor_ex", func(c aten.Ctx, f frame) error { // lu
+		r0, r1, r2, err := c.Lu(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1, r2)
+	}),
+	deprecated("lu_solve", "use linalg.lu_solve, whose last argument is the first one here", func(c aten.Ctx, f frame) error { // lu_solve
+		r0, err := c.LuSolve(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	}),
+	func(c aten.Ctx, f frame) error { // lu_unpack
+		r0, r1, r2, err := c.LuUnpack(f.out(0), f.out(1), f.out(2), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // lyapunov
+		r0, err := c.Lyapunov(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // mH
+		r0, err := c.Adjoint(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // mT
+		r0, err := c.TransposeLast(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // make_per_channel_quantized_tensor
+		r0, err := c.MakePerChannelQuantizedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // make_per_tensor_quantized_tensor
+		r0, err := c.MakePerTensorQuantizedTensor(f.tensor(0), f.float(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // manual_seed
+		return c.ManualSeed(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // mark_coalesced_
 		err := c.MarkCoalesced(f.tensor(0), f.bool(1))
 		f.refresh(0)
 		return err
-	}, // mark_coalesced_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Smm(f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // masked_fill
+		r0, err := c.MaskedFill(f.out(0), f.tensor(0), f.tensor(1), f.operand(2))
 		return f.setTensors(err, r0)
-	}, // smm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	},
+	func(c aten.Ctx, f frame) error { // masked_scatter
+		r0, err := c.MaskedScatter(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2))
 		return f.setTensors(err, r0)
-	}, // sspaddmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // masked_select
+		r0, err := c.MaskedSelect(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // hspmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+	},
+	func(c aten.Ctx, f frame) error { // matmul
+		r0, err := c.Matmul(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // saddmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Hspmm(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // matrix_exp
+		r0, err := c.LinalgMatrixExp(f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // hsmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // matrix_power
+		r0, err := c.LinalgMatrixPower(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
-	}, // dsmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2))
+	},
+	func(c aten.Ctx, f frame) error { // max
+		r0, err := c.Max(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // sparse.sum
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // sparse.mm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2))
-		return f.setTensors(err, r0)
-	}, // sparse.mm.reduce
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	}, // sparse.addmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseSampledAddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
-		return f.setTensors(err, r0)
-	}, // sparse.sampled_addmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // sparse.softmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // sparse.log_softmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3))
-		return f.setTensors(err, r0)
-	}, // sparse.spdiags
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // sparse.spsolve
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	}, // csr_spmm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CsrSddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3))
-		return f.setTensors(err, r0)
-	}, // csr_sddmm
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.CsrSpgemm(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
-		return f.setTensors(err, r0, r1, r2)
-	}, // csr_spgemm
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.CsrSpadd(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensor(4), f.tensor(5), f.int(6))
-		return f.setTensors(err, r0, r1, r2)
-	}, // csr_spadd
-	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // erf
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Erfc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // erfc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Erfinv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // erfinv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lgamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // lgamma
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Digamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // digamma
-	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // i0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sinc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // sinc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
-		return f.setTensors(err, r0)
-	}, // logit
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // polygamma
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // mvlgamma
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // igamma
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // igammac
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logaddexp(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // logaddexp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logaddexp2(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // logaddexp2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // xlogy
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Gcd(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // gcd
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lcm(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // lcm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // nextafter
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Heaviside(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // heaviside
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Ldexp(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // ldexp
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Frexp(f.out(0), f.out(1), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // max.dim
+		r0, r1, err := c.MaxDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
-	}, // frexp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
-		return f.setTensors(err, r0)
-	}, // nan_to_num
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Deg2rad(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // deg2rad
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Rad2deg(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // rad2deg
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.expit
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Exp2(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.exp2
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Expm1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.expm1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Log1p(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.log1p
-	func(c aten.Ctx, f frame) error { r0, err := c.Erf(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.erf
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Erfc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.erfc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Erfinv(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.erfinv
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Lgamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.gammaln
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Digamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.digamma
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Digamma(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.psi
-	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.i0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Sinc(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.sinc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // special.round
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
-		return f.setTensors(err, r0)
-	}, // special.logit
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // special.polygamma
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
-		return f.setTensors(err, r0)
-	}, // special.multigammaln
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // special.gammainc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // special.gammaincc
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.xlogy
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.xlog1py
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.zeta
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // special.softmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // special.log_softmax
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
-		return f.setTensors(err, r0)
-	}, // special.logsumexp
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.entr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.erfcx
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.ndtr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.log_ndtr
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.ndtri
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.i0e
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.i1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.i1e
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.bessel_j0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.bessel_j1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.bessel_y0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.bessel_y1
-	func(c aten.Ctx, f frame) error { r0, err := c.I0(f.out(0), f.tensor(0)); return f.setTensors(err, r0) }, // special.modified_bessel_i0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.modified_bessel_i1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.modified_bessel_k0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.modified_bessel_k1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.scaled_modified_bessel_k0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.scaled_modified_bessel_k1
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.spherical_bessel_j0
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // special.airy_ai
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.chebyshev_polynomial_t
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.chebyshev_polynomial_u
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.chebyshev_polynomial_v
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.chebyshev_polynomial_w
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.hermite_polynomial_h
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.hermite_polynomial_he
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.laguerre_polynomial_l
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.legendre_polynomial_p
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.shifted_chebyshev_polynomial_t
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.shifted_chebyshev_polynomial_u
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.shifted_chebyshev_polynomial_v
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
-		return f.setTensors(err, r0)
-	}, // special.shifted_chebyshev_polynomial_w
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Diff(f.out(0), f.tensor(0), f.int(1), f.int(2), f.tensorOptional(3), f.tensorOptional(4))
-		return f.setTensors(err, r0)
-	}, // diff
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // trapezoid
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // trapezoid.x
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // trapz
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // trapz.x
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CumulativeTrapezoid(f.tensor(0), f.scalar(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // cumulative_trapezoid
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.CumulativeTrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // cumulative_trapezoid.x
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cov(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3))
-		return f.setTensors(err, r0)
-	}, // cov
-	func(c aten.Ctx, f frame) error { r0, err := c.Corrcoef(f.tensor(0)); return f.setTensors(err, r0) }, // corrcoef
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Cross(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
-		return f.setTensors(err, r0)
-	}, // cross
-	func(c aten.Ctx, f frame) error { r0, err := c.Trace(f.tensor(0)); return f.setTensors(err, r0) }, // trace
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Dist(f.tensor(0), f.tensor(1), f.scalar(2))
-		return f.setTensors(err, r0)
-	}, // dist
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // bincount
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Histc(f.out(0), f.tensor(0), f.int(1), f.scalar(2), f.scalar(3))
-		return f.setTensors(err, r0)
-	}, // histc
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.Histogram(f.out(0), f.out(1), f.tensor(0), f.int(1), f.floats(2), f.tensorOptional(3), f.bool(4))
+	},
+	func(c aten.Ctx, f frame) error { // max.other
+		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // maximum
+		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // mean
+		r0, err := c.Mean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // median
+		r0, err := c.Median(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // median.dim
+		r0, r1, err := c.MedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
 		return f.setTensors(err, r0, r1)
-	}, // histogram
-	func(c aten.Ctx, f frame) error {
-		r0, r1, err := c.HistogramEdges(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3))
-		return f.setTensors(err, r0, r1)
-	}, // histogram.edges
-	func(c aten.Ctx, f frame) error {
-		r, err := c.Histogramdd(f.tensor(0), f.ints(1), f.floats(2), f.tensorOptional(3), f.bool(4))
-		return f.setList(err, r)
-	}, // histogramdd
-	func(c aten.Ctx, f frame) error {
-		r, err := c.HistogramddEdges(f.tensor(0), f.tensors(1), f.floats(2), f.tensorOptional(3), f.bool(4))
-		return f.setList(err, r)
-	}, // histogramdd.edges
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
-		return f.setTensors(err, r0)
-	}, // quantile
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
-		return f.setTensors(err, r0)
-	}, // nanquantile
-	func(c aten.Ctx, f frame) error {
-		r, err := c.Gradient(f.tensor(0), f.scalar(1), f.ints(2), f.int(3))
-		return f.setList(err, r)
-	}, // gradient
-	func(c aten.Ctx, f frame) error {
-		r, err := c.GradientScalars(f.tensor(0), f.scalars(1), f.ints(2), f.int(3))
-		return f.setList(err, r)
-	}, // gradient.scalars
-	func(c aten.Ctx, f frame) error {
-		r, err := c.GradientTensors(f.tensor(0), f.tensors(1), f.ints(2), f.int(3))
-		return f.setList(err, r)
-	}, // gradient.tensors
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
-		return f.setTensors(err, r0)
-	}, // renorm
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FromData(f.pointer(0), f.ints(1), f.dtype(2))
-		return f.setTensors(err, r0)
-	}, // from_data
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FromBlob(f.pointer(0), f.int(1), f.dtype(2), f.ints(3), f.ints(4), f.pointer(5), f.pointer(6), f.bool(7))
-		return f.setTensors(err, r0)
-	}, // from_blob
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FromBlobOn(f.device(0), f.pointer(1), f.int(2), f.dtype(3), f.ints(4), f.ints(5), f.pointer(6), f.pointer(7), f.bool(8))
-		return f.setTensors(err, r0)
-	}, // from_blob.on
-	func(c aten.Ctx, f frame) error { r0, err := c.DataPtr(f.tensor(0)); return f.setPointer(err, r0) },   // data_ptr
-	func(c aten.Ctx, f frame) error { r0, err := c.IsReadOnly(f.unbacked(0)); return f.setBool(err, r0) }, // is_read_only
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.UntypedStorage(f.unbacked(0))
-		return f.setStorage(err, r0)
-	}, // untyped_storage
-	func(c aten.Ctx, f frame) error {
-		r0, r1, r2, err := c.Lend(f.tensor(0))
-		return f.setMixed(err, r0, r1, r2)
-	}, // lend
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FromFile(f.str(0), f.boolOptional(1), f.intOptional(2), f.dtype(3), f.layout(4), f.device(5))
-		return f.setTensors(err, r0)
-	}, // from_file
-	func(c aten.Ctx, f frame) error { err := c.ShareMemory(f.unbacked(0)); f.refresh(0); return err },       // share_memory_
-	func(c aten.Ctx, f frame) error { r0, err := c.IsShared(f.unbacked(0)); return f.setBool(err, r0) },     // is_shared
-	func(c aten.Ctx, f frame) error { r0, err := c.PinMemory(f.unbacked(0)); return f.setTensors(err, r0) }, // pin_memory
-	func(c aten.Ctx, f frame) error { return c.RecordStream(f.unbacked(0), f.int(1)) },                      // record_stream
-	func(c aten.Ctx, f frame) error { r0, err := c.IsPinned(f.unbacked(0)); return f.setBool(err, r0) },     // is_pinned
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageNew(f.int(0), f.device(1))
-		return f.setStorage(err, r0)
-	}, // storage_new
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageFromFile(f.str(0), f.bool(1), f.int(2))
-		return f.setStorage(err, r0)
-	}, // storage_from_file
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageFilename(f.storage(0)); return f.setStr(err, r0) }, // storage_filename
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageNbytes(f.storage(0)); return f.setInt(err, r0) },   // storage_nbytes
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageDataPtr(f.storage(0))
-		return f.setPointer(err, r0)
-	}, // storage_data_ptr
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageId(f.storage(0)); return f.setInt(err, r0) }, // storage_id
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageView(f.storage(0), f.dtype(1))
-		return f.setTensors(err, r0)
-	}, // storage_view
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageSlice(f.storage(0), f.int(1), f.int(2))
-		return f.setStorage(err, r0)
-	}, // storage_slice
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageClone(f.storage(0)); return f.setStorage(err, r0) }, // storage_clone
-	func(c aten.Ctx, f frame) error { return c.StorageFill(f.storage(0), f.int(1)) },                          // storage_fill_
-	func(c aten.Ctx, f frame) error { return c.StorageCopy(f.storage(0), f.storage(1)) },                      // storage_copy_
-	func(c aten.Ctx, f frame) error { return c.StorageByteswap(f.storage(0), f.dtype(1)) },                    // storage_byteswap_
-	func(c aten.Ctx, f frame) error { return c.StorageResize(f.storage(0), f.int(1)) },                        // storage_resize_
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageResizable(f.storage(0))
-		return f.setBool(err, r0)
-	}, // storage_resizable
-	func(c aten.Ctx, f frame) error { return c.StorageShareMemory(f.storage(0)) },                             // storage_share_memory_
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageIsShared(f.storage(0)); return f.setBool(err, r0) }, // storage_is_shared
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageDescriptor(f.storage(0))
-		return f.setInt(err, r0)
-	}, // storage_descriptor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageFromDescriptor(f.int(0), f.int(1))
-		return f.setStorage(err, r0)
-	}, // storage_from_descriptor
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StoragePinMemory(f.storage(0))
-		return f.setStorage(err, r0)
-	}, // storage_pin_memory
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageIsPinned(f.storage(0)); return f.setBool(err, r0) }, // storage_is_pinned
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageDevice(f.storage(0)); return f.setDevice(err, r0) }, // storage_get_device
-	func(c aten.Ctx, f frame) error { r0, err := c.StorageUseCount(f.storage(0)); return f.setInt(err, r0) },  // storage_use_count
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.StorageToString(f.storage(0), f.dtype(1))
-		return f.setStr(err, r0)
-	}, // storage_to_string
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // memory_stats
 		r0, r1, r2, r3, r4, r5, err := c.MemoryStats()
 		return f.setInt(err, r0, r1, r2, r3, r4, r5)
-	}, // memory_stats
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // memory_stats_of
 		r0, r1, r2, err := c.MemoryStatsOf(f.dtype(0))
 		return f.setInt(err, r0, r1, r2)
-	}, // memory_stats_of
-	func(c aten.Ctx, f frame) error { r0, err := c.MemorySummary(); return f.setStr(err, r0) }, // memory_summary
-	func(c aten.Ctx, f frame) error { return c.ResetPeakMemoryStats() },                        // reset_peak_memory_stats
-	func(c aten.Ctx, f frame) error { return c.EmptyCache() },                                  // empty_cache
-	func(c aten.Ctx, f frame) error { return c.SetMemoryLimit(f.int(0)) },                      // set_memory_limit
-	func(c aten.Ctx, f frame) error { return c.FailAllocation(f.int(0)) },                      // fail_allocation
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.View(f.tensor(0), f.ints(1))
+	},
+	func(c aten.Ctx, f frame) error { // memory_summary
+		r0, err := c.MemorySummary()
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // meshgrid
+		r, err := c.Meshgrid(f.tensors(0), f.strOptional(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // min
+		r0, err := c.Min(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // view
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ViewDtype(f.tensor(0), f.dtype(1))
+	},
+	func(c aten.Ctx, f frame) error { // min.dim
+		r0, r1, err := c.MinDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // min.other
+		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // view.dtype
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ViewAs(f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // minimum
+		r0, err := c.Minimum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // view_as
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Reshape(f.tensor(0), f.ints(1))
+	},
+	func(c aten.Ctx, f frame) error { // mm
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // reshape
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ReshapeAs(f.tensor(0), f.tensor(1))
-		return f.setTensors(err, r0)
-	}, // reshape_as
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Flatten(f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // flatten
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FlattenOutDim(f.tensor(0), f.int(1), f.int(2), f.str(3))
-		return f.setTensors(err, r0)
-	}, // flatten.out_dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.FlattenDims(f.tensor(0), f.ints(1), f.str(2))
-		return f.setTensors(err, r0)
-	}, // flatten.dims
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Unflatten(f.tensor(0), f.int(1), f.ints(2))
-		return f.setTensors(err, r0)
-	}, // unflatten
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.UnflattenNames(f.tensor(0), f.int(1), f.ints(2), f.strs(3))
-		return f.setTensors(err, r0)
-	}, // unflatten_names
-	func(c aten.Ctx, f frame) error { r0, err := c.Ravel(f.tensor(0)); return f.setTensors(err, r0) }, // ravel
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.TransposeMatrix(f.out(0), f.tensor(0))
-		return f.setTensors(err, r0)
-	}, // t.matrix
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // transpose
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // swapaxes
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
-		return f.setTensors(err, r0)
-	}, // swapdims
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Permute(f.tensor(0), f.ints(1))
-		return f.setTensors(err, r0)
-	}, // permute
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // mode
+		r0, r1, err := c.Mode(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // moveaxis
 		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
-	}, // movedim
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // moveaxis.list
 		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
-	}, // movedim.list
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // movedim
 		r0, err := c.Movedim(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
-	}, // moveaxis
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // movedim.list
 		r0, err := c.MovedimList(f.tensor(0), f.ints(1), f.ints(2))
 		return f.setTensors(err, r0)
-	}, // moveaxis.list
-	func(c aten.Ctx, f frame) error { r0, err := c.TransposeAll(f.tensor(0)); return f.setTensors(err, r0) },  // T
-	func(c aten.Ctx, f frame) error { r0, err := c.TransposeLast(f.tensor(0)); return f.setTensors(err, r0) }, // mT
-	func(c aten.Ctx, f frame) error { r0, err := c.Adjoint(f.tensor(0)); return f.setTensors(err, r0) },       // mH
-	func(c aten.Ctx, f frame) error { r0, err := c.AdjointMatrix(f.tensor(0)); return f.setTensors(err, r0) }, // H
-	func(c aten.Ctx, f frame) error { r0, err := c.Adjoint(f.tensor(0)); return f.setTensors(err, r0) },       // adjoint
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Expand(f.tensor(0), f.ints(1), f.bool(2))
+	},
+	func(c aten.Ctx, f frame) error { // msort
+		r0, err := c.Msort(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
-	}, // expand
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.ExpandAs(f.tensor(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // mul
+		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // expand_as
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.BroadcastTo(f.tensor(0), f.ints(1))
+	},
+	func(c aten.Ctx, f frame) error { // multinomial
+		r0, err := c.Multinomial(f.out(0), f.tensor(0), f.int(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
-	}, // broadcast_to
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Squeeze(f.out(0), f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // multiply
+		r0, err := c.Mul(f.out(0), f.operand(0), f.operand(1))
 		return f.setTensors(err, r0)
-	}, // squeeze
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // mv
+		r0, err := c.Mv(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // squeeze.dim
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
+	},
+	func(c aten.Ctx, f frame) error { // mvlgamma
+		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
-	}, // squeeze.dims
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // names
+		r0, err := c.Names(f.tensor(0))
+		return f.setMixed(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nan_to_num
+		r0, err := c.NanToNum(f.out(0), f.tensor(0), f.floatOptional(1), f.floatOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
-	}, // unsqueeze
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // nanmean
+		r0, err := c.Nanmean(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nanmedian
+		r0, err := c.Nanmedian(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nanmedian.dim
+		r0, r1, err := c.NanmedianDim(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // nanquantile
+		r0, err := c.Nanquantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nansum
+		r0, err := c.Nansum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // narrow
 		r0, err := c.Narrow(f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
-	}, // narrow
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // narrow.tensor
 		r0, err := c.NarrowTensor(f.tensor(0), f.int(1), f.tensor(2), f.int(3))
 		return f.setTensors(err, r0)
-	}, // narrow.tensor
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // narrow_copy
+		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ne
+		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // neg
+		r0, err := c.Neg(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // negative
+		r0, err := c.Neg(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // new_empty
+		r0, err := c.NewEmpty(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // new_empty_strided
+		r0, err := c.NewEmptyStrided(f.tensor(0), f.ints(1), f.ints(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // new_full
+		r0, err := c.NewFull(f.tensor(0), f.ints(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // new_handle
+		r0, err := c.NewHandle(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // new_ones
+		r0, err := c.NewOnes(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // new_zeros
+		r0, err := c.NewZeros(f.tensor(0), f.ints(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nextafter
+		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nnz
+		r0, err := c.Nnz(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_call
+		defer f.freeEagerly()
+		r, err := c.NodeCall(f.node(0), f.tensors(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // node_context
+		r0, err := c.NodeContext(f.node(0))
+		return f.setPointer(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_edge
+		r0, r1, err := c.NodeEdge(f.node(0), f.int(1))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // node_edges
+		r0, err := c.NodeEdges(f.node(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_id
+		r0, err := c.NodeId(f.node(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_name
+		r0, err := c.NodeName(f.node(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_pack_saved
+		return c.NodePackSaved(f.node(0), f.str(1), f.int(2), f.pointer(3), f.pointer(4), f.pointer(5), f.pointer(6), f.pointer(7))
+	},
+	func(c aten.Ctx, f frame) error { // node_register_hook
+		r0, err := c.NodeRegisterHook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_register_prehook
+		r0, err := c.NodeRegisterPrehook(f.node(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_result
+		r0, err := c.NodeResult(f.node(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_saved
+		r, err := c.NodeSaved(f.node(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // node_saved_as
+		r, err := c.NodeSavedAs(f.node(0), f.str(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // node_saved_names
+		r0, err := c.NodeSavedNames(f.node(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_set_context
+		return c.NodeSetContext(f.node(0), f.pointer(1), f.pointer(2))
+	},
+	func(c aten.Ctx, f frame) error { // node_variable
+		r0, err := c.NodeVariable(f.node(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // node_weak
+		r0, err := c.NodeWeak(f.node(0))
+		return f.setNode(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nonzero
+		r0, err := c.Nonzero(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nonzero_numpy
+		r, err := c.NonzeroNumpy(f.tensor(0))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // norm
+		r0, err := c.Norm(f.out(0), f.tensor(0), f.scalar(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // norm.name
+		r0, err := c.NormName(f.out(0), f.tensor(0), f.str(1), f.ints(2), f.bool(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // normal.size
+		r0, err := c.NormalSize(f.out(0), f.float(0), f.float(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // normal.tensors
+		r0, err := c.NormalTensors(f.out(0), f.operand(0), f.operand(1), f.generatorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // normal_
+		err := c.FillNormal(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // not_equal
+		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // npy_length
+		r0, err := c.NpyLength(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // npy_load
+		r0, err := c.NpyLoad(f.str(0), f.bool(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // npy_load_bytes
+		r0, err := c.NpyLoadBytes(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // npy_save
+		return c.NpySave(f.str(0), f.tensor(1))
+	},
+	func(c aten.Ctx, f frame) error { // npy_save_bytes
+		r0, err := c.NpySaveBytes(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // npz_load
+		r0, r1, err := c.NpzLoad(f.str(0))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // npz_load_bytes
+		r0, r1, err := c.NpzLoadBytes(f.tensor(0))
+		return f.setMixed(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // npz_save
+		return c.NpzSave(f.str(0), f.strs(1), f.tensors(2))
+	},
+	func(c aten.Ctx, f frame) error { // npz_save_bytes
+		r0, err := c.NpzSaveBytes(f.strs(0), f.tensors(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nuclear_norm
+		r0, err := c.NuclearNorm(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ones
+		r0, err := c.Ones(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ones_like
+		r0, err := c.OnesLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // orgqr
+		r0, err := c.LinalgHouseholderProduct(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ormqr
+		r0, err := c.Ormqr(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // outer
+		r0, err := c.Outer(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // output_nr
+		r0, err := c.OutputNr(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // parse_device
+		r0, err := c.ParseDevice(f.str(0))
+		return f.setDevice(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pca_lowrank
+		r0, r1, r2, err := c.PcaLowrank(f.tensor(0), f.intOptional(1), f.bool(2), f.int(3))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // pdist
+		r0, err := c.Pdist(f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // permute
+		r0, err := c.Permute(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // permute_copy
+		r0, err := c.PermuteCopy(f.out(0), f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pin_memory
+		r0, err := c.PinMemory(f.unbacked(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pinverse
+		r0, err := c.Pinverse(f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pivots_permutation
+		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // poisson
+		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // polar
+		r0, err := c.Polar(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // polygamma
+		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pop_saved_tensors_hooks
+		return c.PopSavedTensorsHooks()
+	},
+	func(c aten.Ctx, f frame) error { // positive
+		r0, err := c.Positive(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pow
+		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // prod
+		r0, err := c.Prod(f.out(0), f.tensor(0), f.intOptional(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // promote_types
+		r0, err := c.PromoteTypes(f.dtype(0), f.dtype(1))
+		return f.setDtype(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // push_saved_tensors_hooks
+		return c.PushSavedTensorsHooks(f.pointer(0), f.pointer(1), f.pointer(2), f.pointer(3), f.pointer(4))
+	},
+	func(c aten.Ctx, f frame) error { // put
+		r0, err := c.Put(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // q_per_channel_axis
+		r0, err := c.QPerChannelAxis(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // q_per_channel_scales
+		r0, err := c.QPerChannelScales(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // q_per_channel_zero_points
+		r0, err := c.QPerChannelZeroPoints(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // q_scale
+		r0, err := c.QScale(f.tensor(0))
+		return f.setFloat(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // q_zero_point
+		r0, err := c.QZeroPoint(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	deprecated("qr", "use linalg.qr, whose mode is \"reduced\" or \"complete\" for some", func(c aten.Ctx, f frame) error { // qr
+		r0, r1, err := c.Qr(f.out(0), f.out(1), f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	}),
+	func(c aten.Ctx, f frame) error { // qscheme
+		r0, err := c.Qscheme(f.tensor(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantile
+		r0, err := c.Quantile(f.out(0), f.tensor(0), f.operand(1), f.intOptional(2), f.bool(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantize_per_channel
+		r0, err := c.QuantizePerChannel(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.dtype(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantize_per_tensor
+		r0, err := c.QuantizePerTensor(f.tensor(0), f.float(1), f.int(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantize_per_tensor.tensor_qparams
+		r0, err := c.QuantizePerTensorTensorQparams(f.tensor(0), f.tensor(1), f.tensor(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantize_per_tensor.tensors
+		r, err := c.QuantizePerTensorTensors(f.tensors(0), f.tensor(1), f.tensor(2), f.dtype(3))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // quantize_per_tensor_dynamic
+		r0, err := c.QuantizePerTensorDynamic(f.tensor(0), f.dtype(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.add
+		r0, err := c.QuantizedAdd(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.add_relu
+		r0, err := c.QuantizedAddRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.add_scalar
+		r0, err := c.QuantizedAddScalar(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.add_scalar_relu
+		r0, err := c.QuantizedAddScalarRelu(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.cat
+		r0, err := c.QuantizedCat(f.tensors(0), f.int(1), f.floatOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.linear
+		r0, err := c.QuantizedLinear(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.linear_dynamic
+		r0, err := c.QuantizedLinearDynamic(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.bool(3), f.tensorOptional(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.linear_pack
+		r0, err := c.QuantizedLinearPack(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.linear_relu
+		r0, err := c.QuantizedLinearRelu(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.float(3), f.int(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.matmul
+		r0, err := c.QuantizedMatmul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.mul
+		r0, err := c.QuantizedMul(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.mul_relu
+		r0, err := c.QuantizedMulRelu(f.tensor(0), f.tensor(1), f.float(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.mul_scalar
+		r0, err := c.QuantizedMulScalar(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.mul_scalar_relu
+		r0, err := c.QuantizedMulScalarRelu(f.tensor(0), f.scalar(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // quantized.relu6
+		r0, err := c.QuantizedRelu6(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rad2deg
+		r0, err := c.Rad2deg(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rand
+		r0, err := c.Rand(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rand_like
+		r0, err := c.RandLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // randint
+		r0, err := c.Randint(f.out(0), f.int(0), f.int(1), f.ints(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // randint.high
+		r0, err := c.RandintHigh(f.out(0), f.int(0), f.ints(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // randint_like
+		r0, err := c.RandintLike(f.tensor(0), f.int(1), f.int(2), f.generatorOptional(3), f.dtype(4), f.layout(5), f.device(6), f.format(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // randint_like.high
+		r0, err := c.RandintLikeHigh(f.tensor(0), f.int(1), f.generatorOptional(2), f.dtype(3), f.layout(4), f.device(5), f.format(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // randn
+		r0, err := c.Randn(f.out(0), f.ints(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // randn_like
+		r0, err := c.RandnLike(f.tensor(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4), f.format(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // random_
+		err := c.FillRandom(f.tensor(0), f.generatorOptional(1))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // random_.from
+		err := c.FillRandomFrom(f.tensor(0), f.int(1), f.intOptional(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // random_.to
+		err := c.FillRandomTo(f.tensor(0), f.int(1), f.generatorOptional(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // randperm
+		r0, err := c.Randperm(f.out(0), f.int(0), f.generatorOptional(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	deprecated("range", "use arange, whose end is not included", func(c aten.Ctx, f frame) error { // range
+		r0, err := c.Range(f.out(0), f.scalar(0), f.scalar(1), f.scalar(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	}),
+	func(c aten.Ctx, f frame) error { // ravel
+		r0, err := c.Ravel(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // real
+		r0, err := c.Real(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // reciprocal
+		r0, err := c.Reciprocal(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // record_function
+		defer f.freeEagerly()
+		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
+		return f.setNode(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // record_stream
+		return c.RecordStream(f.unbacked(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // refine_names
+		r0, err := c.RefineNames(f.tensor(0), f.strs(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // register_hook
+		r0, err := c.RegisterHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // register_multi_grad_hook
+		r0, err := c.RegisterMultiGradHook(f.tensors(0), f.bool(1), f.pointer(2), f.pointer(3), f.pointer(4))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // register_post_accumulate_grad_hook
+		r0, err := c.RegisterPostAccumulateGradHook(f.tensor(0), f.pointer(1), f.pointer(2), f.pointer(3))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // relu
+		r0, err := c.Relu(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // remainder
+		r0, err := c.Remainder(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // remove_hook
+		return c.RemoveHook(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // rename
+		r0, err := c.Rename(f.tensor(0), f.strs(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rename_
+		err := c.RenameInPlace(f.tensor(0), f.strs(1))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // renorm
+		r0, err := c.Renorm(f.out(0), f.tensor(0), f.scalar(1), f.int(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // repeat
+		r0, err := c.Repeat(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // repeat_interleave
+		r0, err := c.RepeatInterleave(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // repeat_interleave.int
+		r0, err := c.RepeatInterleaveSelf(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // repeat_interleave.tensor
+		r0, err := c.RepeatInterleaveTensor(f.tensor(0), f.tensor(1), f.intOptional(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // requires_grad
+		r0, err := c.RequiresGrad(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // reset_peak_memory_stats
+		return c.ResetPeakMemoryStats()
+	},
+	func(c aten.Ctx, f frame) error { // reshape
+		r0, err := c.Reshape(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // reshape_as
+		r0, err := c.ReshapeAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // resize_
+		err := c.Resize(f.unbacked(0), f.ints(1), f.format(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // resize_as_
+		err := c.ResizeAs(f.unbacked(0), f.tensor(1), f.format(2))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // resize_as_sparse_
+		err := c.ResizeAsSparse(f.tensor(0), f.tensor(1))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // resolve_conj
+		r0, err := c.ResolveConj(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // resolve_neg
+		r0, err := c.ResolveNeg(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // result_type
+		r0, err := c.ResultType(f.operand(0), f.operand(1))
+		return f.setDtype(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // retain_grad
+		return c.RetainGrad(f.tensor(0))
+	},
+	func(c aten.Ctx, f frame) error { // retains_grad
+		r0, err := c.RetainsGrad(f.tensor(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // roll
+		r0, err := c.Roll(f.tensor(0), f.ints(1), f.ints(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rot90
+		r0, err := c.Rot90(f.tensor(0), f.int(1), f.ints(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // round
+		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // row_indices
+		r0, err := c.RowIndices(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // row_indices_copy
+		r0, err := c.RowIndicesCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // row_stack
+		r0, err := c.Vstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rsqrt
+		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rsub
+		r0, err := c.Rsub(f.tensor(0), f.operand(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // saddmm
+		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // safetensors_load
+		r0, r1, r2, err := c.SafetensorsLoad(f.tensor(0))
+		return f.setMixed(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // safetensors_load_file
+		r0, r1, r2, err := c.SafetensorsLoadFile(f.str(0), f.strs(1), f.bool(2))
+		return f.setMixed(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // safetensors_open
+		r0, r1, r2, err := c.SafetensorsOpen(f.str(0))
+		return f.setMixed(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // safetensors_save
+		r0, err := c.SafetensorsSave(f.strs(0), f.tensors(1), f.strOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // safetensors_save_file
+		return c.SafetensorsSaveFile(f.str(0), f.strs(1), f.tensors(2), f.strOptional(3))
+	},
+	func(c aten.Ctx, f frame) error { // save
+		return c.Save(f.str(0), f.str(1), f.tensors(2), f.bool(3))
+	},
+	func(c aten.Ctx, f frame) error { // save_bytes
+		r0, err := c.SaveBytes(f.str(0), f.tensors(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // save_dict
+		return c.SaveDict(f.str(0), f.strs(1), f.tensors(2), f.bool(3))
+	},
+	func(c aten.Ctx, f frame) error { // scalar_operand
+		r0, err := c.ScalarOperand(f.scalar(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // scalar_tensor
+		r0, err := c.ScalarTensor(f.scalar(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // scatter.src
+		r0, err := c.Scatter(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	},
+	deprecated("scatter", "use scatter_reduce for reduce with a tensor", func(c aten.Ctx, f frame) error { // scatter.src_reduce
+		r0, err := c.ScatterReduceSource(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4))
+		return f.setTensors(err, r0)
+	}),
+	func(c aten.Ctx, f frame) error { // scatter.value
+		r0, err := c.ScatterValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // scatter.value_reduce
+		r0, err := c.ScatterReduceValue(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.scalar(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // scatter_add
+		r0, err := c.ScatterAdd(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // scatter_reduce
+		r0, err := c.ScatterReduce(f.out(0), f.tensor(0), f.int(1), f.tensor(2), f.tensor(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // searchsorted
+		r0, err := c.Searchsorted(f.out(0), f.tensor(0), f.operand(1), f.bool(2), f.bool(3), f.strOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // segment_reduce
+		r0, err := c.SegmentReduce(f.tensor(0), f.str(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.int(5), f.bool(6), f.scalar(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // select
 		r0, err := c.Select(f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)
-	}, // select
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // select_copy
+		r0, err := c.SelectCopy(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // select_scatter
+		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // set_
+		err := c.Set(f.unbacked(0))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // set_.storage
+		err := c.SetStorage(f.unbacked(0), f.storage(1))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // set_.storage_geometry
+		err := c.SetStorageGeometry(f.unbacked(0), f.storage(1), f.int(2), f.ints(3), f.ints(4))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // set_.tensor
+		err := c.SetTensor(f.unbacked(0), f.tensor(1))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // set_.tensor_geometry
+		err := c.SetTensorGeometry(f.unbacked(0), f.tensor(1), f.int(2), f.ints(3), f.ints(4))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // set_anomaly_watcher
+		return c.SetAnomalyWatcher(f.pointer(0), f.pointer(1))
+	},
+	func(c aten.Ctx, f frame) error { // set_data_
+		err := c.SetData(f.tensor(0), f.tensor(1))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // set_default_device
+		return c.SetDefaultDevice(f.device(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_default_dtype
+		return c.SetDefaultDtype(f.dtype(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_detect_anomaly
+		return c.SetDetectAnomaly(f.bool(0), f.bool(1))
+	},
+	func(c aten.Ctx, f frame) error { // set_float32_matmul_precision
+		return c.SetFloat32MatmulPrecision(f.str(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_grad
+		return c.SetGrad(f.tensor(0), f.tensorOptional(1))
+	},
+	func(c aten.Ctx, f frame) error { // set_grad_enabled
+		return c.SetGradEnabled(f.bool(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_inference_mode
+		return c.SetInferenceMode(f.bool(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_memory_limit
+		return c.SetMemoryLimit(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_num_threads
+		return c.SetNumThreads(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // set_requires_grad
+		defer f.freeEagerly()
+		return c.SetRequiresGrad(f.tensor(0), f.bool(1))
+	},
+	func(c aten.Ctx, f frame) error { // set_warn_always
+		return c.SetWarnAlways(f.bool(0))
+	},
+	func(c aten.Ctx, f frame) error { // sgn
+		r0, err := c.Sgn(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // share_memory_
+		err := c.ShareMemory(f.unbacked(0))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // sigmoid
+		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sign
+		r0, err := c.Sign(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.bartlett
+		r0, err := c.SignalWindowsBartlett(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.blackman
+		r0, err := c.SignalWindowsBlackman(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.cosine
+		r0, err := c.SignalWindowsCosine(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.exponential
+		r0, err := c.SignalWindowsExponential(f.int(0), f.floatOptional(1), f.float(2), f.bool(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.gaussian
+		r0, err := c.SignalWindowsGaussian(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.general_cosine
+		r0, err := c.SignalWindowsGeneralCosine(f.int(0), f.floats(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.general_hamming
+		r0, err := c.SignalWindowsGeneralHamming(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.hamming
+		r0, err := c.SignalWindowsHamming(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.hann
+		r0, err := c.SignalWindowsHann(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.kaiser
+		r0, err := c.SignalWindowsKaiser(f.int(0), f.float(1), f.bool(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal.windows.nuttall
+		r0, err := c.SignalWindowsNuttall(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signal_pad
+		r0, err := c.SignalPad(f.tensor(0), f.int(1), f.int(2), f.str(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // signbit
+		r0, err := c.Signbit(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sin
+		r0, err := c.Sin(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sinc
+		r0, err := c.Sinc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sinh
+		r0, err := c.Sinh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // slice
 		r0, err := c.Slice(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
 		return f.setTensors(err, r0)
-	}, // slice
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.AsStrided(f.out(0), f.tensor(0), f.ints(1), f.ints(2), f.intOptional(3))
+	},
+	func(c aten.Ctx, f frame) error { // slice_copy
+		r0, err := c.SliceCopy(f.out(0), f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.int(4))
 		return f.setTensors(err, r0)
-	}, // as_strided
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
+	},
+	func(c aten.Ctx, f frame) error { // slice_scatter
+		r0, err := c.SliceScatter(f.tensor(0), f.tensor(1), f.int(2), f.intOptional(3), f.intOptional(4), f.int(5))
 		return f.setTensors(err, r0)
-	}, // unfold
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.Diagonal(f.tensor(0), f.int(1), f.int(2), f.int(3))
+	},
+	func(c aten.Ctx, f frame) error { // slogdet
+		r0, r1, err := c.LinalgSlogdet(f.out(0), f.out(1), f.tensor(0))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // smm
+		r0, err := c.Smm(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
-	}, // diagonal
-	func(c aten.Ctx, f frame) error {
-		r0, err := c.DiagonalOutdim(f.tensor(0), f.str(1), f.int(2), f.int(3), f.int(4))
+	},
+	func(c aten.Ctx, f frame) error { // softmax
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
-	}, // diagonal.outdim
-	func(c aten.Ctx, f frame) error { r0, err := c.Detach(f.tensor(0)); return f.setTensors(err, r0) },      // detach
-	func(c aten.Ctx, f frame) error { r, err := c.Unbind(f.tensor(0), f.int(1)); return f.setList(err, r) }, // unbind
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // sort
+		r0, r1, err := c.Sort(f.out(0), f.out(1), f.tensor(0), f.int(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // sort.stable
+		r0, r1, err := c.SortStable(f.out(0), f.out(1), f.tensor(0), f.boolOptional(1), f.int(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.addmm
+		r0, err := c.SparseAddmm(f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.log_softmax
+		r0, err := c.SparseLogSoftmax(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.mm
+		r0, err := c.SparseMm(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.mm.reduce
+		r0, err := c.SparseMmReduce(f.tensor(0), f.tensor(1), f.str(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.sampled_addmm
+		r0, err := c.SparseSampledAddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.softmax
+		r0, err := c.SparseSoftmax(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.spdiags
+		r0, err := c.SparseSpdiags(f.tensor(0), f.tensor(1), f.ints(2), f.layout(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.spsolve
+		r0, err := c.SparseSpsolve(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse.sum
+		r0, err := c.SparseSum(f.tensor(0), f.ints(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse_compressed_tensor
+		r0, err := c.SparseCompressedTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.ints(3), f.dtype(4), f.layout(5), f.device(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse_coo_tensor
+		r0, err := c.SparseCooTensor(f.tensor(0), f.tensor(1), f.ints(2), f.dtype(3), f.device(4), f.boolOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse_dim
+		r0, err := c.SparseDim(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse_mask
+		r0, err := c.SparseMask(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sparse_resize_
+		err := c.SparseResize(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // sparse_resize_and_clear_
+		err := c.SparseResizeAndClear(f.tensor(0), f.ints(1), f.int(2), f.int(3))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // special.airy_ai
+		r0, err := c.SpecialAiryAi(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.bessel_j0
+		r0, err := c.SpecialBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.bessel_j1
+		r0, err := c.SpecialBesselJ1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.bessel_y0
+		r0, err := c.SpecialBesselY0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.bessel_y1
+		r0, err := c.SpecialBesselY1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.chebyshev_polynomial_t
+		r0, err := c.SpecialChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.chebyshev_polynomial_u
+		r0, err := c.SpecialChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.chebyshev_polynomial_v
+		r0, err := c.SpecialChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.chebyshev_polynomial_w
+		r0, err := c.SpecialChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.digamma
+		r0, err := c.Digamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.entr
+		r0, err := c.SpecialEntr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.erf
+		r0, err := c.Erf(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.erfc
+		r0, err := c.Erfc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.erfcx
+		r0, err := c.SpecialErfcx(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.erfinv
+		r0, err := c.Erfinv(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.exp2
+		r0, err := c.Exp2(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.expit
+		r0, err := c.Sigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.expm1
+		r0, err := c.Expm1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.gammainc
+		r0, err := c.Igamma(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.gammaincc
+		r0, err := c.Igammac(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.gammaln
+		r0, err := c.Lgamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.hermite_polynomial_h
+		r0, err := c.SpecialHermitePolynomialH(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.hermite_polynomial_he
+		r0, err := c.SpecialHermitePolynomialHe(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.i0
+		r0, err := c.I0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.i0e
+		r0, err := c.SpecialI0e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.i1
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.i1e
+		r0, err := c.SpecialI1e(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.laguerre_polynomial_l
+		r0, err := c.SpecialLaguerrePolynomialL(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.legendre_polynomial_p
+		r0, err := c.SpecialLegendrePolynomialP(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.log1p
+		r0, err := c.Log1p(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.log_ndtr
+		r0, err := c.SpecialLogNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.log_softmax
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.logit
+		r0, err := c.Logit(f.out(0), f.tensor(0), f.floatOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.logsumexp
+		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.modified_bessel_i0
+		r0, err := c.I0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.modified_bessel_i1
+		r0, err := c.SpecialI1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.modified_bessel_k0
+		r0, err := c.SpecialModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.modified_bessel_k1
+		r0, err := c.SpecialModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.multigammaln
+		r0, err := c.Mvlgamma(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.ndtr
+		r0, err := c.SpecialNdtr(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.ndtri
+		r0, err := c.SpecialNdtri(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.polygamma
+		r0, err := c.Polygamma(f.out(0), f.int(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.psi
+		r0, err := c.Digamma(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.round
+		r0, err := c.Round(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.scaled_modified_bessel_k0
+		r0, err := c.SpecialScaledModifiedBesselK0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.scaled_modified_bessel_k1
+		r0, err := c.SpecialScaledModifiedBesselK1(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_t
+		r0, err := c.SpecialShiftedChebyshevPolynomialT(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_u
+		r0, err := c.SpecialShiftedChebyshevPolynomialU(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_v
+		r0, err := c.SpecialShiftedChebyshevPolynomialV(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.shifted_chebyshev_polynomial_w
+		r0, err := c.SpecialShiftedChebyshevPolynomialW(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.sinc
+		r0, err := c.Sinc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.softmax
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.spherical_bessel_j0
+		r0, err := c.SpecialSphericalBesselJ0(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.xlog1py
+		r0, err := c.SpecialXlog1py(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.xlogy
+		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // special.zeta
+		r0, err := c.SpecialZeta(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // split
 		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
-	}, // split
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // split.sizes
 		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
-	}, // split.sizes
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // split_copy
+		r, err := c.SplitCopy(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // split_with_sizes
 		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
-	}, // split_with_sizes
-	func(c aten.Ctx, f frame) error {
-		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
+	},
+	func(c aten.Ctx, f frame) error { // split_with_sizes_copy
+		r, err := c.SplitWithSizesCopy(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
-	}, // chunk
-	func(c aten.Ctx, f frame) error {
-		r, err := c.Chunk(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
-	}, // unsafe_chunk
-	func(c aten.Ctx, f frame) error {
-		r, err := c.Split(f.tensor(0), f.int(1), f.int(2))
-		return f.setList(err, r)
-	}, // unsafe_split
-	func(c aten.Ctx, f frame) error {
-		r, err := c.SplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
-		return f.setList(err, r)
-	}, // unsafe_split_with_sizes
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // spmm
+		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sqrt
+		r0, err := c.Sqrt(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // square
+		r0, err := c.Square(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // squeeze
+		r0, err := c.Squeeze(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // squeeze.dim
+		r0, err := c.SqueezeDim(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // squeeze.dims
+		r0, err := c.SqueezeDims(f.out(0), f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // squeeze_copy
+		r0, err := c.SqueezeCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // squeeze_copy.dim
+		r0, err := c.SqueezeCopyDim(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // squeeze_copy.dims
+		r0, err := c.SqueezeCopyDims(f.out(0), f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sspaddmm
+		r0, err := c.Sspaddmm(f.out(0), f.tensor(0), f.tensor(1), f.tensor(2), f.scalar(3), f.scalar(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stack
+		r0, err := c.Stack(f.out(0), f.tensors(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // std
+		r0, err := c.Std(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // std.correction
+		r0, err := c.StdCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // std.dim
+		r0, err := c.StdDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // std_mean
+		r0, r1, err := c.StdMean(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // std_mean.correction
+		r0, r1, err := c.StdMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // std_mean.dim
+		r0, r1, err := c.StdMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // stft
+		r0, err := c.Stft(f.tensor(0), f.int(1), f.intOptional(2), f.intOptional(3), f.tensorOptional(4), f.bool(5), f.str(6), f.bool(7), f.boolOptional(8), f.boolOptional(9), f.boolOptional(10))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_byteswap_
+		return c.StorageByteswap(f.storage(0), f.dtype(1))
+	},
+	func(c aten.Ctx, f frame) error { // storage_clone
+		r0, err := c.StorageClone(f.storage(0))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_copy_
+		return c.StorageCopy(f.storage(0), f.storage(1))
+	},
+	func(c aten.Ctx, f frame) error { // storage_data_ptr
+		r0, err := c.StorageDataPtr(f.storage(0))
+		return f.setPointer(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_descriptor
+		r0, err := c.StorageDescriptor(f.storage(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_filename
+		r0, err := c.StorageFilename(f.storage(0))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_fill_
+		return c.StorageFill(f.storage(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // storage_from_descriptor
+		r0, err := c.StorageFromDescriptor(f.int(0), f.int(1))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_from_file
+		r0, err := c.StorageFromFile(f.str(0), f.bool(1), f.int(2))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_get_device
+		r0, err := c.StorageDevice(f.storage(0))
+		return f.setDevice(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_id
+		r0, err := c.StorageId(f.storage(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_is_pinned
+		r0, err := c.StorageIsPinned(f.storage(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_is_shared
+		r0, err := c.StorageIsShared(f.storage(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_nbytes
+		r0, err := c.StorageNbytes(f.storage(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_new
+		r0, err := c.StorageNew(f.int(0), f.device(1))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_pin_memory
+		r0, err := c.StoragePinMemory(f.storage(0))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_resizable
+		r0, err := c.StorageResizable(f.storage(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_resize_
+		return c.StorageResize(f.storage(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // storage_share_memory_
+		return c.StorageShareMemory(f.storage(0))
+	},
+	func(c aten.Ctx, f frame) error { // storage_slice
+		r0, err := c.StorageSlice(f.storage(0), f.int(1), f.int(2))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_to_string
+		r0, err := c.StorageToString(f.storage(0), f.dtype(1))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_use_count
+		r0, err := c.StorageUseCount(f.storage(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // storage_view
+		r0, err := c.StorageView(f.storage(0), f.dtype(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_current
+		r0, err := c.StreamCurrent(f.device(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_default
+		r0, err := c.StreamDefault(f.device(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_device
+		r0, err := c.StreamDevice(f.int(0))
+		return f.setDevice(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_external
+		r0, err := c.StreamExternal(f.device(0), f.int(1))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_handle
+		r0, err := c.StreamHandle(f.int(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_new
+		r0, err := c.StreamNew(f.device(0), f.int(1))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_priorities
+		r0, r1, err := c.StreamPriorities(f.device(0))
+		return f.setInt(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // stream_query
+		r0, err := c.StreamQuery(f.int(0))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // stream_set_current
+		return c.StreamSetCurrent(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // stream_synchronize
+		return c.StreamSynchronize(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // stream_wait_event
+		return c.StreamWaitEvent(f.int(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // stream_wait_stream
+		return c.StreamWaitStream(f.int(0), f.int(1))
+	},
+	func(c aten.Ctx, f frame) error { // sub
+		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // subtract
+		r0, err := c.Sub(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sum
+		r0, err := c.Sum(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.dtype(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // sum_to_size
+		r0, err := c.SumToSize(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // svd
+		r0, r1, r2, err := c.Svd(f.out(0), f.out(1), f.out(2), f.tensor(0), f.bool(1), f.bool(2))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // svd_lowrank
+		r0, r1, r2, err := c.SvdLowrank(f.tensor(0), f.intOptional(1), f.intOptional(2), f.tensorOptional(3))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // swapaxes
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // swapdims
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // t.matrix
+		r0, err := c.TransposeMatrix(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // t_copy
+		r0, err := c.TCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // take
+		r0, err := c.Take(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // take_along_dim
+		r0, err := c.TakeAlongDim(f.out(0), f.tensor(0), f.tensor(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // tan
+		r0, err := c.Tan(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // tanh
+		r0, err := c.Tanh(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // tensor_split
 		r, err := c.TensorSplit(f.tensor(0), f.int(1), f.int(2))
 		return f.setList(err, r)
-	}, // tensor_split
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // tensor_split.indices
 		r, err := c.TensorSplitIndices(f.tensor(0), f.ints(1), f.int(2))
 		return f.setList(err, r)
-	}, // tensor_split.indices
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // tensor_split.tensor
 		r, err := c.TensorSplitTensor(f.tensor(0), f.tensor(1), f.int(2))
 		return f.setList(err, r)
-	}, // tensor_split.tensor
-	func(c aten.Ctx, f frame) error { r, err := c.Hsplit(f.tensor(0), f.int(1)); return f.setList(err, r) }, // hsplit
-	func(c aten.Ctx, f frame) error {
-		r, err := c.HsplitIndices(f.tensor(0), f.ints(1))
+	},
+	func(c aten.Ctx, f frame) error { // tensordot
+		r0, err := c.Tensordot(f.out(0), f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // tensordot.dims
+		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // tile
+		r0, err := c.Tile(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to.options
+		r0, err := c.ToOptions(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.bool(4), f.bool(5), f.format(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_dense
+		r0, err := c.ToDense(f.tensor(0), f.dtype(1), f.boolOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse
+		r0, err := c.ToSparse(f.tensor(0), f.layout(1), f.ints(2), f.intOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse.sparse_dim
+		r0, err := c.ToSparseDim(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse_bsc
+		r0, err := c.ToSparseBsc(f.tensor(0), f.ints(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse_bsr
+		r0, err := c.ToSparseBsr(f.tensor(0), f.ints(1), f.intOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse_coo
+		r0, err := c.ToSparseCoo(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse_csc
+		r0, err := c.ToSparseCsc(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_sparse_csr
+		r0, err := c.ToSparseCsr(f.tensor(0), f.intOptional(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // to_string
+		r0, err := c.ToString(f.tensor(0), f.int(1), f.int(2), f.int(3), f.int(4), f.boolOptional(5))
+		return f.setStr(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // topk
+		r0, r1, err := c.Topk(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // trace
+		r0, err := c.Trace(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // transpose
+		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // transpose_copy
+		r0, err := c.TransposeCopy(f.out(0), f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // trapezoid
+		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // trapezoid.x
+		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // trapz
+		r0, err := c.Trapezoid(f.tensor(0), f.scalar(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // trapz.x
+		r0, err := c.TrapezoidX(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	deprecated("triangular_solve", "use linalg.solve_triangular, whose arguments are the other way round", func(c aten.Ctx, f frame) error { // triangular_solve
+		r0, r1, err := c.TriangularSolve(f.out(0), f.out(1), f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0, r1)
+	}),
+	func(c aten.Ctx, f frame) error { // tril
+		r0, err := c.Tril(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // tril_indices
+		r0, err := c.TrilIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // triu
+		r0, err := c.Triu(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // triu_indices
+		r0, err := c.TriuIndices(f.int(0), f.int(1), f.int(2), f.dtype(3), f.layout(4), f.device(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // true_divide
+		r0, err := c.TrueDivide(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // trunc
+		r0, err := c.Trunc(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // unbind
+		r, err := c.Unbind(f.tensor(0), f.int(1))
 		return f.setList(err, r)
-	}, // hsplit.indices
-	func(c aten.Ctx, f frame) error { r, err := c.Vsplit(f.tensor(0), f.int(1)); return f.setList(err, r) }, // vsplit
-	func(c aten.Ctx, f frame) error {
+	},
+	func(c aten.Ctx, f frame) error { // unbind_copy
+		r, err := c.UnbindCopy(f.tensor(0), f.int(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // unflatten
+		r0, err := c.Unflatten(f.tensor(0), f.int(1), f.ints(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // unflatten_names
+		r0, err := c.UnflattenNames(f.tensor(0), f.int(1), f.ints(2), f.strs(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // unfold
+		r0, err := c.Unfold(f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // unfold_copy
+		r0, err := c.UnfoldCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // uniform_
+		err := c.FillUniform(f.tensor(0), f.float(1), f.float(2), f.generatorOptional(3))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // unique
+		r0, r1, r2, err := c.Unique(f.tensor(0), f.bool(1), f.bool(2), f.bool(3), f.intOptional(4))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // unique_consecutive
+		r0, r1, r2, err := c.UniqueConsecutive(f.tensor(0), f.bool(1), f.bool(2), f.intOptional(3))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // unravel_index
+		r, err := c.UnravelIndex(f.tensor(0), f.ints(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // unsafe_chunk
+		r, err := c.UnsafeChunk(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // unsafe_split
+		r, err := c.UnsafeSplit(f.tensor(0), f.int(1), f.int(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // unsafe_split_with_sizes
+		r, err := c.UnsafeSplitWithSizes(f.tensor(0), f.ints(1), f.int(2))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // unsqueeze
+		r0, err := c.Unsqueeze(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // unsqueeze_copy
+		r0, err := c.UnsqueezeCopy(f.out(0), f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // untracked
+		r0, err := c.Untracked(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // untyped_storage
+		r0, err := c.UntypedStorage(f.unbacked(0))
+		return f.setStorage(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // values
+		r0, err := c.Values(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // values_copy
+		r0, err := c.ValuesCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vander
+		r0, err := c.Vander(f.tensor(0), f.intOptional(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // var
+		r0, err := c.Var(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // var.correction
+		r0, err := c.VarCorrection(f.out(0), f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // var.dim
+		r0, err := c.VarDim(f.out(0), f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // var_mean
+		r0, r1, err := c.VarMean(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // var_mean.correction
+		r0, r1, err := c.VarMeanCorrection(f.tensor(0), f.ints(1), f.scalar(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // var_mean.dim
+		r0, r1, err := c.VarMeanDim(f.tensor(0), f.ints(1), f.bool(2), f.bool(3))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // vdot
+		r0, err := c.Vdot(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view
+		r0, err := c.View(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view.dtype
+		r0, err := c.ViewDtype(f.tensor(0), f.dtype(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_as
+		r0, err := c.ViewAs(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_as_complex
+		r0, err := c.ViewAsComplex(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_as_complex_copy
+		r0, err := c.ViewAsComplexCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_as_real
+		r0, err := c.ViewAsReal(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_as_real_copy
+		r0, err := c.ViewAsRealCopy(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_copy
+		r0, err := c.ViewCopy(f.out(0), f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // view_copy.dtype
+		r0, err := c.ViewCopyDtype(f.out(0), f.tensor(0), f.dtype(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vmap_begin
+		r0, err := c.VmapBegin(f.int(0), f.str(1))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vmap_end
+		return c.VmapEnd(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // vmap_maps
+		r0, err := c.VmapMaps(f.tensor(0), f.int(1))
+		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vmap_spread
+		r0, err := c.VmapSpread(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vmap_unwrap
+		r0, err := c.VmapUnwrap(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vmap_wrap
+		r0, err := c.VmapWrap(f.tensor(0), f.int(1), f.int(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vsplit
+		r, err := c.Vsplit(f.tensor(0), f.int(1))
+		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // vsplit.indices
 		r, err := c.VsplitIndices(f.tensor(0), f.ints(1))
 		return f.setList(err, r)
-	}, // vsplit.indices
-	func(c aten.Ctx, f frame) error { r, err := c.Dsplit(f.tensor(0), f.int(1)); return f.setList(err, r) }, // dsplit
-	func(c aten.Ctx, f frame) error {
-		r, err := c.DsplitIndices(f.tensor(0), f.ints(1))
+	},
+	func(c aten.Ctx, f frame) error { // vstack
+		r0, err := c.Vstack(f.out(0), f.tensors(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // where
+		r0, err := c.Where(f.out(0), f.tensor(0), f.operand(1), f.operand(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // where.condition
+		r, err := c.NonzeroNumpy(f.tensor(0))
 		return f.setList(err, r)
-	}, // dsplit.indices
+	},
+	func(c aten.Ctx, f frame) error { // xlogy
+		r0, err := c.Xlogy(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // zero_
+		err := c.Zero(f.tensor(0))
+		f.refresh(0)
+		return err
+	},
+	func(c aten.Ctx, f frame) error { // zeros
+		r0, err := c.Zeros(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // zeros_like
+		r0, err := c.ZerosLike(f.tensor(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
+		return f.setTensors(err, r0)
+	},
 }

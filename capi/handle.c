@@ -29,9 +29,8 @@ static void forget(void *text) {
 
 __attribute__((constructor)) static void prepare(void) { pthread_key_create(&message_key, forget); }
 
-// Says why a call fails, which gives back what it has pinned.
+// Notes why a call fails.
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
-  lt_unpin();
   error_number = 0;
   if (!message) {
     if (!(message = malloc(LT_MESSAGE_BYTES))) return;
@@ -45,7 +44,14 @@ __attribute__((format(printf, 1, 2))) static void explain(const char *format, ..
 
 void lt_fail(int32_t number, const char *text) {
   explain("%s", text);
+  lt_unpin();
   error_number = number;
+}
+
+// What a check gives that refuses a call, which gives back what it has pinned.
+static _Bool refused(void) {
+  lt_unpin();
+  return 0;
 }
 
 static const char *kind_name(int kind) {
@@ -70,6 +76,7 @@ lt_slot *lt_resolve(const void *handle, int kind, const char *op, const char *ar
   lt_slot *slot = lt_pin(handle);
   if (slot && slot->kind == kind) return slot;
   explain_handle(handle, slot, kind, op, argument);
+  lt_unpin();
   return NULL;
 }
 
@@ -91,7 +98,7 @@ _Bool lt_check_span(const void *data, int64_t length, const char *op, const char
   if (length >= 0 && length <= LT_LONGEST && (length == 0 || data)) return 1;
   explain("%s: argument '%s' is a list at %p of length %lld%s", op, argument, data,
           (long long)length, length > LT_LONGEST ? ", which no list has" : "");
-  return 0;
+  return refused();
 }
 
 _Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
@@ -100,7 +107,7 @@ _Bool lt_check_texts(const char *const *texts, int64_t length, const char *op,
   for (int64_t i = 0; i < length; i++)
     if (!texts[i]) {
       explain("%s: argument '%s[%lld]' is NULL", op, argument, (long long)i);
-      return 0;
+      return refused();
     }
   return 1;
 }
@@ -117,7 +124,7 @@ static _Bool resolve_item(const void *handle, const char *op, const char *argume
   if (slot && slot->kind == LT_TENSOR) return 1;
   char name[LT_NAME_BYTES];
   explain_handle(handle, slot, LT_TENSOR, op, item_name(name, argument, i));
-  return 0;
+  return refused();
 }
 
 _Bool lt_check_list(const void *handles, int64_t length, _Bool optional, const char *op,
@@ -134,7 +141,7 @@ _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
   if (value >= low && value <= high) return 1;
   explain("%s: argument '%s' is %lld, which is not one of the values %lld to %lld", op, argument,
           (long long)value, (long long)low, (long long)high);
-  return 0;
+  return refused();
 }
 
 _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
@@ -143,13 +150,19 @@ _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
   explain(
       "%s: argument '%s' is %s, a quantized dtype; quantize_per_tensor() makes tensors of these",
       op, argument, tensor_dtype_name((tensor_dtype)value));
-  return 0;
+  return refused();
 }
 
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument) {
   if (pointer) return 1;
   explain("%s: argument '%s' is NULL", op, argument);
-  return 0;
+  return refused();
+}
+
+_Bool lt_check_word(const char *text, const char *op, const char *argument) {
+  if (*text) return 1;
+  explain("%s: argument '%s' is an empty text; leave it out, or give a word", op, argument);
+  return refused();
 }
 
 _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
@@ -162,14 +175,14 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
                             item_name(name, argument, i));
     }
     if (items[i].kind == TENSOR_INDEX_TENSOR && !resolve_item(items[i].tensor, op, argument, i))
-      return 0;
+      return refused();
   }
   return 1;
 }
 
-static lt_slot *take_freed(void) { return freed ? atomic_exchange(&freed, NULL) : NULL; }
+lt_slot *lt_take_freed(void) { return freed ? atomic_exchange(&freed, NULL) : NULL; }
 
-// Gives a slot away, to those that take_freed returns; tells how many they are.
+// Gives a slot away, to those that lt_take_freed returns; tells how many they are.
 static int64_t give_freed(lt_slot *slot) {
   lt_slot *head = freed;
   int64_t queued;
@@ -192,15 +205,16 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
   }
   if (!lt_me && !lt_join()) {
     explain("%s: there is no memory to note the calling thread", op);
+    lt_unpin();
     return TENSOR_ERROR_MEMORY;
   }
   frame->name = op;
   frame->thread = lt_me;
-  frame->freed = take_freed();
+  frame->freed = lt_take_freed();
   const int64_t before = lt_begin();
   const tensor_status status = (tensor_status)lt_enter(frame);
   lt_end(before);
-  if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, take_freed());
+  if (postponed && atomic_exchange(&postponed, 0)) lt_empty(lt_me, lt_take_freed());
   return status;
 }
 
@@ -215,7 +229,7 @@ static tensor_status release(void *handle, int kind, const char *op) {
     return TENSOR_ERROR_HANDLE;
   }
   const _Bool immediate = slot->immediate;
-  if (give_freed(slot) >= LT_DRAIN_AT || immediate) lt_empty(lt_me, take_freed());
+  if (give_freed(slot) >= LT_DRAIN_AT || immediate) lt_empty(lt_me, lt_take_freed());
   return TENSOR_OK;
 }
 
@@ -258,7 +272,7 @@ TENSOR_API int64_t tensor_live_handles(void) {
 }
 TENSOR_API const char *tensor_last_error(void) { return message ? message : ""; }
 TENSOR_API void tensor_set_last_error(const char *text) {
-  if (text) lt_fail(0, text);
+  if (text) explain("%s", text);
 }
 TENSOR_API int32_t tensor_last_errno(void) { return error_number; }
 TENSOR_API int32_t tensor_version(void) { return TENSOR_VERSION; }

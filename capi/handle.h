@@ -7,7 +7,7 @@
 #include "table.h"
 #include "value.h"
 
-enum { LT_FUNCTION = 0, LT_INPLACE = 1, LT_OUT = 2, LT_RESULTS = 8 };
+enum { LT_RESULTS = 8 };
 
 // A call: which operator, how, with what.
 typedef struct lt_frame {
@@ -41,9 +41,14 @@ _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
                      const char *argument);
 _Bool lt_check_dtype(int64_t value, const char *op, const char *argument);
 _Bool lt_check_pointer(const void *pointer, const char *op, const char *argument);
+// Refuses an empty text where none may be given: nothing else stands for none.
+_Bool lt_check_word(const char *text, const char *op, const char *argument);
 tensor_status lt_invoke(lt_frame *frame, const char *op);
 
 // For the Go side.
+// The slots whose handles were freed since a call took them: the caller empties them.
+lt_slot *lt_take_freed(void);
+
 // Lets a freed slot, which a running call uses, wait until one ends.
 void lt_postpone(lt_slot *slot);
 // number is an errno, or 0.

@@ -12,12 +12,25 @@
 
 #include "threads.h"
 
+// What a limit of the process has to leave, and how it is told that it does not.
+typedef struct {
+  int resource, access;
+  size_t bytes;
+  const char *words;  // of MiB that are wanted, and of the limit
+} reserve;
+
 // Go reserves addresses for all the memory that a process might have, of which it fills few: 1290
 // MiB with the first of its heap. Tensors leave it the next piece of that (engine/storage/alloc.c).
-static const size_t kReserved = (size_t)1376 << 20;
+static const reserve kAddresses = {
+    RLIMIT_AS, PROT_NONE, (size_t)1376 << 20,
+    "libtensor reserves %zu MiB of addresses, which the process's limit of %zu MiB does not leave; "
+    "raise it (ulimit -v, RLIMIT_AS)"};
 
 // What Go and tensors write to from the start on, beside the stacks of threads.
-static const size_t kWritten = (size_t)128 << 20;
+static const reserve kWritten = {
+    RLIMIT_DATA, PROT_READ | PROT_WRITE, (size_t)128 << 20,
+    "libtensor writes to %zu MiB of memory from the start on, which the process's limit of %zu MiB "
+    "on data does not leave; raise it (ulimit -d, RLIMIT_DATA)"};
 
 // Go has two descriptors from its first timer on and those of its control group, and opens files at
 // its start, some at the same time; the rest is to spare.
@@ -92,7 +105,8 @@ static void settle_threads(void) {
   for (; last >= 0; last--) munmap(held[last], sizes[last]);
 }
 
-static int has_descriptors(char *why, size_t size) {
+// Tells of descriptors that are missing, in `why`; other errors say nothing of them.
+static int lacks_descriptors(char *why, size_t size) {
   int opened[DESCRIPTORS], count = 0, error = 0;
   while (count < DESCRIPTORS && !error) {
     opened[count] = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -103,52 +117,33 @@ static int has_descriptors(char *why, size_t size) {
   }
   const int had = count;
   while (count) close(opened[--count]);
-  if (error != EMFILE && error != ENFILE) return 1;  // others say nothing of descriptors
+  if (error != EMFILE && error != ENFILE) return 0;
   snprintf(
       why, size,
       "libtensor needs %d file descriptors, of which the system gives %d; close some, or raise "
       "their limit (ulimit -n, RLIMIT_NOFILE)",
       DESCRIPTORS, had);
-  return 0;
+  return 1;
 }
 
-// How a limit is told.
-static size_t mebibytes(const struct rlimit *limit) { return (size_t)limit->rlim_cur >> 20; }
-
-// Makes the threads where a limit on data leaves what is written to beside their stacks.
-static int make_data(char *why, size_t size) {
+// Takes what a limit on the process has to leave, NULL without a limit; writes why it cannot be
+// had.
+static int take(const reserve *r, void **held, char *why, size_t size) {
   struct rlimit limit;
-  if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur == RLIM_INFINITY)
-    return make_threads(why, size);
-  void *held = map(kWritten, PROT_READ | PROT_WRITE);
-  if (!held) {
-    snprintf(
-        why, size,
-        "libtensor writes to %zu MiB of memory from the start on, which the process's limit of "
-        "%zu MiB on data does not leave; raise it (ulimit -d, RLIMIT_DATA)",
-        kWritten >> 20, mebibytes(&limit));
-    return 1;
-  }
-  const int failed = make_threads(why, size);
-  munmap(held, kWritten);
-  return failed;
+  if (getrlimit(r->resource, &limit) || limit.rlim_cur == RLIM_INFINITY) return 0;
+  if ((*held = map(r->bytes, r->access))) return 0;
+  snprintf(why, size, r->words, r->bytes >> 20, (size_t)limit.rlim_cur >> 20);
+  return 1;
 }
 
 int lt_make_room(char *why, size_t size) {
-  struct rlimit limit;
-  if (!has_descriptors(why, size)) return 1;
-  if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY) return make_data(why, size);
-  void *held = hold(kReserved);
-  if (!held) {
-    snprintf(
-        why, size,
-        "libtensor reserves %zu MiB of addresses, which the process's limit of %zu MiB does not "
-        "leave; raise it (ulimit -v, RLIMIT_AS)",
-        kReserved >> 20, mebibytes(&limit));
-    return 1;
-  }
-  const int failed = make_data(why, size);  // what is written to is beside what is held
+  void *addresses = NULL, *written = NULL;
+  // The stacks of the threads are beside what is held.
+  const int failed = lacks_descriptors(why, size) || take(&kAddresses, &addresses, why, size) ||
+                     take(&kWritten, &written, why, size) || make_threads(why, size);
+  if (written) munmap(written, kWritten.bytes);
+  if (!addresses) return failed;
   if (!failed) settle_threads();
-  munmap(held, kReserved);
+  munmap(addresses, kAddresses.bytes);
   return failed;
 }

@@ -5,19 +5,25 @@
 #include "export.h"
 
 TENSOR_API tensor_status tensor_print(const tensor_t *self, FILE *stream) {
-  LT_TEXT(stream, "print", "stream");
+  LT_RESULT(stream, "print", "stream");
   // As the operator's entry has them where they are left out.
   enum { PRECISION = 4, THRESHOLD = 1000, EDGEITEMS = 3, LINEWIDTH = 80, AS_NEEDED = -1 };
-  char *text = NULL;
+  char *text = NULL, message[512];
   const tensor_status status =
       tensor_to_string(self, PRECISION, THRESHOLD, EDGEITEMS, LINEWIDTH, AS_NEEDED, &text);
-  if (status != TENSOR_OK) return status;
+  if (status != TENSOR_OK) {
+    const char *error = tensor_last_error(), *inner = "to_string";
+    const _Bool named = strncmp(error, inner, strlen(inner)) == 0;
+    snprintf(message, sizeof message, "print%s%s", named ? "" : ": ",
+             named ? error + strlen(inner) : error);
+    lt_fail(tensor_last_errno(), message);
+    return status;
+  }
   errno = 0;
   const _Bool written = fputs(text, stream) >= 0 && fputc('\n', stream) != EOF;
   const int why = errno;
   tensor_string_free(text);
   if (written) return TENSOR_OK;
-  char message[200];
   snprintf(message, sizeof message, "print: the stream cannot be written: %s",
            why ? strerror(why) : "it is not open for writing");
   lt_fail(why, message);

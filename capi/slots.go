@@ -191,20 +191,20 @@ const immediateBytes = 1 << 16
 // publish makes a handle of a slot, whose holding is to be freed at once where immediate says so.
 func publish(s *slot, kind C.uint8_t, immediate bool) *C.lt_slot {
 	s.c.kind = kind
-	s.urge(immediate)
+	s.freeEagerly(immediate)
 	setState(s, C.LT_LIVE)
 	return s.c
 }
 
-func (s *slot) urge(immediate bool) {
+func (s *slot) freeEagerly(immediate bool) {
 	s.c.immediate = 0
 	if immediate {
 		s.c.immediate = 1
 	}
 }
 
-// urgent tells whether a handle of t is to free it at once.
-func urgent(t *tensor.Tensor) bool { return t.History() != nil || large(t.Storage()) }
+// freesEagerly tells whether a handle of t is to free it at once.
+func freesEagerly(t *tensor.Tensor) bool { return t.History() != nil || large(t.Storage()) }
 
 func large(s *storage.Storage) bool { return s.Nbytes() >= immediateBytes || !s.Owned() }
 
@@ -218,8 +218,11 @@ func newTensor(thread *C.lt_thread, t *tensor.Tensor) (*C.lt_slot, error) {
 	if thread.modes.inference != 0 {
 		autograd.Infer(t)
 	}
+	if t.History() != nil {
+		autograd.Hand(t)
+	}
 	describe(s)
-	return publish(s, C.LT_TENSOR, urgent(t)), nil
+	return publish(s, C.LT_TENSOR, freesEagerly(t)), nil
 }
 
 func newStorage(thread *C.lt_thread, st *storage.Storage) (*C.lt_slot, error) {
@@ -264,6 +267,9 @@ func (s *slot) spacious(n int) *C.int64_t {
 	return s.dims
 }
 
+// memoryOf is the storage that a tensor's elements lie in: of a tensor in parts, its values.
+func memoryOf(t *tensor.Tensor) *storage.Storage { return t.Behind().Storage() }
+
 // describe copies a tensor's metadata to where C getters read it.
 func describe(s *slot) {
 	t, c := s.tensor, s.c
@@ -280,7 +286,7 @@ func describe(s *slot) {
 	}
 	c.dim = C.int32_t(n)
 	c.numel, c.offset = C.int64_t(t.Numel()), C.int64_t(t.Offset())
-	c.memory = C.uint64_t(uintptr(unsafe.Pointer(t.Storage())))
+	c.memory = C.uint64_t(uintptr(unsafe.Pointer(memoryOf(t))))
 	c.dtype, c.layout = C.int8_t(t.DType()), C.int8_t(t.Layout())
 	c.device_type, c.device_index = C.int8_t(t.Device().Type), C.int16_t(t.Device().Index)
 }

@@ -38,6 +38,7 @@ typedef struct lt_modes {
   int16_t device_index;
   uint8_t grad, inference;
   uint32_t saving;  // by which hooks operations save
+  uint32_t level;   // the innermost transform that is under way
 } lt_modes;
 
 // What one thread's running calls use. A slot that is freed stays as it is until no pin names it.

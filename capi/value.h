@@ -21,53 +21,80 @@ typedef union lt_value {
   } list;
 } lt_value;
 
-// The packed form of a function: all arguments in one array, after which an out form has the
-// tensors to write to. It returns the handle of the one result, or a status. A form that gives
-// something else than one tensor returns a status and leaves its results in the first elements of
-// the array.
-typedef intptr_t (*lt_packed)(lt_value *arguments);
-enum { LT_STATUSES = 1 << 12 };  // statuses are below it, handles are not
-
-// What is told of a parameter: it is given by name alone; it may be left out, for `absent`; none
-// stands for `absent`, too.
-enum { LT_BY_NAME = 1, LT_DEFAULT = 2, LT_NONE_IS_DEFAULT = 4 };
+// What is told of a parameter.
+enum {
+  LT_BY_NAME = 1,          // it is given by name alone
+  LT_DEFAULT = 2,          // it may be left out, for `absent`
+  LT_NONE_IS_DEFAULT = 4,  // none stands for `absent`, too
+  LT_ANY_DTYPE = 8,        // a dtype that may be quantized
+  LT_OPTIONAL = 16,        // none may be given, by the operator's signature
+  LT_MUTATED = 32,         // the operator writes to it
+  LT_MOVED = 64,           // the operator may give its storage other memory
+  LT_SPREAD = 128,         // a list whose items may be given one by one, as in zeros(2, 3)
+  LT_CALLS_BACK = 256      // an address of a tensor_callback, behind which are its context and what
+                           // deletes that
+};
 
 // A parameter. Its kind is a letter, a small one where none may be given: T a tensor, P a tensor or
-// a number that stands for one, O such a one that has a packed form for numbers, S a number, I an
+// a number that stands for one, O such a one that has a form for numbers, S a number, I an
 // int, F a float, B a bool, U a text, D a dtype, Y a layout, M a memory format, C a device, G a
-// generator, W a storage, Q an address, X an index; lists: A of tensors, Z of tensors or none, L of
-// ints, E of floats, H of bools, N of numbers, K of texts; V and R are L and A that may be given as
-// separate arguments.
+// generator, W a storage, J a node, Q an address, X an index; lists: A of tensors, Z of tensors or
+// none, L of ints, E of floats, H of bools, N of numbers, K of texts; V and R are L and A that may
+// be given as separate arguments.
 typedef struct lt_parameter {
   const char *name;
+  const char *shown;  // what Python calls it, where that is neither the name nor input for self
   char kind;
-  unsigned char flags;
   signed char dim_of;  // the parameter whose dimension it is, which may be given by name; -1
+  unsigned short flags;
   lt_value absent;
 } lt_parameter;
 
-// What is told of an operator: its calls take less time than to let other threads run; it makes
-// tensors of nothing; its results may lie in the memory of its first argument, and may be that one
-// itself where there is nothing to do.
-enum { LT_BRIEF = 1, LT_FACTORY = 2, LT_VIEWS = 4, LT_ITSELF = 8 };
+// The most parameters and results that an operator has, for bindings to make room for.
+enum { LT_MOST_PARAMETERS = 12, LT_MOST_RESULTS = 8 };
 
-enum { LT_AS_FUNCTION, LT_AS_INPLACE, LT_AS_OUT, LT_FORMS };
+// What is told of an operator.
+enum {
+  LT_BRIEF = 1,      // its calls take less time than to let other threads run
+  LT_FACTORY = 2,    // it makes tensors of nothing
+  LT_VIEWS = 4,      // its results may lie in the memory of its first argument,
+  LT_ITSELF = 8,     // and may be that one itself where there is nothing to do
+  LT_RUNS = 16,      // its errors name what it runs, which tells callers more
+  LT_A_VIEW = 32,    // its one result lies in the memory of its first argument
+  LT_NAMED = 64,     // users find it as a function
+  LT_METHOD = 128,   // and as a method of its first argument's class
+  LT_LENGTHY = 256,  // it may take long, whatever its results are
+};
 
-typedef struct lt_operator {
-  const char *name;  // with its overload: max.dim
-  lt_packed packed[LT_FORMS]
-                  [2];  // for a tensor and for a number as the last operand; NULL for none
+// The forms of an operator: it makes its results, writes over its first argument, or to tensors
+// that are given.
+enum { LT_FUNCTION, LT_INPLACE, LT_OUT, LT_FORMS };
+// The bit in lt_operator.forms of a form, for a tensor or for a number as the last operand.
+#define LT_HAS(form, number) (1 << (2 * (form) + (number)))
+
+typedef struct lt_operator lt_operator;
+struct lt_operator {
+  // Runs a form with all arguments in one array, after which an out form has the tensors to write
+  // to. Results are left in the first elements of the array.
+  tensor_status (*run)(const lt_operator *self, int form, bool number, lt_value *arguments);
+  const char *name;              // with its overload: max.dim
+  const char *called, *called_;  // what errors call it, and what its form in place
   const lt_parameter *parameters;
   int count;
   const char *results;    // a letter each
+  const char *out;        // the results' names, with a NUL behind each
   const char *signature;  // the parameters for people
   int changed;            // the parameter that a function without results changes, -1 for none
-  int flags;
-} lt_operator;
+  int flags, forms;
+  unsigned char aliases;  // the results that may lie in the memory of an argument, a bit each
+  unsigned char order;    // among the overloads of the name, in which a call looks for its own
+};
 
 // Tells whether two tensors lie in one storage.
 TENSOR_API bool tensor_same_memory(const tensor_t *self, const tensor_t *other);
 
+// All operators, by their names, of which the overloads of one lie side by side.
+TENSOR_API const lt_operator *tensor_operators(int32_t *count);
 // The operator of a name; NULL for none.
 TENSOR_API const lt_operator *tensor_operator(const char *name);
 

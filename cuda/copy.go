@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"unsafe"
 
+	"gorgonia.org/cu"
+
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -13,7 +15,6 @@ import (
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"gorgonia.org/cu"
 )
 
 func place(t *tensor.Tensor) cu.DevicePtr { return cu.DevicePtr(t.Data()) }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"unsafe"
 
+	"gorgonia.org/cu"
+
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -12,7 +14,6 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"gorgonia.org/cu"
 )
 
 const (

@@ -37,14 +37,14 @@ type rangeArgs struct {
 	start, step, stop [2]float64
 }
 
-// sequence computes the elements of a sequence, in a contiguous copy where the result has gaps or consists of powers.
-func sequence(op string, w launch.Sequence) error {
+// fillRange computes the elements of a sequence, in a contiguous copy where the result has gaps or consists of powers.
+func fillRange(op string, w launch.Range) error {
 	to, d := w.To, w.To.DType()
 	if to.Numel() == 0 {
 		return nil
 	}
 	if w.Base != nil {
-		d = exponents(w)
+		d = w.Exponents()
 	}
 	s := owner.Scope{Op: op}
 	defer s.Close()
@@ -72,11 +72,3 @@ func sequence(op string, w launch.Sequence) error {
 }
 
 var power = kernel.Get("pow")
-
-// exponents is the dtype of powers: real where all are, as the CPU has it.
-func exponents(w launch.Sequence) dtype.DType {
-	if imag(w.Start.Complex()) != 0 || imag(w.Stop) != 0 || w.To.DType().IsComplex() && *w.Base < 0 {
-		return dtype.Complex128
-	}
-	return dtype.Float64
-}

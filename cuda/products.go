@@ -4,6 +4,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"gorgonia.org/cu"
+
 	"github.com/libtensor/libtensor/cuda/cublas"
 	"github.com/libtensor/libtensor/cuda/driver"
 	"github.com/libtensor/libtensor/engine/device"
@@ -13,7 +15,6 @@ import (
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
-	"gorgonia.org/cu"
 )
 
 // multiply computes a product by cuBLAS, where there is one that serves it, or by kernels of ours.
@@ -118,6 +119,13 @@ func (s *steps) multiply(w launch.Product, p *cublas.Product) {
 	s.err = s.blasFailed(err)
 }
 
+// emptied gives the driver the pool's free blocks back.
+func (s *steps) emptied() error {
+	s.pool.mu.Lock()
+	defer s.pool.mu.Unlock()
+	return s.empty(s.op)
+}
+
 // open makes the handle, whose memory is none of the pool's: where the device has none left, that gives its free blocks back.
 func (b *blas) open(s *steps) error {
 	b.mu.Lock()
@@ -135,10 +143,7 @@ func (b *blas) open(s *steps) error {
 	}
 	h, err := cublas.New()
 	if cublas.OutOfMemory(err) {
-		s.pool.mu.Lock()
-		err = s.empty(s.op)
-		s.pool.mu.Unlock()
-		if err != nil {
+		if err := s.emptied(); err != nil {
 			return err
 		}
 		h, err = cublas.New()

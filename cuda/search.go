@@ -32,8 +32,8 @@ func searchSorted(op string, w launch.Searching) error {
 	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, "search_"+w.Keys.DType().String(), a.count, &a) })
 }
 
-// member tells which values are among sorted ones.
-func member(op string, w launch.Membership) error {
+// isIn tells which values are among sorted ones.
+func isIn(op string, w launch.Membership) error {
 	if w.Values.Numel() == 0 {
 		return nil
 	}

@@ -76,7 +76,7 @@ func indexed(op string, w launch.Indexed) error {
 		return combine(op, w)
 	}
 	if w.Check != nil {
-		if err := within(op, *w.Check); err != nil {
+		if err := checkBounds(op, *w.Check); err != nil {
 			return err
 		}
 	}
@@ -89,8 +89,8 @@ func indexed(op string, w launch.Indexed) error {
 
 var outOfRange = kernel.Get("out_of_range")
 
-// within refuses an index with an element out of range. Elements that are repeated are looked at once.
-func within(op string, w launch.Within) error {
+// checkBounds refuses an index with an element out of range. Elements that are repeated are looked at once.
+func checkBounds(op string, w launch.Bounds) error {
 	start := places{size: w.Size}
 	if w.Wrap {
 		start.step = 1

@@ -759,10 +759,6 @@ TENSOR_API tensor_status tensor_zero_(tensor_t *self);
 // The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 TENSOR_API tensor_status tensor_item(const tensor_t *self, tensor_scalar *out);
 
-// A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
-TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
-TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out);
-
 // Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
 // than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
 TENSOR_API tensor_status tensor_fill_diagonal_(tensor_t *self, tensor_scalar fill_value, bool wrap);
@@ -844,6 +840,120 @@ TENSOR_API tensor_status tensor_sum_to_size(const tensor_t *self, const int64_t 
 // Adds a border of one value. `pad` holds the widths before and after the last dimension, then the one before it, and so on; a negative width takes
 // elements away.
 TENSOR_API tensor_status tensor_constant_pad_nd(const tensor_t *self, const int64_t *pad, int64_t pad_len, tensor_scalar value, tensor_t **out);
+
+// `view` with memory of its own, row-major.
+// Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+TENSOR_API tensor_status tensor_view_copy(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t **out);
+TENSOR_API tensor_status tensor_view_copy_out(const tensor_t *self, const int64_t *size, int64_t size_len, tensor_t *out);
+
+// `view` with memory of its own, row-major.
+// The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+// the other strides and the storage offset must divide.
+TENSOR_API tensor_status tensor_view_copy_dtype(const tensor_t *self, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_view_copy_dtype_out(const tensor_t *self, tensor_dtype dtype, tensor_t *out);
+
+// `expand` with memory of its own, row-major.
+// Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+TENSOR_API tensor_status tensor_expand_copy(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t **out);
+TENSOR_API tensor_status tensor_expand_copy_out(const tensor_t *self, const int64_t *size, int64_t size_len, bool implicit, tensor_t *out);
+
+// `permute` with memory of its own, row-major.
+// Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+TENSOR_API tensor_status tensor_permute_copy(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t **out);
+TENSOR_API tensor_status tensor_permute_copy_out(const tensor_t *self, const int64_t *dims, int64_t dims_len, tensor_t *out);
+
+// `transpose` with memory of its own, row-major.
+// Swaps two dimensions.
+TENSOR_API tensor_status tensor_transpose_copy(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t **out);
+TENSOR_API tensor_status tensor_transpose_copy_out(const tensor_t *self, int64_t dim0, int64_t dim1, tensor_t *out);
+
+// `t` with memory of its own, row-major.
+// Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+TENSOR_API tensor_status tensor_t_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_t_copy_out(const tensor_t *self, tensor_t *out);
+
+// `squeeze` with memory of its own, row-major.
+// Drops all dimensions of size 1.
+TENSOR_API tensor_status tensor_squeeze_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_squeeze_copy_out(const tensor_t *self, tensor_t *out);
+
+// `squeeze` with memory of its own, row-major.
+// Drops dimension `dim` if its size is 1.
+TENSOR_API tensor_status tensor_squeeze_copy_dim(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_squeeze_copy_dim_out(const tensor_t *self, int64_t dim, tensor_t *out);
+
+// `squeeze` with memory of its own, row-major.
+// Drops those of the listed dimensions whose size is 1.
+TENSOR_API tensor_status tensor_squeeze_copy_dims(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t **out);
+TENSOR_API tensor_status tensor_squeeze_copy_dims_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, tensor_t *out);
+
+// `unsqueeze` with memory of its own, row-major.
+// Inserts a dimension of size 1 at `dim`.
+TENSOR_API tensor_status tensor_unsqueeze_copy(const tensor_t *self, int64_t dim, tensor_t **out);
+TENSOR_API tensor_status tensor_unsqueeze_copy_out(const tensor_t *self, int64_t dim, tensor_t *out);
+
+// `narrow` with memory of its own, row-major.
+// Positions `start` to `start + length` of dimension `dim`.
+TENSOR_API tensor_status tensor_narrow_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t **out);
+TENSOR_API tensor_status tensor_narrow_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t length, tensor_t *out);
+
+// `select` with memory of its own, row-major.
+// Position `index` of dimension `dim`, which goes away.
+TENSOR_API tensor_status tensor_select_copy(const tensor_t *self, int64_t dim, int64_t index, tensor_t **out);
+TENSOR_API tensor_status tensor_select_copy_out(const tensor_t *self, int64_t dim, int64_t index, tensor_t *out);
+
+// `slice` with memory of its own, row-major.
+// Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+// Absent: start TENSOR_NONE, end TENSOR_NONE.
+TENSOR_API tensor_status tensor_slice_copy(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t **out);
+TENSOR_API tensor_status tensor_slice_copy_out(const tensor_t *self, int64_t dim, int64_t start, int64_t end, int64_t step, tensor_t *out);
+
+// `as_strided` with memory of its own, row-major.
+// Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+// Absent: storage_offset TENSOR_NONE.
+TENSOR_API tensor_status tensor_as_strided_copy(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t **out);
+TENSOR_API tensor_status tensor_as_strided_copy_out(const tensor_t *self, const int64_t *size, int64_t size_len, const int64_t *stride, int64_t stride_len, int64_t storage_offset, tensor_t *out);
+
+// `unfold` with memory of its own, row-major.
+// All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+TENSOR_API tensor_status tensor_unfold_copy(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t **out);
+TENSOR_API tensor_status tensor_unfold_copy_out(const tensor_t *self, int64_t dimension, int64_t size, int64_t step, tensor_t *out);
+
+// `diagonal` with memory of its own, row-major.
+// Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+TENSOR_API tensor_status tensor_diagonal_copy(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t **out);
+TENSOR_API tensor_status tensor_diagonal_copy_out(const tensor_t *self, int64_t offset, int64_t dim1, int64_t dim2, tensor_t *out);
+
+// `detach` with memory of its own, row-major.
+// Another tensor over the same memory.
+TENSOR_API tensor_status tensor_detach_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_detach_copy_out(const tensor_t *self, tensor_t *out);
+
+// `unbind` with memory of its own, row-major.
+// Every position of dimension `dim`, which goes away.
+TENSOR_API tensor_status tensor_unbind_copy(const tensor_t *self, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// `split` with memory of its own, row-major.
+// Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+TENSOR_API tensor_status tensor_split_copy(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// `split_with_sizes` with memory of its own, row-major.
+// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+TENSOR_API tensor_status tensor_split_with_sizes_copy(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
+
+// `view_as_real` with memory of its own, row-major.
+// A view of complex numbers as pairs of reals: shape (..., 2).
+TENSOR_API tensor_status tensor_view_as_real_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_view_as_real_copy_out(const tensor_t *self, tensor_t *out);
+
+// `view_as_complex` with memory of its own, row-major.
+// A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+TENSOR_API tensor_status tensor_view_as_complex_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_view_as_complex_copy_out(const tensor_t *self, tensor_t *out);
+
+// The tensor with memory of its own, row-major.
+TENSOR_API tensor_status tensor_alias_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_alias_copy_out(const tensor_t *self, tensor_t *out);
 
 // --------------------------------------------------------------------------------------------------------------- views
 
@@ -1037,16 +1147,13 @@ TENSOR_API tensor_status tensor_split_with_sizes(const tensor_t *self, const int
 // Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 TENSOR_API tensor_status tensor_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Another name of `chunk`.
-// Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+// `chunk` whose pieces may be written to also where calls are recorded.
 TENSOR_API tensor_status tensor_unsafe_chunk(const tensor_t *self, int64_t chunks, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Another name of `split`.
-// Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+// `split` whose pieces may be written to also where calls are recorded.
 TENSOR_API tensor_status tensor_unsafe_split(const tensor_t *self, int64_t split_size, int64_t dim, tensor_t ***out, int64_t *out_len);
 
-// Another name of `split_with_sizes`.
-// Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+// `split_with_sizes` whose pieces may be written to also where calls are recorded.
 TENSOR_API tensor_status tensor_unsafe_split_with_sizes(const tensor_t *self, const int64_t *split_sizes, int64_t split_sizes_len, int64_t dim, tensor_t ***out, int64_t *out_len);
 
 // Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
@@ -2270,8 +2377,8 @@ TENSOR_API tensor_status tensor_scatter_reduce(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_scatter_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self);
 TENSOR_API tensor_status tensor_scatter_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, bool include_self, tensor_t *out);
 
-// Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' or 'prod'. `lengths` (..., S), of int32 or int64, says how many
-// elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
+// Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' ('amax', 'amin' too) or 'prod'. `lengths` (..., S), of int32 or int64,
+// says how many elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
 // those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
 // begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
 // or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
@@ -2956,7 +3063,7 @@ TENSOR_API tensor_status tensor_lobpcg(const tensor_t *A, int64_t k, const tenso
 // -------------------------------------------------------------------------------------------------- Fourier transforms
 
 // The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
-// the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+// the result are the innermost ones, by their strides in `self`.
 TENSOR_API tensor_status tensor_fft_c2c(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool forward, double scale, tensor_t **out);
 
 // The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
@@ -2968,22 +3075,21 @@ TENSOR_API tensor_status tensor_fft_c2r(const tensor_t *self, int64_t dim, int64
 
 // The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
 // `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-// Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Integers and bool count as the default dtype.
 // Absent: n TENSOR_NONE, norm NULL.
 TENSOR_API tensor_status tensor_fft_fft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_fft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
 
 // The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
 // `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-// Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// Integers and bool count as the default dtype.
 // Absent: n TENSOR_NONE, norm NULL.
 TENSOR_API tensor_status tensor_fft_ifft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_ifft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
 
 // The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
 // cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
-// once.
+// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: n TENSOR_NONE, norm NULL.
 TENSOR_API tensor_status tensor_fft_rfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -2991,7 +3097,7 @@ TENSOR_API tensor_status tensor_fft_rfft_out(const tensor_t *self, int64_t n, in
 // The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
 // as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
 // which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-// count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// count as the default dtype.
 // Absent: n TENSOR_NONE, norm NULL.
 TENSOR_API tensor_status tensor_fft_irfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
@@ -2999,44 +3105,42 @@ TENSOR_API tensor_status tensor_fft_irfft_out(const tensor_t *self, int64_t n, i
 // The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
 // even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
 // 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-// by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// by its root. Integers and bool count as the default dtype.
 // Absent: n TENSOR_NONE, norm NULL.
 TENSOR_API tensor_status tensor_fft_hfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_hfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
 
 // The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
 // zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: n TENSOR_NONE, norm NULL.
 TENSOR_API tensor_status tensor_fft_ihfft(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_ihfft_out(const tensor_t *self, int64_t n, int64_t dim, const char *norm, tensor_t *out);
 
 // The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
 // that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-// by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_fft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_fft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
 
 // The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
 // which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
-// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
-// and rounded once.
+// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_fftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_fftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
 
 // The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
 // `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
-// root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_ifft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_ifft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
 
 // The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
 // `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
-// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
-// and rounded once.
+// default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_ifftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3044,7 +3148,7 @@ TENSOR_API tensor_status tensor_fft_ifftn_out(const tensor_t *self, const int64_
 // The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
 // sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
 // tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
-// and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// and bool count as the default dtype.
 // Absent: s NULL with s_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_rfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3052,8 +3156,7 @@ TENSOR_API tensor_status tensor_fft_rfft2_out(const tensor_t *self, const int64_
 // The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
 // or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
 // `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
-// once.
+// inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_rfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3061,7 +3164,7 @@ TENSOR_API tensor_status tensor_fft_rfftn_out(const tensor_t *self, const int64_
 // The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
 // or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
 // by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
-// dtype; 16-bit dtypes are computed in float32 and rounded once.
+// dtype.
 // Absent: s NULL with s_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_irfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3069,7 +3172,7 @@ TENSOR_API tensor_status tensor_fft_irfft2_out(const tensor_t *self, const int64
 // The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
 // unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
 // result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_irfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3077,7 +3180,7 @@ TENSOR_API tensor_status tensor_fft_irfftn_out(const tensor_t *self, const int64
 // The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
 // to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
 // which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-// count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// count as the default dtype.
 // Absent: s NULL with s_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_hfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3085,7 +3188,7 @@ TENSOR_API tensor_status tensor_fft_hfft2_out(const tensor_t *self, const int64_
 // The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
 // that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
 // one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
-// ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_hfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3093,7 +3196,7 @@ TENSOR_API tensor_status tensor_fft_hfftn_out(const tensor_t *self, const int64_
 // The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
 // which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
 // is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
-// default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// default dtype.
 // Absent: s NULL with s_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_ihfft2(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3101,7 +3204,7 @@ TENSOR_API tensor_status tensor_fft_ihfft2_out(const tensor_t *self, const int64
 // The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
 // `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
 // is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-// others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+// others, "ortho" both by its root. Integers and bool count as the default dtype.
 // Absent: s NULL with s_len 0, dim NULL with dim_len 0, norm NULL.
 TENSOR_API tensor_status tensor_fft_ihfftn(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t **out);
 TENSOR_API tensor_status tensor_fft_ihfftn_out(const tensor_t *self, const int64_t *s, int64_t s_len, const int64_t *dim, int64_t dim_len, const char *norm, tensor_t *out);
@@ -3462,9 +3565,10 @@ TENSOR_API tensor_status tensor_sparse_compressed_tensor(const tensor_t *compres
 // Absent: dtype TENSOR_DTYPE_NONE, masked_grad -1.
 TENSOR_API tensor_status tensor_to_dense(const tensor_t *self, tensor_dtype dtype, int32_t masked_grad, tensor_t **out);
 
-// The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes that divide those
-// of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
-// already is given as it is.
+// The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes (or one for both) that
+// divide those of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
+// already is given as it is. A sparse tensor keeps its dense dimensions and sizes of blocks; blocks go to sparse_coo and to blocks, batches of
+// sparse_csr and sparse_csc not to blocks, coordinates to compressed layouts where two dimensions are sparse: to_dense goes between.
 // Absent: layout TENSOR_LAYOUT_NONE, blocksize NULL with blocksize_len 0, dense_dim TENSOR_NONE.
 TENSOR_API tensor_status tensor_to_sparse(const tensor_t *self, tensor_layout layout, const int64_t *blocksize, int64_t blocksize_len, int64_t dense_dim, tensor_t **out);
 
@@ -3544,7 +3648,7 @@ TENSOR_API tensor_status tensor_sparse_resize_(tensor_t *self, const int64_t *si
 TENSOR_API tensor_status tensor_sparse_resize_and_clear_(tensor_t *self, const int64_t *size, int64_t size_len, int64_t sparse_dim, int64_t dense_dim);
 
 // Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
-// together with the places of its entries, which become 0.
+// together with the places of its entries, whose values stay if they have the same sizes and become 0 otherwise.
 TENSOR_API tensor_status tensor_resize_as_sparse_(tensor_t *self, const tensor_t *the_template);
 
 // Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
@@ -3623,6 +3727,37 @@ TENSOR_API tensor_status tensor_csr_spgemm(const tensor_t *crow_indices, const t
 // The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
 // `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
 TENSOR_API tensor_status tensor_csr_spadd(const tensor_t *crow_indices, const tensor_t *col_indices, const tensor_t *values, const tensor_t *other_crow, const tensor_t *other_col, const tensor_t *other_values, int64_t columns, tensor_t **crow, tensor_t **col, tensor_t **sum);
+
+// `indices` with memory of its own, row-major.
+// The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
+// The memory is the tensor's.
+TENSOR_API tensor_status tensor_indices_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_indices_copy_out(const tensor_t *self, tensor_t *out);
+
+// `values` with memory of its own, row-major.
+// The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+TENSOR_API tensor_status tensor_values_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_values_copy_out(const tensor_t *self, tensor_t *out);
+
+// `crow_indices` with memory of its own, row-major.
+// Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+TENSOR_API tensor_status tensor_crow_indices_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_crow_indices_copy_out(const tensor_t *self, tensor_t *out);
+
+// `col_indices` with memory of its own, row-major.
+// The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+TENSOR_API tensor_status tensor_col_indices_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_col_indices_copy_out(const tensor_t *self, tensor_t *out);
+
+// `ccol_indices` with memory of its own, row-major.
+// Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+TENSOR_API tensor_status tensor_ccol_indices_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_ccol_indices_copy_out(const tensor_t *self, tensor_t *out);
+
+// `row_indices` with memory of its own, row-major.
+// The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+TENSOR_API tensor_status tensor_row_indices_copy(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_row_indices_copy_out(const tensor_t *self, tensor_t *out);
 
 // --------------------------------------------------------------------------------------------------- quantized tensors
 
@@ -4473,6 +4608,28 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
 
 // Whether both tensors have the same sizes.
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);
+
+// Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
+// for all. `randomness` says what becomes of random operators: they are refused with `error`, draw once for all with `same`, and for each
+// example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
+TENSOR_API tensor_status tensor_vmap_begin(int64_t size, const char *randomness, int64_t *out);
+
+// Ends the transform of a number, and has the thread in the one around it. Calls on tensors that are left of it are refused.
+TENSOR_API tensor_status tensor_vmap_end(int64_t level);
+
+// A tensor that stands for each of the examples along dimension `dim` of `self`, which it shares its memory with, in the transform `level`.
+TENSOR_API tensor_status tensor_vmap_wrap(const tensor_t *self, int64_t dim, int64_t level, tensor_t **out);
+
+// All examples that `self` stands for in the transform `level`, along dimension `dim` of the result; where it is the same for all, that
+// many times.
+TENSOR_API tensor_status tensor_vmap_unwrap(const tensor_t *self, int64_t dim, int64_t level, tensor_t **out);
+
+// Whether `self` stands for each of the examples of the transform `level`.
+TENSOR_API tensor_status tensor_vmap_maps(const tensor_t *self, int64_t level, bool *out);
+
+// `self` as a tensor that stands for an example in each of the transforms that the thread is in, though it may be the same for all of them:
+// then its gradient is another one for each.
+TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out);
 
 #ifdef __cplusplus
 }

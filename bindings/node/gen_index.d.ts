@@ -409,6 +409,17 @@ interface DerivativeOptions {
   /** The function gives [result, aux], of which the second part goes along. */
   hasAux?: boolean;
 }
+type Dims = number | null | readonly Dims[] | { readonly [key: string]: Dims };
+interface MapOptions {
+  /** Along which dimension the examples lie: of all arguments, 0 unless given, or of each, null where it is the same for all. */
+  inDims?: Dims;
+  /** The same of the results. */
+  outDims?: Dims;
+  /** Whether random operators are refused, as unless given, draw other numbers for each example, or the same for all. */
+  randomness?: 'error' | 'different' | 'same';
+  /** How many examples are computed at a time; all unless given. */
+  chunkSize?: number;
+}
 /** Functions that make a function's derivatives, which can be differentiated again. Arguments and results are trees of tensors. */
 export namespace func {
   /** A function that gives the gradient of fn, whose result is a zero-dim tensor; with hasAux [gradient, aux]. */
@@ -425,6 +436,8 @@ export namespace func {
   function jacfwd(fn: Differentiable, options?: DerivativeOptions): Differentiable;
   /** A function that gives the Hessian of fn. */
   function hessian(fn: Differentiable, options?: { argnums?: number | readonly number[] }): Differentiable;
+  /** A function that calls fn once for all examples along a dimension of its arguments; see MapOptions. Operators without a rule for that run for each. */
+  function vmap(fn: Differentiable, options?: MapOptions): Differentiable;
 }
 export function isTensor(value: unknown): value is Tensor;
 /** Handles that are live in the whole process, for leak checks. */
@@ -1110,11 +1123,6 @@ export class Tensor extends Handle {
   resize_(...size: Int[]): this;
   resize_(...sizeAndOptions: [...Int[], { memoryFormat?: MemoryFormat | null }]): this;
   resize_(size: Ints, options?: { memoryFormat?: MemoryFormat | null }): this;
-  /**
-   * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
-   */
-  narrowCopy(dim: Int | string, options: { start: Int; length: Int; out?: Tensor | null }): Tensor;
-  narrowCopy(dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
   /**
    * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
    */
@@ -2812,9 +2820,10 @@ export class Tensor extends Handle {
   toDense(options?: { dtype?: DType | null; maskedGrad?: boolean | null }): Tensor;
   toDense(dtype: DType | null, options?: { maskedGrad?: boolean | null }): Tensor;
   /**
-   * The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes that divide those
-   * of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
-   * already is given as it is.
+   * The tensor in a sparse `layout`, sparse_coo unless given: its elements that are not zero. `blocksize`, two sizes (or one for both) that
+   * divide those of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
+   * already is given as it is. A sparse tensor keeps its dense dimensions and sizes of blocks; blocks go to sparse_coo and to blocks, batches of
+   * sparse_csr and sparse_csc not to blocks, coordinates to compressed layouts where two dimensions are sparse: to_dense goes between.
    */
   toSparse(options?: { layout?: Layout | null; blocksize?: Ints | null; denseDim?: Int | null }): Tensor;
   /**
@@ -2910,7 +2919,7 @@ export class Tensor extends Handle {
   sparseResizeAndClear_(size: Ints, sparseDim: Int, denseDim: Int): this;
   /**
    * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
-   * together with the places of its entries, which become 0.
+   * together with the places of its entries, whose values stay if they have the same sizes and become 0 otherwise.
    */
   resizeAsSparse_(theTemplate: TensorLike): this;
   /**
@@ -3531,20 +3540,17 @@ export class Tensor extends Handle {
   chunk(chunks: Int, options?: { dim?: Int | string }): Tensor[];
   chunk(chunks: Int, dim: Int | string): Tensor[];
   /**
-   * Another name of `chunk`.
-   * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+   * `chunk` whose pieces may be written to also where calls are recorded.
    */
   unsafeChunk(chunks: Int, options?: { dim?: Int | string }): Tensor[];
   unsafeChunk(chunks: Int, dim: Int | string): Tensor[];
   /**
-   * Another name of `split`.
-   * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+   * `split` whose pieces may be written to also where calls are recorded.
    */
   unsafeSplit(splitSize: Int, options?: { dim?: Int | string }): Tensor[];
   unsafeSplit(splitSize: Int, dim: Int | string): Tensor[];
   /**
-   * Another name of `split_with_sizes`.
-   * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+   * `split_with_sizes` whose pieces may be written to also where calls are recorded.
    */
   unsafeSplitWithSizes(splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
   unsafeSplitWithSizes(splitSizes: Ints, dim: Int | string): Tensor[];
@@ -3587,6 +3593,12 @@ export class Tensor extends Handle {
    * Cuts dimension 2 before the listed positions.
    */
   dsplit(indices: Ints): Tensor[];
+  /**
+   * `narrow` with memory of its own, row-major.
+   * Positions `start` to `start + length` of dimension `dim`.
+   */
+  narrowCopy(dim: Int | string, options: { start: Int; length: Int; out?: Tensor | null }): Tensor;
+  narrowCopy(dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
 }
 
 /** Bytes that tensors share. */
@@ -4192,14 +4204,6 @@ export function fillAsync(input: TensorLike, value: TensorLike | Scalar, options
  */
 export function zero_(input: Tensor): Tensor;
 /**
- * A copy of positions `start` to `start + length` of dimension `dim`, of which `narrow` is a view.
- */
-export function narrowCopy(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null }): Tensor;
-export function narrowCopy(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
-/** narrowCopy, off the event loop. */
-export function narrowCopyAsync(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-export function narrowCopyAsync(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
-/**
  * `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
  */
 export function resizeAs_(input: Tensor, options: { theTemplate: TensorLike; memoryFormat?: MemoryFormat | null }): Tensor;
@@ -4655,7 +4659,7 @@ export function eventElapsedTime(start: Int, end: Int): number;
 export function eventHandle(event: Int): Int;
 /**
  * The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
- * the result are the innermost ones, by their strides in `self`. 16-bit dtypes are computed in complex64 and rounded once.
+ * the result are the innermost ones, by their strides in `self`.
  */
 export function fftC2c(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; forward?: boolean; scale?: number }): Tensor;
 export function fftC2c(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { forward?: boolean; scale?: number }): Tensor;
@@ -5229,17 +5233,17 @@ export function scatterReduce(input: TensorLike, dim: Int | string, index: Tenso
 export function scatterReduceAsync(input: TensorLike, options: { dim: Int | string; index: TensorLike; src: TensorLike; reduce: string; includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function scatterReduceAsync(input: TensorLike, dim: Int | string, index: TensorLike, src: TensorLike, reduce: string, options?: { includeSelf?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' or 'prod'. `lengths` (..., S), of int32 or int64, says how many
- * elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
+ * Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' ('amax', 'amin' too) or 'prod'. `lengths` (..., S), of int32 or int64,
+ * says how many elements each of S segments has, which lie behind one another; or `offsets` (..., S + 1) where each begins and the last one ends. `axis` is their last dimension, and
  * those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
  * begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
  * or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
  */
-export function segmentReduce(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
-export function segmentReduce(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
+export function segmentReduce(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
+export function segmentReduce(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null }): Tensor;
 /** segmentReduce, off the event loop. */
-export function segmentReduceAsync(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
-export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
+export function segmentReduceAsync(data: TensorLike, options: { reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin'; lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
+export function segmentReduceAsync(data: TensorLike, reduce: 'sum' | 'mean' | 'max' | 'min' | 'prod' | 'amax' | 'amin', options?: { lengths?: TensorLike | null; indices?: TensorLike | null; offsets?: TensorLike | null; axis?: Int; unsafe?: boolean; initial?: Scalar | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
  */
@@ -7377,7 +7381,7 @@ export function cooValues(input: TensorLike): Tensor;
 export function cooValuesAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
- * together with the places of its entries, which become 0.
+ * together with the places of its entries, whose values stay if they have the same sizes and become 0 otherwise.
  */
 export function resizeAsSparse_(input: Tensor, options: { theTemplate: TensorLike }): Tensor;
 export function resizeAsSparse_(input: Tensor, theTemplate: TensorLike): Tensor;
@@ -7877,8 +7881,12 @@ export function isReadOnly(input: TensorLike): boolean;
  * cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
  */
 export function fromFile(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function fromFile(filename: string, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
+export function fromFile(filename: string, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null }): Tensor;
 /** fromFile, off the event loop. */
 export function fromFileAsync(filename: string, options?: { shared?: boolean | null; size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function fromFileAsync(filename: string, shared: boolean | null, options?: { size?: Int | null; dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
+export function fromFileAsync(filename: string, shared: boolean | null, size: Int | null, options?: { dtype?: DType | null; layout?: Layout | null; device?: Device | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
  */
@@ -8208,8 +8216,7 @@ export function chunkAsync(input: TensorLike, options: { chunks: Int; dim?: Int 
 export function chunkAsync(input: TensorLike, chunks: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function chunkAsync(input: TensorLike, chunks: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Another name of `chunk`.
- * Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
+ * `chunk` whose pieces may be written to also where calls are recorded.
  */
 export function unsafeChunk(input: TensorLike, options: { chunks: Int; dim?: Int | string }): Tensor[];
 export function unsafeChunk(input: TensorLike, chunks: Int, options?: { dim?: Int | string }): Tensor[];
@@ -8219,8 +8226,7 @@ export function unsafeChunkAsync(input: TensorLike, options: { chunks: Int; dim?
 export function unsafeChunkAsync(input: TensorLike, chunks: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeChunkAsync(input: TensorLike, chunks: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Another name of `split`.
- * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+ * `split` whose pieces may be written to also where calls are recorded.
  */
 export function unsafeSplit(input: TensorLike, options: { splitSize: Int; dim?: Int | string }): Tensor[];
 export function unsafeSplit(input: TensorLike, splitSize: Int, options?: { dim?: Int | string }): Tensor[];
@@ -8230,8 +8236,7 @@ export function unsafeSplitAsync(input: TensorLike, options: { splitSize: Int; d
 export function unsafeSplitAsync(input: TensorLike, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
 export function unsafeSplitAsync(input: TensorLike, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
- * Another name of `split_with_sizes`.
- * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+ * `split_with_sizes` whose pieces may be written to also where calls are recorded.
  */
 export function unsafeSplitWithSizes(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
 export function unsafeSplitWithSizes(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
@@ -8318,11 +8323,281 @@ export function dsplitAsync(input: TensorLike, sections: Int, options?: { signal
 /** dsplit, off the event loop. */
 export function dsplitAsync(input: TensorLike, options: { indices: Ints; signal?: Signal | null }): Promise<Tensor[]>;
 export function dsplitAsync(input: TensorLike, indices: Ints, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * `view` with memory of its own, row-major.
+ * Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
+ */
+export function viewCopy(input: TensorLike, ...size: Int[]): Tensor;
+export function viewCopy(input: TensorLike, ...sizeAndOptions: [...Int[], { out?: Tensor | null }]): Tensor;
+export function viewCopy(input: TensorLike, options: { size: Ints; out?: Tensor | null }): Tensor;
+export function viewCopy(input: TensorLike, size: Ints, options?: { out?: Tensor | null }): Tensor;
+/**
+ * `view` with memory of its own, row-major.
+ * The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
+ * the other strides and the storage offset must divide.
+ */
+export function viewCopy(input: TensorLike, options: { dtype: DType; out?: Tensor | null }): Tensor;
+export function viewCopy(input: TensorLike, dtype: DType, options?: { out?: Tensor | null }): Tensor;
+/** viewCopy, off the event loop. */
+export function viewCopyAsync(input: TensorLike, ...size: Int[]): Promise<Tensor>;
+export function viewCopyAsync(input: TensorLike, ...sizeAndOptions: [...Int[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function viewCopyAsync(input: TensorLike, options: { size: Ints; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function viewCopyAsync(input: TensorLike, size: Ints, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/** viewCopy, off the event loop. */
+export function viewCopyAsync(input: TensorLike, options: { dtype: DType; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function viewCopyAsync(input: TensorLike, dtype: DType, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `expand` with memory of its own, row-major.
+ * Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
+ */
+export function expandCopy(input: TensorLike, ...size: Int[]): Tensor;
+export function expandCopy(input: TensorLike, ...sizeAndOptions: [...Int[], { implicit?: boolean; out?: Tensor | null }]): Tensor;
+export function expandCopy(input: TensorLike, options: { size: Ints; implicit?: boolean; out?: Tensor | null }): Tensor;
+export function expandCopy(input: TensorLike, size: Ints, options?: { implicit?: boolean; out?: Tensor | null }): Tensor;
+/** expandCopy, off the event loop. */
+export function expandCopyAsync(input: TensorLike, ...size: Int[]): Promise<Tensor>;
+export function expandCopyAsync(input: TensorLike, ...sizeAndOptions: [...Int[], { implicit?: boolean; out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function expandCopyAsync(input: TensorLike, options: { size: Ints; implicit?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function expandCopyAsync(input: TensorLike, size: Ints, options?: { implicit?: boolean; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `permute` with memory of its own, row-major.
+ * Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
+ */
+export function permuteCopy(input: TensorLike, ...dims: (Int | string)[]): Tensor;
+export function permuteCopy(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
+export function permuteCopy(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
+export function permuteCopy(input: TensorLike, dims: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
+/** permuteCopy, off the event loop. */
+export function permuteCopyAsync(input: TensorLike, ...dims: (Int | string)[]): Promise<Tensor>;
+export function permuteCopyAsync(input: TensorLike, ...dimsAndOptions: [...(Int | string)[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function permuteCopyAsync(input: TensorLike, options: { dims: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function permuteCopyAsync(input: TensorLike, dims: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `transpose` with memory of its own, row-major.
+ * Swaps two dimensions.
+ */
+export function transposeCopy(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; out?: Tensor | null }): Tensor;
+export function transposeCopy(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { out?: Tensor | null }): Tensor;
+/** transposeCopy, off the event loop. */
+export function transposeCopyAsync(input: TensorLike, options: { dim0: Int | string; dim1: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function transposeCopyAsync(input: TensorLike, dim0: Int | string, dim1: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `t` with memory of its own, row-major.
+ * Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
+ */
+export function tCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** tCopy, off the event loop. */
+export function tCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `squeeze` with memory of its own, row-major.
+ * Drops all dimensions of size 1.
+ */
+export function squeezeCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/**
+ * `squeeze` with memory of its own, row-major.
+ * Drops dimension `dim` if its size is 1.
+ */
+export function squeezeCopy(input: TensorLike, options: { dim: Int | string; out?: Tensor | null }): Tensor;
+export function squeezeCopy(input: TensorLike, dim: Int | string, options?: { out?: Tensor | null }): Tensor;
+/**
+ * `squeeze` with memory of its own, row-major.
+ * Drops those of the listed dimensions whose size is 1.
+ */
+export function squeezeCopy(input: TensorLike, ...dim: (Int | string)[]): Tensor;
+export function squeezeCopy(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null }]): Tensor;
+export function squeezeCopy(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; out?: Tensor | null }): Tensor;
+export function squeezeCopy(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null }): Tensor;
+/** squeezeCopy, off the event loop. */
+export function squeezeCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/** squeezeCopy, off the event loop. */
+export function squeezeCopyAsync(input: TensorLike, options: { dim: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeCopyAsync(input: TensorLike, dim: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/** squeezeCopy, off the event loop. */
+export function squeezeCopyAsync(input: TensorLike, ...dim: (Int | string)[]): Promise<Tensor>;
+export function squeezeCopyAsync(input: TensorLike, ...dimAndOptions: [...(Int | string)[], { out?: Tensor | null; signal?: Signal | null }]): Promise<Tensor>;
+export function squeezeCopyAsync(input: TensorLike, options: { dim: Ints | string | readonly (Int | string)[]; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function squeezeCopyAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[], options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `unsqueeze` with memory of its own, row-major.
+ * Inserts a dimension of size 1 at `dim`.
+ */
+export function unsqueezeCopy(input: TensorLike, options: { dim: Int; out?: Tensor | null }): Tensor;
+export function unsqueezeCopy(input: TensorLike, dim: Int, options?: { out?: Tensor | null }): Tensor;
+/** unsqueezeCopy, off the event loop. */
+export function unsqueezeCopyAsync(input: TensorLike, options: { dim: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function unsqueezeCopyAsync(input: TensorLike, dim: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `narrow` with memory of its own, row-major.
+ * Positions `start` to `start + length` of dimension `dim`.
+ */
+export function narrowCopy(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null }): Tensor;
+export function narrowCopy(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null }): Tensor;
+/** narrowCopy, off the event loop. */
+export function narrowCopyAsync(input: TensorLike, options: { dim: Int | string; start: Int; length: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function narrowCopyAsync(input: TensorLike, dim: Int | string, start: Int, length: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `select` with memory of its own, row-major.
+ * Position `index` of dimension `dim`, which goes away.
+ */
+export function selectCopy(input: TensorLike, options: { dim: Int | string; index: Int; out?: Tensor | null }): Tensor;
+export function selectCopy(input: TensorLike, dim: Int | string, index: Int, options?: { out?: Tensor | null }): Tensor;
+/** selectCopy, off the event loop. */
+export function selectCopyAsync(input: TensorLike, options: { dim: Int | string; index: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function selectCopyAsync(input: TensorLike, dim: Int | string, index: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `slice` with memory of its own, row-major.
+ * Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
+ */
+export function sliceCopy(input: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceCopy(input: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceCopy(input: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null }): Tensor;
+export function sliceCopy(input: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null }): Tensor;
+export function sliceCopy(input: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null }): Tensor;
+/** sliceCopy, off the event loop. */
+export function sliceCopyAsync(input: TensorLike, options?: { dim?: Int | string; start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceCopyAsync(input: TensorLike, dim: Int | string, options?: { start?: Int | null; end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceCopyAsync(input: TensorLike, dim: Int | string, start: Int | null, options?: { end?: Int | null; step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceCopyAsync(input: TensorLike, dim: Int | string, start: Int | null, end: Int | null, options?: { step?: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function sliceCopyAsync(input: TensorLike, dim: Int | string, start: Int | null, end: Int | null, step: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `as_strided` with memory of its own, row-major.
+ * Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
+ */
+export function asStridedCopy(input: TensorLike, options: { size: Ints; stride: Ints; storageOffset?: Int | null; out?: Tensor | null }): Tensor;
+export function asStridedCopy(input: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; out?: Tensor | null }): Tensor;
+export function asStridedCopy(input: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null, options?: { out?: Tensor | null }): Tensor;
+/** asStridedCopy, off the event loop. */
+export function asStridedCopyAsync(input: TensorLike, options: { size: Ints; stride: Ints; storageOffset?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function asStridedCopyAsync(input: TensorLike, size: Ints, stride: Ints, options?: { storageOffset?: Int | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function asStridedCopyAsync(input: TensorLike, size: Ints, stride: Ints, storageOffset: Int | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `unfold` with memory of its own, row-major.
+ * All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
+ */
+export function unfoldCopy(input: TensorLike, options: { dimension: Int | string; size: Int; step: Int; out?: Tensor | null }): Tensor;
+export function unfoldCopy(input: TensorLike, dimension: Int | string, size: Int, step: Int, options?: { out?: Tensor | null }): Tensor;
+/** unfoldCopy, off the event loop. */
+export function unfoldCopyAsync(input: TensorLike, options: { dimension: Int | string; size: Int; step: Int; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function unfoldCopyAsync(input: TensorLike, dimension: Int | string, size: Int, step: Int, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `diagonal` with memory of its own, row-major.
+ * Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
+ */
+export function diagonalCopy(input: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; out?: Tensor | null }): Tensor;
+export function diagonalCopy(input: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; out?: Tensor | null }): Tensor;
+export function diagonalCopy(input: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; out?: Tensor | null }): Tensor;
+export function diagonalCopy(input: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string, options?: { out?: Tensor | null }): Tensor;
+/** diagonalCopy, off the event loop. */
+export function diagonalCopyAsync(input: TensorLike, options?: { offset?: Int; dim1?: Int | string; dim2?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalCopyAsync(input: TensorLike, offset: Int, options?: { dim1?: Int | string; dim2?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalCopyAsync(input: TensorLike, offset: Int, dim1: Int | string, options?: { dim2?: Int | string; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function diagonalCopyAsync(input: TensorLike, offset: Int, dim1: Int | string, dim2: Int | string, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `detach` with memory of its own, row-major.
+ * Another tensor over the same memory.
+ */
+export function detachCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** detachCopy, off the event loop. */
+export function detachCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `unbind` with memory of its own, row-major.
+ * Every position of dimension `dim`, which goes away.
+ */
+export function unbindCopy(input: TensorLike, options?: { dim?: Int | string }): Tensor[];
+export function unbindCopy(input: TensorLike, dim: Int | string): Tensor[];
+/** unbindCopy, off the event loop. */
+export function unbindCopyAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function unbindCopyAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * `split` with memory of its own, row-major.
+ * Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
+ */
+export function splitCopy(input: TensorLike, options: { splitSize: Int; dim?: Int | string }): Tensor[];
+export function splitCopy(input: TensorLike, splitSize: Int, options?: { dim?: Int | string }): Tensor[];
+export function splitCopy(input: TensorLike, splitSize: Int, dim: Int | string): Tensor[];
+/** splitCopy, off the event loop. */
+export function splitCopyAsync(input: TensorLike, options: { splitSize: Int; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitCopyAsync(input: TensorLike, splitSize: Int, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitCopyAsync(input: TensorLike, splitSize: Int, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * `split_with_sizes` with memory of its own, row-major.
+ * Cuts a dimension into pieces of the listed sizes, which must add up to its size.
+ */
+export function splitWithSizesCopy(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string }): Tensor[];
+export function splitWithSizesCopy(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string }): Tensor[];
+export function splitWithSizesCopy(input: TensorLike, splitSizes: Ints, dim: Int | string): Tensor[];
+/** splitWithSizesCopy, off the event loop. */
+export function splitWithSizesCopyAsync(input: TensorLike, options: { splitSizes: Ints; dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor[]>;
+export function splitWithSizesCopyAsync(input: TensorLike, splitSizes: Ints, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+/**
+ * `view_as_real` with memory of its own, row-major.
+ * A view of complex numbers as pairs of reals: shape (..., 2).
+ */
+export function viewAsRealCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** viewAsRealCopy, off the event loop. */
+export function viewAsRealCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `view_as_complex` with memory of its own, row-major.
+ * A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
+ */
+export function viewAsComplexCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** viewAsComplexCopy, off the event loop. */
+export function viewAsComplexCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `indices` with memory of its own, row-major.
+ * The places of the entries of a coalesced tensor of layout sparse_coo: a row for each sparse dimension, a column for each entry.
+ * The memory is the tensor's.
+ */
+export function indicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** indicesCopy, off the event loop. */
+export function indicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `values` with memory of its own, row-major.
+ * The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
+ */
+export function valuesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** valuesCopy, off the event loop. */
+export function valuesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `crow_indices` with memory of its own, row-major.
+ * Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
+ */
+export function crowIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** crowIndicesCopy, off the event loop. */
+export function crowIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `col_indices` with memory of its own, row-major.
+ * The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
+ */
+export function colIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** colIndicesCopy, off the event loop. */
+export function colIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `ccol_indices` with memory of its own, row-major.
+ * Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
+ */
+export function ccolIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** ccolIndicesCopy, off the event loop. */
+export function ccolIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `row_indices` with memory of its own, row-major.
+ * The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
+ */
+export function rowIndicesCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** rowIndicesCopy, off the event loop. */
+export function rowIndicesCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The tensor with memory of its own, row-major.
+ */
+export function aliasCopy(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+/** aliasCopy, off the event loop. */
+export function aliasCopyAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export namespace fft {
   /**
    * The discrete Fourier transform: Y[k] = sum over j of X[j] * exp(-2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
    * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * Integers and bool count as the default dtype.
    */
   export function fft(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8336,7 +8611,7 @@ export namespace fft {
   /**
    * The inverse of `fft`: X[j] = 1 / n * sum over k of Y[k] * exp(2 * pi * i * j * k / n). `self` is cut off or filled up with zeros to `n` elements along `dim`.
    * `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
-   * Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * Integers and bool count as the default dtype.
    */
   export function ifft(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8350,8 +8625,7 @@ export namespace fft {
   /**
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these: complex tensors are refused. `self` is
    * cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
-   * once.
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function rfft(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8366,7 +8640,7 @@ export namespace fft {
    * The inverse of `rfft`: the real tensor whose transform begins with `self`: the imaginary parts of the first element and, where n is even, of the last one count
    * as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n // 2 + 1 elements. `norm` tells
    * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * count as the default dtype.
    */
   export function irfft(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8381,7 +8655,7 @@ export namespace fft {
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real: the imaginary parts of the first element and, where n is
    * even, of the last one count as zeros. `n` is the size of the result along `dim`, 2 * (size - 1) unless given; `self` is cut off or filled up with zeros to n //
    * 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * by its root. Integers and bool count as the default dtype.
    */
   export function hfft(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8395,7 +8669,7 @@ export namespace fft {
   /**
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor: complex tensors are refused. `self` is cut off or filled up with
    * zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function ihfft(input: TensorLike, options?: { n?: Int | null; dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfft(input: TensorLike, n: Int | null, options?: { dim?: Int | string; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8409,7 +8683,7 @@ export namespace fft {
   /**
    * The discrete Fourier transform, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for
    * that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
-   * by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * by its root. Integers and bool count as the default dtype.
    */
   export function fft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8423,8 +8697,7 @@ export namespace fft {
   /**
    * The discrete Fourier transform, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to
    * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
-   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
-   * and rounded once.
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function fftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function fftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8438,7 +8711,7 @@ export namespace fft {
   /**
    * The inverse of `fft`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
    * `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
-   * root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * root. Integers and bool count as the default dtype.
    */
   export function ifft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8452,8 +8725,7 @@ export namespace fft {
   /**
    * The inverse of `fft`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which
    * `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
-   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32
-   * and rounded once.
+   * default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function ifftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ifftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8468,7 +8740,7 @@ export namespace fft {
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`. `s` has the
    * sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm`
    * tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
-   * and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * and bool count as the default dtype.
    */
   export function rfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8483,8 +8755,7 @@ export namespace fft {
    * The first n // 2 + 1 elements of the discrete Fourier transform of a real tensor, whose others are conjugates of these, along the dimensions `dim`, all of them
    * or the last ones that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of
    * `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
-   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded
-   * once.
+   * inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function rfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function rfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8499,7 +8770,7 @@ export namespace fft {
    * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`. `s` has the sizes along `dim`, to which `self` is cut off
    * or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided
    * by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
-   * dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * dtype.
    */
   export function irfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8514,7 +8785,7 @@ export namespace fft {
    * The inverse of `rfft`: the real tensor whose transform begins with `self`, along the dimensions `dim`, all of them or the last ones that `s` has sizes for
    * unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the
    * result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function irfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function irfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8529,7 +8800,7 @@ export namespace fft {
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`. `s` has the sizes along `dim`,
    * to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last one is that of the result, 2 * (size - 1) unless given. `norm` tells
    * which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
-   * count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * count as the default dtype.
    */
   export function hfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8544,7 +8815,7 @@ export namespace fft {
    * The discrete Fourier transform of a Hermitian tensor, of which `self` has the first half; it is real, along the dimensions `dim`, all of them or the last ones
    * that `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The last
    * one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
-   * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function hfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function hfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8559,7 +8830,7 @@ export namespace fft {
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`. `s` has the sizes along `dim`, to
    * which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that is kept is that of the last dimension. `norm` tells which transform
    * is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
-   * default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * default dtype.
    */
   export function ihfft2(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfft2(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[]; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
@@ -8574,7 +8845,7 @@ export namespace fft {
    * The inverse of `hfft`: the first n // 2 + 1 elements of the inverse transform of a real tensor, along the dimensions `dim`, all of them or the last ones that
    * `s` has sizes for unless given. `s` has the sizes along `dim`, to which `self` is cut off or filled up with zeros; -1 stands for that of `self`. The half that
    * is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
-   * others, "ortho" both by its root. Integers and bool count as the default dtype; 16-bit dtypes are computed in float32 and rounded once.
+   * others, "ortho" both by its root. Integers and bool count as the default dtype.
    */
   export function ihfftn(input: TensorLike, options?: { s?: Ints | null; dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;
   export function ihfftn(input: TensorLike, s: Ints | null, options?: { dim?: Ints | string | readonly (Int | string)[] | null; norm?: 'backward' | 'ortho' | 'forward' | null; out?: Tensor | null }): Tensor;

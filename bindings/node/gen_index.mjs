@@ -28,6 +28,8 @@ const lt_addr = lt.addr;
 const lt_addrAsync = lt.addrAsync;
 const lt_adjoint = lt.adjoint;
 const lt_adjointAsync = lt.adjointAsync;
+const lt_aliasCopy = lt.aliasCopy;
+const lt_aliasCopyAsync = lt.aliasCopyAsync;
 const lt_alignTensors = lt.alignTensors;
 const lt_alignTensorsAsync = lt.alignTensorsAsync;
 const lt_all = lt.all;
@@ -69,6 +71,8 @@ const lt_argwhere = lt.argwhere;
 const lt_argwhereAsync = lt.argwhereAsync;
 const lt_asStrided = lt.asStrided;
 const lt_asStridedAsync = lt.asStridedAsync;
+const lt_asStridedCopy = lt.asStridedCopy;
+const lt_asStridedCopyAsync = lt.asStridedCopyAsync;
 const lt_asStridedScatter = lt.asStridedScatter;
 const lt_asStridedScatterAsync = lt.asStridedScatterAsync;
 const lt_asTensor = lt.asTensor;
@@ -131,6 +135,8 @@ const lt_cartesianProd = lt.cartesianProd;
 const lt_cartesianProdAsync = lt.cartesianProdAsync;
 const lt_cat = lt.cat;
 const lt_catAsync = lt.catAsync;
+const lt_ccolIndicesCopy = lt.ccolIndicesCopy;
+const lt_ccolIndicesCopyAsync = lt.ccolIndicesCopyAsync;
 const lt_cdist = lt.cdist;
 const lt_cdistAsync = lt.cdistAsync;
 const lt_ceil = lt.ceil;
@@ -158,6 +164,8 @@ const lt_clip = lt.clip;
 const lt_clipAsync = lt.clipAsync;
 const lt_clone = lt.clone;
 const lt_cloneAsync = lt.cloneAsync;
+const lt_colIndicesCopy = lt.colIndicesCopy;
+const lt_colIndicesCopyAsync = lt.colIndicesCopyAsync;
 const lt_columnStack = lt.columnStack;
 const lt_columnStackAsync = lt.columnStackAsync;
 const lt_combinations = lt.combinations;
@@ -199,6 +207,8 @@ const lt_covAsync = lt.covAsync;
 const lt_cpuTier = lt.cpuTier;
 const lt_cross = lt.cross;
 const lt_crossAsync = lt.crossAsync;
+const lt_crowIndicesCopy = lt.crowIndicesCopy;
+const lt_crowIndicesCopyAsync = lt.crowIndicesCopyAsync;
 const lt_csrSddmm = lt.csrSddmm;
 const lt_csrSddmmAsync = lt.csrSddmmAsync;
 const lt_csrSpadd = lt.csrSpadd;
@@ -226,6 +236,8 @@ const lt_det = lt.det;
 const lt_detAsync = lt.detAsync;
 const lt_detach = lt.detach;
 const lt_detachAsync = lt.detachAsync;
+const lt_detachCopy = lt.detachCopy;
+const lt_detachCopyAsync = lt.detachCopyAsync;
 const lt_deviceAbsence = lt.deviceAbsence;
 const lt_deviceAllocations = lt.deviceAllocations;
 const lt_deviceAttribute = lt.deviceAttribute;
@@ -247,6 +259,8 @@ const lt_diagflat = lt.diagflat;
 const lt_diagflatAsync = lt.diagflatAsync;
 const lt_diagonal = lt.diagonal;
 const lt_diagonalAsync = lt.diagonalAsync;
+const lt_diagonalCopy = lt.diagonalCopy;
+const lt_diagonalCopyAsync = lt.diagonalCopyAsync;
 const lt_diagonalScatter = lt.diagonalScatter;
 const lt_diagonalScatterAsync = lt.diagonalScatterAsync;
 const lt_diff = lt.diff;
@@ -306,6 +320,8 @@ const lt_exp = lt.exp;
 const lt_exp2 = lt.exp2;
 const lt_exp2Async = lt.exp2Async;
 const lt_expAsync = lt.expAsync;
+const lt_expandCopy = lt.expandCopy;
+const lt_expandCopyAsync = lt.expandCopyAsync;
 const lt_expm1 = lt.expm1;
 const lt_expm1Async = lt.expm1Async;
 const lt_eye = lt.eye;
@@ -442,6 +458,8 @@ const lt_indexReduce = lt.indexReduce;
 const lt_indexReduceAsync = lt.indexReduceAsync;
 const lt_indexSelect = lt.indexSelect;
 const lt_indexSelectAsync = lt.indexSelectAsync;
+const lt_indicesCopy = lt.indicesCopy;
+const lt_indicesCopyAsync = lt.indicesCopyAsync;
 const lt_inf = lt.inf;
 const lt_inferenceMode = lt.inferenceMode;
 const lt_initialSeed = lt.initialSeed;
@@ -688,6 +706,8 @@ const lt_pdist = lt.pdist;
 const lt_pdistAsync = lt.pdistAsync;
 const lt_permute = lt.permute;
 const lt_permuteAsync = lt.permuteAsync;
+const lt_permuteCopy = lt.permuteCopy;
+const lt_permuteCopyAsync = lt.permuteCopyAsync;
 const lt_pi = lt.pi;
 const lt_pinverse = lt.pinverse;
 const lt_pinverseAsync = lt.pinverseAsync;
@@ -780,6 +800,8 @@ const lt_rot90 = lt.rot90;
 const lt_rot90Async = lt.rot90Async;
 const lt_round = lt.round;
 const lt_roundAsync = lt.roundAsync;
+const lt_rowIndicesCopy = lt.rowIndicesCopy;
+const lt_rowIndicesCopyAsync = lt.rowIndicesCopyAsync;
 const lt_rowStack = lt.rowStack;
 const lt_rowStackAsync = lt.rowStackAsync;
 const lt_rsqrt = lt.rsqrt;
@@ -822,6 +844,8 @@ const lt_segmentReduce = lt.segmentReduce;
 const lt_segmentReduceAsync = lt.segmentReduceAsync;
 const lt_select = lt.select;
 const lt_selectAsync = lt.selectAsync;
+const lt_selectCopy = lt.selectCopy;
+const lt_selectCopyAsync = lt.selectCopyAsync;
 const lt_selectScatter = lt.selectScatter;
 const lt_selectScatterAsync = lt.selectScatterAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
@@ -854,6 +878,8 @@ const lt_sincAsync = lt.sincAsync;
 const lt_sinh = lt.sinh;
 const lt_sinhAsync = lt.sinhAsync;
 const lt_slice = lt.slice;
+const lt_sliceCopy = lt.sliceCopy;
+const lt_sliceCopyAsync = lt.sliceCopyAsync;
 const lt_sliceScatter = lt.sliceScatter;
 const lt_sliceScatterAsync = lt.sliceScatterAsync;
 const lt_slogdet = lt.slogdet;
@@ -876,8 +902,12 @@ const lt_sparseCsrTensor = lt.sparseCsrTensor;
 const lt_special = lt.special;
 const lt_split = lt.split;
 const lt_splitAsync = lt.splitAsync;
+const lt_splitCopy = lt.splitCopy;
+const lt_splitCopyAsync = lt.splitCopyAsync;
 const lt_splitWithSizes = lt.splitWithSizes;
 const lt_splitWithSizesAsync = lt.splitWithSizesAsync;
+const lt_splitWithSizesCopy = lt.splitWithSizesCopy;
+const lt_splitWithSizesCopyAsync = lt.splitWithSizesCopyAsync;
 const lt_spmm = lt.spmm;
 const lt_spmmAsync = lt.spmmAsync;
 const lt_sqrt = lt.sqrt;
@@ -886,6 +916,8 @@ const lt_square = lt.square;
 const lt_squareAsync = lt.squareAsync;
 const lt_squeeze = lt.squeeze;
 const lt_squeezeAsync = lt.squeezeAsync;
+const lt_squeezeCopy = lt.squeezeCopy;
+const lt_squeezeCopyAsync = lt.squeezeCopyAsync;
 const lt_sspaddmm = lt.sspaddmm;
 const lt_sspaddmmAsync = lt.sspaddmmAsync;
 const lt_stack = lt.stack;
@@ -928,6 +960,8 @@ const lt_swapdims = lt.swapdims;
 const lt_swapdimsAsync = lt.swapdimsAsync;
 const lt_t = lt.t;
 const lt_tAsync = lt.tAsync;
+const lt_tCopy = lt.tCopy;
+const lt_tCopyAsync = lt.tCopyAsync;
 const lt_take = lt.take;
 const lt_takeAlongDim = lt.takeAlongDim;
 const lt_takeAlongDimAsync = lt.takeAlongDimAsync;
@@ -951,6 +985,8 @@ const lt_trace = lt.trace;
 const lt_traceAsync = lt.traceAsync;
 const lt_transpose = lt.transpose;
 const lt_transposeAsync = lt.transposeAsync;
+const lt_transposeCopy = lt.transposeCopy;
+const lt_transposeCopyAsync = lt.transposeCopyAsync;
 const lt_trapezoid = lt.trapezoid;
 const lt_trapezoidAsync = lt.trapezoidAsync;
 const lt_trapz = lt.trapz;
@@ -972,8 +1008,12 @@ const lt_truncAsync = lt.truncAsync;
 const lt_uint8 = lt.uint8;
 const lt_unbind = lt.unbind;
 const lt_unbindAsync = lt.unbindAsync;
+const lt_unbindCopy = lt.unbindCopy;
+const lt_unbindCopyAsync = lt.unbindCopyAsync;
 const lt_unflatten = lt.unflatten;
 const lt_unflattenAsync = lt.unflattenAsync;
+const lt_unfoldCopy = lt.unfoldCopy;
+const lt_unfoldCopyAsync = lt.unfoldCopyAsync;
 const lt_unique = lt.unique;
 const lt_uniqueAsync = lt.uniqueAsync;
 const lt_uniqueConsecutive = lt.uniqueConsecutive;
@@ -988,6 +1028,10 @@ const lt_unsafeSplitWithSizes = lt.unsafeSplitWithSizes;
 const lt_unsafeSplitWithSizesAsync = lt.unsafeSplitWithSizesAsync;
 const lt_unsqueeze = lt.unsqueeze;
 const lt_unsqueezeAsync = lt.unsqueezeAsync;
+const lt_unsqueezeCopy = lt.unsqueezeCopy;
+const lt_unsqueezeCopyAsync = lt.unsqueezeCopyAsync;
+const lt_valuesCopy = lt.valuesCopy;
+const lt_valuesCopyAsync = lt.valuesCopyAsync;
 const lt_vander = lt.vander;
 const lt_vanderAsync = lt.vanderAsync;
 const lt_var = lt.var;
@@ -999,8 +1043,14 @@ const lt_vdotAsync = lt.vdotAsync;
 const lt_version = lt.version;
 const lt_viewAsComplex = lt.viewAsComplex;
 const lt_viewAsComplexAsync = lt.viewAsComplexAsync;
+const lt_viewAsComplexCopy = lt.viewAsComplexCopy;
+const lt_viewAsComplexCopyAsync = lt.viewAsComplexCopyAsync;
 const lt_viewAsReal = lt.viewAsReal;
 const lt_viewAsRealAsync = lt.viewAsRealAsync;
+const lt_viewAsRealCopy = lt.viewAsRealCopy;
+const lt_viewAsRealCopyAsync = lt.viewAsRealCopyAsync;
+const lt_viewCopy = lt.viewCopy;
+const lt_viewCopyAsync = lt.viewCopyAsync;
 const lt_vsplit = lt.vsplit;
 const lt_vsplitAsync = lt.vsplitAsync;
 const lt_vstack = lt.vstack;
@@ -1044,6 +1094,8 @@ export {
   lt_addrAsync as addrAsync,
   lt_adjoint as adjoint,
   lt_adjointAsync as adjointAsync,
+  lt_aliasCopy as aliasCopy,
+  lt_aliasCopyAsync as aliasCopyAsync,
   lt_alignTensors as alignTensors,
   lt_alignTensorsAsync as alignTensorsAsync,
   lt_all as all,
@@ -1085,6 +1137,8 @@ export {
   lt_argwhereAsync as argwhereAsync,
   lt_asStrided as asStrided,
   lt_asStridedAsync as asStridedAsync,
+  lt_asStridedCopy as asStridedCopy,
+  lt_asStridedCopyAsync as asStridedCopyAsync,
   lt_asStridedScatter as asStridedScatter,
   lt_asStridedScatterAsync as asStridedScatterAsync,
   lt_asTensor as asTensor,
@@ -1147,6 +1201,8 @@ export {
   lt_cartesianProdAsync as cartesianProdAsync,
   lt_cat as cat,
   lt_catAsync as catAsync,
+  lt_ccolIndicesCopy as ccolIndicesCopy,
+  lt_ccolIndicesCopyAsync as ccolIndicesCopyAsync,
   lt_cdist as cdist,
   lt_cdistAsync as cdistAsync,
   lt_ceil as ceil,
@@ -1174,6 +1230,8 @@ export {
   lt_clipAsync as clipAsync,
   lt_clone as clone,
   lt_cloneAsync as cloneAsync,
+  lt_colIndicesCopy as colIndicesCopy,
+  lt_colIndicesCopyAsync as colIndicesCopyAsync,
   lt_columnStack as columnStack,
   lt_columnStackAsync as columnStackAsync,
   lt_combinations as combinations,
@@ -1215,6 +1273,8 @@ export {
   lt_cpuTier as cpuTier,
   lt_cross as cross,
   lt_crossAsync as crossAsync,
+  lt_crowIndicesCopy as crowIndicesCopy,
+  lt_crowIndicesCopyAsync as crowIndicesCopyAsync,
   lt_csrSddmm as csrSddmm,
   lt_csrSddmmAsync as csrSddmmAsync,
   lt_csrSpadd as csrSpadd,
@@ -1242,6 +1302,8 @@ export {
   lt_detAsync as detAsync,
   lt_detach as detach,
   lt_detachAsync as detachAsync,
+  lt_detachCopy as detachCopy,
+  lt_detachCopyAsync as detachCopyAsync,
   lt_deviceAbsence as deviceAbsence,
   lt_deviceAllocations as deviceAllocations,
   lt_deviceAttribute as deviceAttribute,
@@ -1263,6 +1325,8 @@ export {
   lt_diagflatAsync as diagflatAsync,
   lt_diagonal as diagonal,
   lt_diagonalAsync as diagonalAsync,
+  lt_diagonalCopy as diagonalCopy,
+  lt_diagonalCopyAsync as diagonalCopyAsync,
   lt_diagonalScatter as diagonalScatter,
   lt_diagonalScatterAsync as diagonalScatterAsync,
   lt_diff as diff,
@@ -1322,6 +1386,8 @@ export {
   lt_exp2 as exp2,
   lt_exp2Async as exp2Async,
   lt_expAsync as expAsync,
+  lt_expandCopy as expandCopy,
+  lt_expandCopyAsync as expandCopyAsync,
   lt_expm1 as expm1,
   lt_expm1Async as expm1Async,
   lt_eye as eye,
@@ -1458,6 +1524,8 @@ export {
   lt_indexReduceAsync as indexReduceAsync,
   lt_indexSelect as indexSelect,
   lt_indexSelectAsync as indexSelectAsync,
+  lt_indicesCopy as indicesCopy,
+  lt_indicesCopyAsync as indicesCopyAsync,
   lt_inf as inf,
   lt_inferenceMode as inferenceMode,
   lt_initialSeed as initialSeed,
@@ -1704,6 +1772,8 @@ export {
   lt_pdistAsync as pdistAsync,
   lt_permute as permute,
   lt_permuteAsync as permuteAsync,
+  lt_permuteCopy as permuteCopy,
+  lt_permuteCopyAsync as permuteCopyAsync,
   lt_pi as pi,
   lt_pinverse as pinverse,
   lt_pinverseAsync as pinverseAsync,
@@ -1796,6 +1866,8 @@ export {
   lt_rot90Async as rot90Async,
   lt_round as round,
   lt_roundAsync as roundAsync,
+  lt_rowIndicesCopy as rowIndicesCopy,
+  lt_rowIndicesCopyAsync as rowIndicesCopyAsync,
   lt_rowStack as rowStack,
   lt_rowStackAsync as rowStackAsync,
   lt_rsqrt as rsqrt,
@@ -1838,6 +1910,8 @@ export {
   lt_segmentReduceAsync as segmentReduceAsync,
   lt_select as select,
   lt_selectAsync as selectAsync,
+  lt_selectCopy as selectCopy,
+  lt_selectCopyAsync as selectCopyAsync,
   lt_selectScatter as selectScatter,
   lt_selectScatterAsync as selectScatterAsync,
   lt_setAsyncThreads as setAsyncThreads,
@@ -1870,6 +1944,8 @@ export {
   lt_sinh as sinh,
   lt_sinhAsync as sinhAsync,
   lt_slice as slice,
+  lt_sliceCopy as sliceCopy,
+  lt_sliceCopyAsync as sliceCopyAsync,
   lt_sliceScatter as sliceScatter,
   lt_sliceScatterAsync as sliceScatterAsync,
   lt_slogdet as slogdet,
@@ -1892,8 +1968,12 @@ export {
   lt_special as special,
   lt_split as split,
   lt_splitAsync as splitAsync,
+  lt_splitCopy as splitCopy,
+  lt_splitCopyAsync as splitCopyAsync,
   lt_splitWithSizes as splitWithSizes,
   lt_splitWithSizesAsync as splitWithSizesAsync,
+  lt_splitWithSizesCopy as splitWithSizesCopy,
+  lt_splitWithSizesCopyAsync as splitWithSizesCopyAsync,
   lt_spmm as spmm,
   lt_spmmAsync as spmmAsync,
   lt_sqrt as sqrt,
@@ -1902,6 +1982,8 @@ export {
   lt_squareAsync as squareAsync,
   lt_squeeze as squeeze,
   lt_squeezeAsync as squeezeAsync,
+  lt_squeezeCopy as squeezeCopy,
+  lt_squeezeCopyAsync as squeezeCopyAsync,
   lt_sspaddmm as sspaddmm,
   lt_sspaddmmAsync as sspaddmmAsync,
   lt_stack as stack,
@@ -1944,6 +2026,8 @@ export {
   lt_swapdimsAsync as swapdimsAsync,
   lt_t as t,
   lt_tAsync as tAsync,
+  lt_tCopy as tCopy,
+  lt_tCopyAsync as tCopyAsync,
   lt_take as take,
   lt_takeAlongDim as takeAlongDim,
   lt_takeAlongDimAsync as takeAlongDimAsync,
@@ -1967,6 +2051,8 @@ export {
   lt_traceAsync as traceAsync,
   lt_transpose as transpose,
   lt_transposeAsync as transposeAsync,
+  lt_transposeCopy as transposeCopy,
+  lt_transposeCopyAsync as transposeCopyAsync,
   lt_trapezoid as trapezoid,
   lt_trapezoidAsync as trapezoidAsync,
   lt_trapz as trapz,
@@ -1988,8 +2074,12 @@ export {
   lt_uint8 as uint8,
   lt_unbind as unbind,
   lt_unbindAsync as unbindAsync,
+  lt_unbindCopy as unbindCopy,
+  lt_unbindCopyAsync as unbindCopyAsync,
   lt_unflatten as unflatten,
   lt_unflattenAsync as unflattenAsync,
+  lt_unfoldCopy as unfoldCopy,
+  lt_unfoldCopyAsync as unfoldCopyAsync,
   lt_unique as unique,
   lt_uniqueAsync as uniqueAsync,
   lt_uniqueConsecutive as uniqueConsecutive,
@@ -2004,6 +2094,10 @@ export {
   lt_unsafeSplitWithSizesAsync as unsafeSplitWithSizesAsync,
   lt_unsqueeze as unsqueeze,
   lt_unsqueezeAsync as unsqueezeAsync,
+  lt_unsqueezeCopy as unsqueezeCopy,
+  lt_unsqueezeCopyAsync as unsqueezeCopyAsync,
+  lt_valuesCopy as valuesCopy,
+  lt_valuesCopyAsync as valuesCopyAsync,
   lt_vander as vander,
   lt_vanderAsync as vanderAsync,
   lt_var as var,
@@ -2015,8 +2109,14 @@ export {
   lt_version as version,
   lt_viewAsComplex as viewAsComplex,
   lt_viewAsComplexAsync as viewAsComplexAsync,
+  lt_viewAsComplexCopy as viewAsComplexCopy,
+  lt_viewAsComplexCopyAsync as viewAsComplexCopyAsync,
   lt_viewAsReal as viewAsReal,
   lt_viewAsRealAsync as viewAsRealAsync,
+  lt_viewAsRealCopy as viewAsRealCopy,
+  lt_viewAsRealCopyAsync as viewAsRealCopyAsync,
+  lt_viewCopy as viewCopy,
+  lt_viewCopyAsync as viewCopyAsync,
   lt_vsplit as vsplit,
   lt_vsplitAsync as vsplitAsync,
   lt_vstack as vstack,

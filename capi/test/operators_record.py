@@ -18,7 +18,10 @@ sys.path.insert(0, str(PYTHON / "tests"))
 
 import golden_player  # noqa: E402
 import libtensor as torch  # noqa: E402
-from libtensor import _direct, _dtypes, _library, gen_functions  # noqa: E402, F401
+from libtensor._base import direct as _direct  # noqa: E402
+from libtensor._base import dtypes as _dtypes  # noqa: E402
+from libtensor._base import library as _library  # noqa: E402, F401
+from libtensor._gen import gen_functions  # noqa: E402, F401
 
 OPERATORS = json.loads((HERE / "gen_operators.json").read_text())
 FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
@@ -27,7 +30,6 @@ LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "s
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 LARGEST = 2000  # bytes of a tensor's storage
 CANDIDATES = 8  # calls that are kept for one C function
-STATUSES = 1 << 12  # LT_STATUSES
 NONE = -(2**63)  # TENSOR_NONE
 
 
@@ -82,7 +84,7 @@ def index(items):
 
 
 class Value(ctypes.Union):
-    """lt_value: an argument of a packed form (capi/value.h)."""
+    """lt_value: an argument of an operator (capi/value.h)."""
 
     class List(ctypes.Structure):
         _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_int64)]
@@ -92,14 +94,14 @@ class Value(ctypes.Union):
 
 
 class Operator(ctypes.Structure):
-    """The beginning of lt_operator: its name and packed forms."""
+    """The beginning of lt_operator: what runs it."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("packed", ctypes.c_void_p * 2 * 3)]
+    _fields_ = [("run", ctypes.c_void_p)]
 
 
 find = _library.library.tensor_operator
 find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
-Packed = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
+Run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.POINTER(Value))
 
 
 def read(kind, value):
@@ -156,26 +158,27 @@ def items(base, list):
 
 
 class Recorder:
-    """Stands for a packed form in the library's table, and notes the calls that succeed."""
+    """Stands for what runs an operator in the library's table, and notes the calls that succeed."""
 
     reading = False  # while arguments are read, which calls functions too
 
-    def __init__(self, address, types, calls):
-        self.function, self.types, self.calls = Packed(address), types, calls
+    def __init__(self, address, forms, calls):
+        self.function, self.forms, self.calls = Run(address), forms, calls
 
-    def __call__(self, values):
-        call = None
-        if len(self.calls) < CANDIDATES and not Recorder.reading:
+    def __call__(self, operator, mode, number, values):
+        call, form = None, self.forms[mode][number]
+        calls = self.calls.setdefault(form["c"], [])
+        if len(calls) < CANDIDATES and not Recorder.reading:
             Recorder.reading = True
             with contextlib.suppress(Unsuitable):
-                call = [read(kind, values[i]) for i, kind in enumerate(self.types)]
+                call = [read(kind, values[i]) for i, kind in enumerate(form["types"])]
             Recorder.reading = False
-        given = self.function(values)
-        if (given == 0 or given >= STATUSES) and call is not None and call not in self.calls:
-            kinds = {dtypes(c) for c in self.calls}
+        status = self.function(operator, mode, number, values)
+        if status == 0 and call is not None and call not in calls:
+            kinds = {dtypes(c) for c in calls}
             if dtypes(call) not in kinds or len(kinds) > 2:
-                self.calls.append(call)
-        return given
+                calls.append(call)
+        return status
 
 
 def dtypes(args):
@@ -188,12 +191,11 @@ def record():
     calls = {}
     replaced = []
     for operator in OPERATORS:
-        packed = find(operator["id"].encode()).contents.packed
-        for mode, forms in enumerate([[f for f in operator["forms"] if f["mode"] == mode] for mode in ("function", "inplace", "out")]):
-            for number, form in enumerate(forms):
-                recorder = Packed(Recorder(packed[mode][number], form["types"], calls.setdefault(form["c"], [])))
-                replaced.append((packed[mode], number, packed[mode][number], recorder))
-                packed[mode][number] = ctypes.cast(recorder, ctypes.c_void_p).value
+        row = find(operator["id"].encode()).contents
+        forms = [[f for f in operator["forms"] if f["mode"] == mode] for mode in ("function", "inplace", "out")]
+        recorder = Run(Recorder(row.run, forms, calls))
+        replaced.append((row, row.run, recorder))
+        row.run = ctypes.cast(recorder, ctypes.c_void_p).value
     try:
         for path in sorted((PYTHON / "tests/golden").glob("*.jsonl.gz")):
             for case in golden_player.cases(path):
@@ -205,8 +207,8 @@ def record():
             if not line.startswith("#"):
                 eval(line, {"torch": torch})
     finally:
-        for pair, number, address, _ in replaced:
-            pair[number] = address
+        for row, address, _ in replaced:
+            row.run = address
     return {c: list(candidates(c, calls)) for c in FORMS}
 
 

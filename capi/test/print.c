@@ -31,7 +31,7 @@ int main(void) {
   CHECK(tensor_last_errno() == ENOSPC);
   FAILS(tensor_print(small, unwritable), TENSOR_ERROR_IO, "print: the stream cannot be written");
   FAILS(tensor_print(small, NULL), TENSOR_ERROR_VALUE, "print: argument 'stream'");
-  FAILS(tensor_print(NULL, stdout), TENSOR_ERROR_HANDLE, "argument 'self' is NULL");
+  FAILS(tensor_print(NULL, stdout), TENSOR_ERROR_HANDLE, "print: argument 'self' is NULL");
   fclose(full), fclose(unwritable);
 
   tensor_free(small), tensor_free(large);

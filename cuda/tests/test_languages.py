@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from libtensor import _library
+from libtensor._base import library as _library
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]

@@ -12,7 +12,7 @@ import pytest
 from operands import COMPLEX, FLOATS, INTEGERS, check, moved, same
 
 import libtensor as torch
-from libtensor import _library
+from libtensor._base import library as _library
 
 LIBRARY = os.environ.get("LIBTENSOR_CUBLAS") != "none"
 DTYPES = [*INTEGERS, *FLOATS, *COMPLEX[:2]]
@@ -370,7 +370,7 @@ def test_what_cublas_does_not_support(simulation, call, code):
 
 FIRST = """
 import libtensor as torch
-from libtensor import _library
+from libtensor._base import library as _library
 for _ in range(2):
     try:
         x = torch.arange(4.0).reshape(2, 2).cuda()

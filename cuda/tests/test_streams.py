@@ -69,7 +69,7 @@ def test_properties():
     with pytest.raises(RuntimeError, match="cuda:0 is not a peer of its own"):
         torch.cuda.can_device_access_peer(0, 0)
     with pytest.raises(ValueError, match="device_attribute: a device has no 'colour'; it has L2_cache_size, .*warp_size, total_memory"):
-        torch.gen_functions.device_attribute("cuda", "colour")
+        torch._gen.gen_functions.device_attribute("cuda", "colour")
 
 
 def test_streams_by_their_numbers():
@@ -185,11 +185,11 @@ def test_events_are_freed(simulation):
         torch.cuda.Stream().record_event()
     gc.collect()
     assert simulation.live()[4] == before
-    made = torch.gen_functions.event_new("cuda")
-    torch.gen_functions.event_free(made)
+    made = torch._gen.gen_functions.event_new("cuda")
+    torch._gen.gen_functions.event_free(made)
     for wrong in (made, 0, -1, 1 << 50):
         with pytest.raises(ValueError, match="there is no event"):
-            torch.gen_functions.event_free(wrong)
+            torch._gen.gen_functions.event_free(wrong)
 
 
 def test_freed_memory_is_used_again_by_its_stream_alone(simulation):

@@ -66,6 +66,8 @@ func Composed() *Backend { return &composed }
 type Kind struct {
 	Name    string // as errors say it: "sparse_coo" in "sort is not implemented for sparse_coo tensors"
 	Instead string // what a user can do who is refused: "to_dense() converts"
+	// Errors are the classes of refusals that are not NotImplementedf's, by operator.
+	Errors map[string]func(format string, args ...any) error
 	Backend
 }
 
@@ -90,8 +92,8 @@ func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
 func Refused(op string, key tensor.Keys) error {
 	k := kindOf(key)
 	refused := status.NotImplementedf
-	if op == "index_put_" && key&tensor.Sparse != 0 { // x[i] = y, of types that have no parts to assign to
-		refused = status.Typef
+	if of := k.Errors[op]; of != nil {
+		refused = of
 	}
 	if k.Instead == "" {
 		return refused("%s is not implemented for %s tensors", op, k.Name)
@@ -117,8 +119,8 @@ func unmixed(op string, key, all tensor.Keys) error {
 
 // wrote counts a write to what an operator was given to write to.
 func wrote(t *tensor.Tensor) {
-	if t != nil && !t.Silent() {
-		t.Storage().Wrote()
+	if t != nil {
+		t.Wrote()
 	}
 }
 

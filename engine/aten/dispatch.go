@@ -55,9 +55,9 @@ func (e *entry) write(b *strings.Builder) {
 		}
 		line("device", t.String(), word)
 	}
-	for d := range dtype.DType(dtype.Count) {
+	for i, d := range dtype.All {
 		word := "refused"
-		if e.dtypes&(1<<d) != 0 {
+		if e.dtypes&(1<<i) != 0 {
 			word = e.plain
 		}
 		line("dtype", d.String(), word)

@@ -1334,31 +1334,6 @@ func (c Ctx) Resize(self *tensor.Tensor, size []int64, f shape.MemoryFormat) (er
 		return
 	}
 	err = ops.Resize(self, size, f)
-	if err == nil {
-		wrote(self)
-	}
-	return
-}
-
-// NarrowCopy is the operator narrow_copy.
-func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("narrow_copy", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("narrow_copy", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NarrowCopy; does != nil {
-			return does(c, out, self, dim, start, length)
-		}
-		err = Refused("narrow_copy", key)
-		return
-	}
-	r0, err = ops.NarrowCopy(out, self, dim, start, length)
-	if err == nil {
-		wrote(out)
-	}
 	return
 }
 
@@ -1375,9 +1350,6 @@ func (c Ctx) ResizeAs(self, template *tensor.Tensor, f shape.MemoryFormat) (err 
 		return
 	}
 	err = ops.ResizeAs(self, template, f)
-	if err == nil {
-		wrote(self)
-	}
 	return
 }
 
@@ -2670,9 +2642,6 @@ func (c Ctx) Istft(self *tensor.Tensor, nFft int64, hopLength, winLength ops.Int
 // Save is the operator save.
 func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("save", key, keysOf(tensors)); err != nil {
-			return err
-		}
 		if does := backend(key).Save; does != nil {
 			return does(c, path, structure, tensors, compact)
 		}
@@ -2685,9 +2654,6 @@ func (c Ctx) Save(path, structure string, tensors []*tensor.Tensor, compact bool
 // SaveBytes is the operator save_bytes.
 func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("save_bytes", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
 		if does := backend(key).SaveBytes; does != nil {
 			return does(c, structure, tensors, compact)
 		}
@@ -2700,9 +2666,6 @@ func (c Ctx) SaveBytes(structure string, tensors []*tensor.Tensor, compact bool)
 // SaveDict is the operator save_dict.
 func (c Ctx) SaveDict(path string, names []string, tensors []*tensor.Tensor, compact bool) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("save_dict", key, keysOf(tensors)); err != nil {
-			return err
-		}
 		if does := backend(key).SaveDict; does != nil {
 			return does(c, path, names, tensors, compact)
 		}
@@ -2737,9 +2700,6 @@ func (c Ctx) LoadDict(path, mapLocation string, mmap bool) ([]string, []*tensor.
 // SafetensorsSaveFile is the operator safetensors_save_file.
 func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.Tensor, metadata string) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("safetensors_save_file", key, keysOf(tensors)); err != nil {
-			return err
-		}
 		if does := backend(key).SafetensorsSaveFile; does != nil {
 			return does(c, path, names, tensors, metadata)
 		}
@@ -2752,9 +2712,6 @@ func (c Ctx) SafetensorsSaveFile(path string, names []string, tensors []*tensor.
 // SafetensorsSave is the operator safetensors_save.
 func (c Ctx) SafetensorsSave(names []string, tensors []*tensor.Tensor, metadata string) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("safetensors_save", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
 		if does := backend(key).SafetensorsSave; does != nil {
 			return does(c, names, tensors, metadata)
 		}
@@ -2842,9 +2799,6 @@ func (c Ctx) NpyLength(head *tensor.Tensor) (r0 int64, err error) {
 // NpzSave is the operator npz_save.
 func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("npz_save", key, keysOf(tensors)); err != nil {
-			return err
-		}
 		if does := backend(key).NpzSave; does != nil {
 			return does(c, path, names, tensors)
 		}
@@ -2857,9 +2811,6 @@ func (c Ctx) NpzSave(path string, names []string, tensors []*tensor.Tensor) (err
 // NpzSaveBytes is the operator npz_save_bytes.
 func (c Ctx) NpzSaveBytes(names []string, tensors []*tensor.Tensor) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead((keysOf(tensors)) &^ tensor.Gradient); key != 0 {
-		if err := unmixed("npz_save_bytes", key, keysOf(tensors)); err != nil {
-			return nil, err
-		}
 		if does := backend(key).NpzSaveBytes; does != nil {
 			return does(c, names, tensors)
 		}
@@ -7190,7 +7141,7 @@ func (c Ctx) IsSameSize(self, other *tensor.Tensor) (bool, error) {
 
 // Rand is the operator rand.
 func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Rand; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -7207,7 +7158,7 @@ func (c Ctx) Rand(out *tensor.Tensor, size []int64, g *random.Generator, d dtype
 
 // Randn is the operator randn.
 func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Randn; does != nil {
 			return does(c, out, size, g, d, layout, dev)
 		}
@@ -7224,7 +7175,7 @@ func (c Ctx) Randn(out *tensor.Tensor, size []int64, g *random.Generator, d dtyp
 
 // Randint is the operator randint.
 func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Randint; does != nil {
 			return does(c, out, low, high, size, g, d, layout, dev)
 		}
@@ -7241,7 +7192,7 @@ func (c Ctx) Randint(out *tensor.Tensor, low, high int64, size []int64, g *rando
 
 // RandintHigh is the operator randint.
 func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandintHigh; does != nil {
 			return does(c, out, high, size, g, d, layout, dev)
 		}
@@ -7258,7 +7209,7 @@ func (c Ctx) RandintHigh(out *tensor.Tensor, high int64, size []int64, g *random
 
 // Randperm is the operator randperm.
 func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).Randperm; does != nil {
 			return does(c, out, n, g, d, layout, dev)
 		}
@@ -7275,7 +7226,7 @@ func (c Ctx) Randperm(out *tensor.Tensor, n int64, g *random.Generator, d dtype.
 
 // RandLike is the operator rand_like.
 func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
@@ -7287,7 +7238,7 @@ func (c Ctx) RandLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, l
 
 // RandnLike is the operator randn_like.
 func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandnLike; does != nil {
 			return does(c, self, g, d, layout, dev, f)
 		}
@@ -7299,7 +7250,7 @@ func (c Ctx) RandnLike(self *tensor.Tensor, g *random.Generator, d dtype.DType, 
 
 // RandintLike is the operator randint_like.
 func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandintLike; does != nil {
 			return does(c, self, low, high, g, d, layout, dev, f)
 		}
@@ -7311,7 +7262,7 @@ func (c Ctx) RandintLike(self *tensor.Tensor, low, high int64, g *random.Generat
 
 // RandintLikeHigh is the operator randint_like.
 func (c Ctx) RandintLikeHigh(self *tensor.Tensor, high int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device, f shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys()); key != 0 {
+	if key := c.ahead((keys(self))&^tensor.Gradient | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).RandintLikeHigh; does != nil {
 			return does(c, self, high, g, d, layout, dev, f)
 		}
@@ -7343,7 +7294,7 @@ func (c Ctx) NormalTensors(out, mean, std *tensor.Tensor, g *random.Generator) (
 
 // NormalSize is the operator normal.
 func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *random.Generator, d dtype.DType, layout tensor.Layout, dev device.Device) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | layout.Keys()); key != 0 {
+	if key := c.ahead(keys(out) | layout.Keys() | c.drawing()); key != 0 {
 		if does := backend(key).NormalSize; does != nil {
 			return does(c, out, mean, std, size, g, d, layout, dev)
 		}
@@ -7360,7 +7311,7 @@ func (c Ctx) NormalSize(out *tensor.Tensor, mean, std float64, size []int64, g *
 
 // Bernoulli is the operator bernoulli.
 func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+	if key := c.ahead(keys(out) | keys(self) | c.drawing()); key != 0 {
 		if err := outOnly("bernoulli", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7382,7 +7333,7 @@ func (c Ctx) Bernoulli(out, self *tensor.Tensor, g *random.Generator) (r0 *tenso
 
 // BernoulliP is the operator bernoulli.
 func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).BernoulliP; does != nil {
 			return does(c, self, p, g)
 		}
@@ -7394,7 +7345,7 @@ func (c Ctx) BernoulliP(self *tensor.Tensor, p float64, g *random.Generator) (r0
 
 // Multinomial is the operator multinomial.
 func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bool, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(out) | (keys(self))&^tensor.Gradient | c.drawing()); key != 0 {
 		if err := outOnly("multinomial", key, keys(self)); err != nil {
 			return nil, err
 		}
@@ -7416,7 +7367,7 @@ func (c Ctx) Multinomial(out, self *tensor.Tensor, samples int64, replacement bo
 
 // Poisson is the operator poisson.
 func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).Poisson; does != nil {
 			return does(c, self, g)
 		}
@@ -7428,7 +7379,7 @@ func (c Ctx) Poisson(self *tensor.Tensor, g *random.Generator) (r0 *tensor.Tenso
 
 // Binomial is the operator binomial.
 func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(count) | keys(prob)); key != 0 {
+	if key := c.ahead(keys(count) | keys(prob) | c.drawing()); key != 0 {
 		if err := unmixed("binomial", key, keys(count)|keys(prob)); err != nil {
 			return nil, err
 		}
@@ -7443,7 +7394,7 @@ func (c Ctx) Binomial(count, prob *tensor.Tensor, g *random.Generator) (r0 *tens
 
 // FillUniform is the operator uniform_.
 func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillUniform; does != nil {
 			return does(c, self, from, to, g)
 		}
@@ -7459,7 +7410,7 @@ func (c Ctx) FillUniform(self *tensor.Tensor, from, to float64, g *random.Genera
 
 // FillNormal is the operator normal_.
 func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillNormal; does != nil {
 			return does(c, self, mean, std, g)
 		}
@@ -7475,7 +7426,7 @@ func (c Ctx) FillNormal(self *tensor.Tensor, mean, std float64, g *random.Genera
 
 // FillRandom is the operator random_.
 func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillRandom; does != nil {
 			return does(c, self, g)
 		}
@@ -7491,7 +7442,7 @@ func (c Ctx) FillRandom(self *tensor.Tensor, g *random.Generator) (err error) {
 
 // FillRandomTo is the operator random_.
 func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillRandomTo; does != nil {
 			return does(c, self, to, g)
 		}
@@ -7507,7 +7458,7 @@ func (c Ctx) FillRandomTo(self *tensor.Tensor, to int64, g *random.Generator) (e
 
 // FillRandomFrom is the operator random_.
 func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillRandomFrom; does != nil {
 			return does(c, self, from, to, g)
 		}
@@ -7523,7 +7474,7 @@ func (c Ctx) FillRandomFrom(self *tensor.Tensor, from int64, to ops.Int, g *rand
 
 // FillBernoulliEach is the operator bernoulli_.
 func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self) | keys(p)); key != 0 {
+	if key := c.ahead(keys(self) | keys(p) | c.drawing()); key != 0 {
 		if err := unmixed("bernoulli_", key, keys(self)|keys(p)); err != nil {
 			return err
 		}
@@ -7542,7 +7493,7 @@ func (c Ctx) FillBernoulliEach(self, p *tensor.Tensor, g *random.Generator) (err
 
 // FillBernoulli is the operator bernoulli_.
 func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillBernoulli; does != nil {
 			return does(c, self, p, g)
 		}
@@ -7558,7 +7509,7 @@ func (c Ctx) FillBernoulli(self *tensor.Tensor, p float64, g *random.Generator) 
 
 // FillExponential is the operator exponential_.
 func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillExponential; does != nil {
 			return does(c, self, lambda, g)
 		}
@@ -7574,7 +7525,7 @@ func (c Ctx) FillExponential(self *tensor.Tensor, lambda float64, g *random.Gene
 
 // FillCauchy is the operator cauchy_.
 func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillCauchy; does != nil {
 			return does(c, self, median, sigma, g)
 		}
@@ -7590,7 +7541,7 @@ func (c Ctx) FillCauchy(self *tensor.Tensor, median, sigma float64, g *random.Ge
 
 // FillLogNormal is the operator log_normal_.
 func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillLogNormal; does != nil {
 			return does(c, self, mean, std, g)
 		}
@@ -7606,7 +7557,7 @@ func (c Ctx) FillLogNormal(self *tensor.Tensor, mean, std float64, g *random.Gen
 
 // FillGeometric is the operator geometric_.
 func (c Ctx) FillGeometric(self *tensor.Tensor, p float64, g *random.Generator) (err error) {
-	if key := c.ahead(keys(self)); key != 0 {
+	if key := c.ahead(keys(self) | c.drawing()); key != 0 {
 		if does := backend(key).FillGeometric; does != nil {
 			return does(c, self, p, g)
 		}
@@ -12296,6 +12247,42 @@ func (c Ctx) Chunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor,
 	return ops.Chunk(self, chunks, dim)
 }
 
+// UnsafeChunk is the operator unsafe_chunk.
+func (c Ctx) UnsafeChunk(self *tensor.Tensor, chunks, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnsafeChunk; does != nil {
+			return does(c, self, chunks, dim)
+		}
+		err = Refused("unsafe_chunk", key)
+		return
+	}
+	return ops.UnsafeChunk(self, chunks, dim)
+}
+
+// UnsafeSplit is the operator unsafe_split.
+func (c Ctx) UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnsafeSplit; does != nil {
+			return does(c, self, splitSize, dim)
+		}
+		err = Refused("unsafe_split", key)
+		return
+	}
+	return ops.UnsafeSplit(self, splitSize, dim)
+}
+
+// UnsafeSplitWithSizes is the operator unsafe_split_with_sizes.
+func (c Ctx) UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) (r0 []*tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnsafeSplitWithSizes; does != nil {
+			return does(c, self, sizes, dim)
+		}
+		err = Refused("unsafe_split_with_sizes", key)
+		return
+	}
+	return ops.UnsafeSplitWithSizes(self, sizes, dim)
+}
+
 // TensorSplit is the operator tensor_split.
 func (c Ctx) TensorSplit(self *tensor.Tensor, sections, dim int64) (r0 []*tensor.Tensor, err error) {
 	if key := c.ahead(keys(self)); key != 0 {
@@ -12403,4 +12390,554 @@ func (c Ctx) DsplitIndices(self *tensor.Tensor, indices []int64) (r0 []*tensor.T
 		return
 	}
 	return ops.DsplitIndices(self, indices)
+}
+
+// ViewCopy is the operator view_copy.
+func (c Ctx) ViewCopy(out, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("view_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("view_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ViewCopy; does != nil {
+			return does(c, out, self, size)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("view_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ViewCopy(c, out, self, size)
+}
+
+// ViewCopyDtype is the operator view_copy.
+func (c Ctx) ViewCopyDtype(out, self *tensor.Tensor, dtype dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("view_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("view_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ViewCopyDtype; does != nil {
+			return does(c, out, self, dtype)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("view_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ViewCopyDtype(c, out, self, dtype)
+}
+
+// ExpandCopy is the operator expand_copy.
+func (c Ctx) ExpandCopy(out, self *tensor.Tensor, size []int64, implicit bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("expand_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("expand_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ExpandCopy; does != nil {
+			return does(c, out, self, size, implicit)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("expand_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ExpandCopy(c, out, self, size, implicit)
+}
+
+// PermuteCopy is the operator permute_copy.
+func (c Ctx) PermuteCopy(out, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("permute_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("permute_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).PermuteCopy; does != nil {
+			return does(c, out, self, dims)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("permute_copy", key)
+			return nil, err
+		}
+	}
+	return composed.PermuteCopy(c, out, self, dims)
+}
+
+// TransposeCopy is the operator transpose_copy.
+func (c Ctx) TransposeCopy(out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("transpose_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("transpose_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).TransposeCopy; does != nil {
+			return does(c, out, self, dim0, dim1)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("transpose_copy", key)
+			return nil, err
+		}
+	}
+	return composed.TransposeCopy(c, out, self, dim0, dim1)
+}
+
+// TCopy is the operator t_copy.
+func (c Ctx) TCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("t_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("t_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).TCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("t_copy", key)
+			return nil, err
+		}
+	}
+	return composed.TCopy(c, out, self)
+}
+
+// SqueezeCopy is the operator squeeze_copy.
+func (c Ctx) SqueezeCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SqueezeCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("squeeze_copy", key)
+			return nil, err
+		}
+	}
+	return composed.SqueezeCopy(c, out, self)
+}
+
+// SqueezeCopyDim is the operator squeeze_copy.
+func (c Ctx) SqueezeCopyDim(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SqueezeCopyDim; does != nil {
+			return does(c, out, self, dim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("squeeze_copy", key)
+			return nil, err
+		}
+	}
+	return composed.SqueezeCopyDim(c, out, self, dim)
+}
+
+// SqueezeCopyDims is the operator squeeze_copy.
+func (c Ctx) SqueezeCopyDims(out, self *tensor.Tensor, dim []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("squeeze_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("squeeze_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SqueezeCopyDims; does != nil {
+			return does(c, out, self, dim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("squeeze_copy", key)
+			return nil, err
+		}
+	}
+	return composed.SqueezeCopyDims(c, out, self, dim)
+}
+
+// UnsqueezeCopy is the operator unsqueeze_copy.
+func (c Ctx) UnsqueezeCopy(out, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("unsqueeze_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("unsqueeze_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).UnsqueezeCopy; does != nil {
+			return does(c, out, self, dim)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("unsqueeze_copy", key)
+			return nil, err
+		}
+	}
+	return composed.UnsqueezeCopy(c, out, self, dim)
+}
+
+// NarrowCopy is the operator narrow_copy.
+func (c Ctx) NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("narrow_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("narrow_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NarrowCopy; does != nil {
+			return does(c, out, self, dim, start, length)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("narrow_copy", key)
+			return nil, err
+		}
+	}
+	return composed.NarrowCopy(c, out, self, dim, start, length)
+}
+
+// SelectCopy is the operator select_copy.
+func (c Ctx) SelectCopy(out, self *tensor.Tensor, dim, index int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("select_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("select_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SelectCopy; does != nil {
+			return does(c, out, self, dim, index)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("select_copy", key)
+			return nil, err
+		}
+	}
+	return composed.SelectCopy(c, out, self, dim, index)
+}
+
+// SliceCopy is the operator slice_copy.
+func (c Ctx) SliceCopy(out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("slice_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("slice_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).SliceCopy; does != nil {
+			return does(c, out, self, dim, start, end, step)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("slice_copy", key)
+			return nil, err
+		}
+	}
+	return composed.SliceCopy(c, out, self, dim, start, end, step)
+}
+
+// AsStridedCopy is the operator as_strided_copy.
+func (c Ctx) AsStridedCopy(out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("as_strided_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("as_strided_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).AsStridedCopy; does != nil {
+			return does(c, out, self, size, stride, storage_offset)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("as_strided_copy", key)
+			return nil, err
+		}
+	}
+	return composed.AsStridedCopy(c, out, self, size, stride, storage_offset)
+}
+
+// UnfoldCopy is the operator unfold_copy.
+func (c Ctx) UnfoldCopy(out, self *tensor.Tensor, dimension, size, step int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("unfold_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("unfold_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).UnfoldCopy; does != nil {
+			return does(c, out, self, dimension, size, step)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("unfold_copy", key)
+			return nil, err
+		}
+	}
+	return composed.UnfoldCopy(c, out, self, dimension, size, step)
+}
+
+// DiagonalCopy is the operator diagonal_copy.
+func (c Ctx) DiagonalCopy(out, self *tensor.Tensor, offset, dim1, dim2 int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("diagonal_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("diagonal_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).DiagonalCopy; does != nil {
+			return does(c, out, self, offset, dim1, dim2)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("diagonal_copy", key)
+			return nil, err
+		}
+	}
+	return composed.DiagonalCopy(c, out, self, offset, dim1, dim2)
+}
+
+// DetachCopy is the operator detach_copy.
+func (c Ctx) DetachCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("detach_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("detach_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).DetachCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("detach_copy", key)
+			return nil, err
+		}
+	}
+	return composed.DetachCopy(c, out, self)
+}
+
+// UnbindCopy is the operator unbind_copy.
+func (c Ctx) UnbindCopy(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).UnbindCopy; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.UnbindCopy(c, self, dim)
+}
+
+// SplitCopy is the operator split_copy.
+func (c Ctx) SplitCopy(self *tensor.Tensor, split_size, dim int64) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SplitCopy; does != nil {
+			return does(c, self, split_size, dim)
+		}
+	}
+	return composed.SplitCopy(c, self, split_size, dim)
+}
+
+// SplitWithSizesCopy is the operator split_with_sizes_copy.
+func (c Ctx) SplitWithSizesCopy(self *tensor.Tensor, split_sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).SplitWithSizesCopy; does != nil {
+			return does(c, self, split_sizes, dim)
+		}
+	}
+	return composed.SplitWithSizesCopy(c, self, split_sizes, dim)
+}
+
+// ViewAsRealCopy is the operator view_as_real_copy.
+func (c Ctx) ViewAsRealCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("view_as_real_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("view_as_real_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ViewAsRealCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("view_as_real_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ViewAsRealCopy(c, out, self)
+}
+
+// ViewAsComplexCopy is the operator view_as_complex_copy.
+func (c Ctx) ViewAsComplexCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("view_as_complex_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("view_as_complex_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ViewAsComplexCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("view_as_complex_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ViewAsComplexCopy(c, out, self)
+}
+
+// IndicesCopy is the operator indices_copy.
+func (c Ctx) IndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("indices_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("indices_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).IndicesCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("indices_copy", key)
+			return nil, err
+		}
+	}
+	return composed.IndicesCopy(c, out, self)
+}
+
+// ValuesCopy is the operator values_copy.
+func (c Ctx) ValuesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("values_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("values_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ValuesCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("values_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ValuesCopy(c, out, self)
+}
+
+// CrowIndicesCopy is the operator crow_indices_copy.
+func (c Ctx) CrowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("crow_indices_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("crow_indices_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CrowIndicesCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("crow_indices_copy", key)
+			return nil, err
+		}
+	}
+	return composed.CrowIndicesCopy(c, out, self)
+}
+
+// ColIndicesCopy is the operator col_indices_copy.
+func (c Ctx) ColIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("col_indices_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("col_indices_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ColIndicesCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("col_indices_copy", key)
+			return nil, err
+		}
+	}
+	return composed.ColIndicesCopy(c, out, self)
+}
+
+// CcolIndicesCopy is the operator ccol_indices_copy.
+func (c Ctx) CcolIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("ccol_indices_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("ccol_indices_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CcolIndicesCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("ccol_indices_copy", key)
+			return nil, err
+		}
+	}
+	return composed.CcolIndicesCopy(c, out, self)
+}
+
+// RowIndicesCopy is the operator row_indices_copy.
+func (c Ctx) RowIndicesCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("row_indices_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("row_indices_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).RowIndicesCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("row_indices_copy", key)
+			return nil, err
+		}
+	}
+	return composed.RowIndicesCopy(c, out, self)
+}
+
+// AliasCopy is the operator alias_copy.
+func (c Ctx) AliasCopy(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("alias_copy", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("alias_copy", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).AliasCopy; does != nil {
+			return does(c, out, self)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("alias_copy", key)
+			return nil, err
+		}
+	}
+	return composed.AliasCopy(c, out, self)
 }

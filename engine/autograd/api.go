@@ -27,6 +27,9 @@ func SetRequiresGrad(c aten.Ctx, self *tensor.Tensor, on bool) error {
 		return status.Runtimef("you can only change requires_grad flags of leaf variables; this tensor was made by %s. If you want to use a computed variable in a subgraph that doesn't "+
 			"require differentiation use var_no_grad = var.detach()", nameOf(self))
 	case on:
+		if !wanted(self) {
+			lead(self)
+		}
 		track(self).requires = true
 	case v != nil:
 		v.requires = false
@@ -67,7 +70,7 @@ func current(t *tensor.Tensor) (*Node, int) {
 	if v == nil {
 		return nil, 0
 	}
-	_ = v.settle(t) // as in edgeTo
+	_ = v.regenerateGradFn(valuesOf(t)) // as in edgeTo
 	return v.made()
 }
 
@@ -76,7 +79,7 @@ func nameOf(t *tensor.Tensor) string {
 	if v == nil {
 		return ""
 	}
-	if v.settle(t) != nil {
+	if v.regenerateGradFn(valuesOf(t)) != nil {
 		return "Invalid"
 	}
 	n, _ := v.made()
@@ -94,7 +97,7 @@ func Grad(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, nil
 	}
 	grad, err := v.gradient(c, self)
-	if grad != nil || err != nil || v.retains {
+	if grad != nil || err != nil || v.retainsGrad {
 		return grad, err
 	}
 	if leaf, err := IsLeaf(c, self); leaf || err != nil {
@@ -156,30 +159,13 @@ func SetGrad(c aten.Ctx, self, grad *tensor.Tensor) error {
 	return nil
 }
 
-// SetData makes self the tensor that data is, which must be of its kind, but for its history. What adds up the gradient of a leaf, which
-// recorded calls lead to, has the new data as well. Where that has another dtype, shape or device, it refuses what comes from them,
-// and new calls lead to another one.
+// SetData makes self the tensor that data is, which must be of its kind, but for its history.
 func SetData(_ aten.Ctx, self, data *tensor.Tensor) error {
 	const op = "set_data_"
 	if wanted(self) && !differentiable(data) {
 		return status.Runtimef("%s: data set to a tensor that requires gradients must be floating point or complex dtype, not %v", op, data.DType())
 	}
-	if err := self.Become(op, data); err != nil {
-		return err
-	}
-	v := variableOf(self)
-	if v == nil {
-		return nil
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if n := v.accumulator; n != nil {
-		if fits(n.leaf, valuesOf(data)) != nil {
-			v.accumulator = nil
-		}
-		return n.leaf.Become(op, valuesOf(data))
-	}
-	return nil
+	return self.Become(op, data)
 }
 
 // fits refuses a gradient that is not like its tensor.
@@ -205,8 +191,8 @@ func RetainGrad(_ aten.Ctx, self *tensor.Tensor) error {
 		return nil
 	}
 	defer n.Release()
-	if v := variableOf(self); !v.retains {
-		v.retains = true
+	if v := variableOf(self); !v.retainsGrad {
+		v.retainsGrad = true
 		n.remember(v)
 	}
 	return nil
@@ -215,7 +201,7 @@ func RetainGrad(_ aten.Ctx, self *tensor.Tensor) error {
 // RetainsGrad tells whether self is no leaf and keeps its gradient.
 func RetainsGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	v := variableOf(self)
-	return v != nil && v.retains, nil
+	return v != nil && v.retainsGrad, nil
 }
 
 // DetachInplace makes self a leaf.
@@ -225,7 +211,7 @@ func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
 		return nil
 	}
 	w := v.view
-	if w != nil && !w.turned {
+	if w != nil && !w.inPlaceView {
 		return status.Runtimef("Can't detach views in-place. Use detach() instead.")
 	}
 	v.mu.Lock()
@@ -243,6 +229,9 @@ func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
 // gradients to begin with: 1 for nil, where a tensor has one element. What the graph saved is freed unless retain is true, which
 // it is with create by default: then the run is recorded itself, so that the gradients can be differentiated again.
 func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, create bool, inputs []*tensor.Tensor) error {
+	if transformed(tensors) || transformed(grads) {
+		return status.Runtimef("backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.")
+	}
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
 	goals, err := r.begin(tensors, grads, inputs, false)
@@ -268,6 +257,12 @@ func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, crea
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
+	}
+	if l := seeded(outputs, grads); l != nil {
+		return forEach(c, l, outputs, inputs, grads, retain, create, unused, zeros)
+	}
+	if err := covered(outputs, inputs); err != nil {
+		return nil, err
 	}
 	r := start(c, keeps(retain, create), create)
 	defer r.close()
@@ -342,7 +337,7 @@ func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goal
 // aim gives the run the edges that it begins with, and the inputs to stop at, whose edges it returns.
 func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
 	for i, t := range tensors {
-		e, err := settled(t)
+		e, err := checkedEdge(t)
 		if err != nil {
 			return nil, err
 		}
@@ -352,7 +347,7 @@ func (r *run) aim(tensors, inputs []*tensor.Tensor, capture bool) (goals []Edge,
 		r.roots = append(r.roots, e)
 	}
 	for i, t := range inputs {
-		e, err := settled(t)
+		e, err := checkedEdge(t)
 		if err != nil {
 			return goals, err
 		}
@@ -388,7 +383,7 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 	}
 	switch {
 	case !slices.Equal(t.Sizes(), grad.Sizes()):
-		return nil, status.Runtimef("Mismatch in shape: grad_output[%d] has a shape of %v and output[%d] has a shape of %v", i, grad.Sizes(), i, t.Sizes())
+		return nil, status.Runtimef("Mismatch in shape: grad_output[%d] has a shape of torch.Size(%v) and output[%d] has a shape of torch.Size(%v).", i, grad.Sizes(), i, t.Sizes())
 	case t.DType().IsComplex() != grad.DType().IsComplex():
 		return nil, status.Runtimef("For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: grad_output[%d] has a dtype of %v and output[%d] has a dtype of %v",
 			i, grad.DType(), i, t.DType())

@@ -73,15 +73,21 @@ func (p *pending) release() {
 	p.node.Release()
 }
 
-// add gives a result of a node a gradient, whose reference it takes over.
-func (r *run) add(e Edge, grad *tensor.Tensor) error {
-	p := r.pending[e.Node]
+// reach has a node waited for, whose results may have no gradients at all: its hooks, and functions of the program's, hear of that.
+func (r *run) reach(n *Node) *pending {
+	p := r.pending[n]
 	if p == nil {
-		e.Node.retain()
-		p = &pending{e.Node, make([]*tensor.Tensor, len(e.Node.outputs))}
-		r.pending[e.Node] = p
+		n.retain()
+		p = &pending{n, make([]*tensor.Tensor, len(n.outputs))}
+		r.pending[n] = p
 		heap.Push(&r.waiting, p)
 	}
+	return p
+}
+
+// add gives a result of a node a gradient, whose reference it takes over.
+func (r *run) add(e Edge, grad *tensor.Tensor) error {
+	p := r.reach(e.Node)
 	have := p.grads[e.Output]
 	if have == nil {
 		p.grads[e.Output] = grad
@@ -188,21 +194,23 @@ func (r *run) visit(p *pending) error {
 	if !passes {
 		r.capture(p)
 	}
-	if err := r.keep(p); err != nil || !passes {
+	if err := r.keep(p); err != nil || !passes && r.wanted != nil {
 		return err
 	}
 	if err := r.enter(p); err != nil {
 		return err
 	}
+	if !passes { // it is asked for, but nothing before it
+		return r.leave(p, make([]*tensor.Tensor, len(n.edges)))
+	}
 	if n.leaf != nil {
 		if v := variableOf(n.leaf); p.grads[0] != nil && (v.node != nil || v.view != nil) {
 			return status.Runtimef("backward: a leaf variable of sizes %v has been moved into the graph interior: what it views was written to since it was used", n.leaf.Sizes())
 		}
-		if p.grads[0] == nil || !variableOf(n.leaf).requires {
-			return nil
-		}
-		if err := variableOf(n.leaf).accumulate(r.c, n.leaf, p.grads[0], r.create); err != nil {
-			return err
+		if v := variableOf(n.leaf); p.grads[0] != nil && v.requires {
+			if err := v.accumulate(r.c, n.leaf, p.grads[0], r.create); err != nil {
+				return err
+			}
 		}
 		if err := r.accumulated(n.leaf); err != nil {
 			return err
@@ -220,6 +228,9 @@ func (r *run) visit(p *pending) error {
 	}
 	for i, grad := range grads {
 		if grad == nil {
+			if err == nil && r.wants(n.edges[i]) {
+				r.reach(n.edges[i].Node)
+			}
 			continue
 		}
 		if err != nil {
@@ -232,6 +243,9 @@ func (r *run) visit(p *pending) error {
 	}
 	return n.suspect(err)
 }
+
+// wants tells whether the run goes on along an edge.
+func (r *run) wants(e Edge) bool { return e.Node != nil && (r.needed == nil || r.needed[e.Node]) }
 
 // passes tells whether the run goes on beyond a node: to what comes before it, or to the gradient of a leaf.
 func (r *run) passes(n *Node) bool {
@@ -255,10 +269,7 @@ func (r *run) capture(p *pending) {
 
 // keep gives results that keep their gradients theirs.
 func (r *run) keep(p *pending) error {
-	p.node.mu.Lock()
-	keepers := slices.Clone(p.node.keepers)
-	p.node.mu.Unlock()
-	for _, v := range keepers {
+	for _, v := range p.node.kept() {
 		if grad := p.grads[v.output]; grad != nil {
 			if err := v.accumulate(r.c, nil, grad, r.create); err != nil {
 				return err
@@ -376,7 +387,8 @@ func (v *Variable) replace(c aten.Ctx, t, before *tensor.Tensor, set int, grad *
 		if err := s.use(before, "backward"); err != nil {
 			return false, err
 		}
-		if !create && t != nil {
+		// A strided gradient makes a sparse one strided, which takes another tensor.
+		if grows := before.Parts() != nil && grad.Parts() == nil; !create && t != nil && !grows {
 			v.adding.Lock() // of two runs in place; they are not recorded, so that nothing comes back here
 			defer v.adding.Unlock()
 			_, err := c.Add(before, before, grad, one)

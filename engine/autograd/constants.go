@@ -41,21 +41,21 @@ func (s *steps) missing(what string) *tensor.Tensor {
 // recordResize and recordResizeAs refuse to give another size to what has a gradient, whether gradients are on or off: that would
 // not fit any more.
 func recordResize(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryFormat) error {
-	if err := resizable("resize_", self); err != nil {
+	if err := resizable(c, "resize_", self); err != nil {
 		return err
 	}
 	return c.Past(tensor.Gradient).Resize(self, size, f)
 }
 
 func recordResizeAs(c aten.Ctx, self, template *tensor.Tensor, f shape.MemoryFormat) error {
-	if err := resizable("resize_as_", self); err != nil {
+	if err := resizable(c, "resize_as_", self); err != nil {
 		return err
 	}
 	return c.Past(tensor.Gradient).ResizeAs(self, template, f)
 }
 
-func resizable(op string, self *tensor.Tensor) error {
-	if !wanted(self) {
+func resizable(c aten.Ctx, op string, self *tensor.Tensor) error {
+	if !wanted(self) || c.Inferring() && inferred(self) {
 		return nil
 	}
 	return status.Runtimef("%s: cannot resize variables that require grad; resize a detach() of them", op)

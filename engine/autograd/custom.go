@@ -14,6 +14,9 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	if err := given(op, "backward", function); err != nil {
 		return nil, err
 	}
+	if transformed(inputs) || transformed(outputs) {
+		return nil, status.NotImplementedf("%s: functions of the program's, which see all examples at once, are not implemented inside vmap; write %s with operators", name, name)
+	}
 	for i, k := range constant {
 		if k < 0 || k >= int64(len(outputs)) {
 			return nil, status.Indexf("%s: constant[%d] is %d, which is no position of one of %d outputs", op, i, k, len(outputs))
@@ -75,6 +78,12 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	n.recorded()
 	n.retain()
 	return n, nil
+}
+
+// custom tells whether the node's formula is a function of the program's.
+func (n *Node) custom() bool {
+	a := n.attached.Load()
+	return a != nil && a.context != nil
 }
 
 // admits refuses a gradient that the program has made of operand k, where its dtype or its device is none for the operand. Numbers of other

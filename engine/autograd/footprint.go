@@ -49,18 +49,21 @@ func GraphReads(c aten.Ctx, outputs, inputs []*tensor.Tensor) ([]*tensor.Tensor,
 // GraphWrites are the gradients that a run would add to.
 func GraphWrites(c aten.Ctx, outputs, inputs []*tensor.Tensor, capture bool) ([]*tensor.Tensor, error) {
 	return walk(c, outputs, inputs, capture, func(r *run, n *Node, f *footprint) {
-		n.mu.Lock()
-		adding := append([]*Variable(nil), n.keepers...)
-		n.mu.Unlock()
+		adding := n.kept()
 		if n.leaf != nil && r.passes(n) {
 			adding = append(adding, variableOf(n.leaf))
 		}
 		for _, v := range adding {
-			v.mu.Lock()
-			f.add(v.grad)
-			v.mu.Unlock()
+			f.addGrad(v)
 		}
 	})
+}
+
+// addGrad adds the gradient that a tensor has now.
+func (f *footprint) addGrad(v *Variable) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	f.add(v.grad)
 }
 
 // walk lists what visit adds for the nodes of a run.

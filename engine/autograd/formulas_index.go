@@ -426,3 +426,63 @@ func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *
 	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
 	return s.keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
 }
+
+// recordSegmentReduce records extremes as calls of their own, whose gradients NaNs and the elements that are as large as they share, and
+// not what the segments begin with; other reductions are what they are composed of.
+func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (*tensor.Tensor, error) {
+	const name = "SegmentReduceBackward0"
+	if !slices.Contains([]string{"max", "min", "amax", "amin"}, reduce) {
+		since := numbers.Load()
+		result, err := aten.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+		if err == nil {
+			named(since, name, result)
+		}
+		return result, err
+	}
+	r, err := begin(c, "segment_reduce", name, nil, data)
+	if err != nil {
+		return nil, err
+	}
+	data_, lengths_, offsets_ := r.save("data", data, r.wants(0)), r.save("lengths", lengths, r.wants(0)), r.save("offsets", offsets, r.wants(0))
+	if r.err != nil {
+		r.drop()
+		return nil, r.err
+	}
+	result, err := aten.Composed().SegmentReduce(r.c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
+	if !r.finish(err, result) {
+		return result, err
+	}
+	result_ := r.saveResult("result", result, 0, true)
+	if err := r.undo(result); err != nil {
+		return nil, err
+	}
+	r.node.formula = func(s *steps, _ int) *tensor.Tensor {
+		return s.segmentExtremes(s.grad(0), s.saved(data_), s.saved(lengths_), s.saved(offsets_), s.saved(result_))
+	}
+	return result, nil
+}
+
+// segmentExtremes is the gradient of the largest or smallest element of each segment, which those that are it share.
+func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Tensor) *tensor.Tensor {
+	ends, first := offsets, int64(0) // where a segment ends, and the number of what lies before the first one
+	if lengths != nil {
+		ends, first = s.keep(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
+	}
+	at := ends.Dim() - 1
+	places := s.keep(s.c.Arange(nil, dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device()))
+	places = s.keep(s.c.Contiguous(s.keep(s.c.Expand(places, data.Sizes()[:at+1], false)), shape.Contiguous))
+	number := s.add(s.keep(s.c.Searchsorted(nil, ends, places, false, true, "", nil)), s.int(first))
+	for number.Dim() < data.Dim() {
+		number = s.keep(s.c.Unsqueeze(nil, number, -1))
+	}
+	number = s.keep(s.c.Expand(number, data.Sizes(), false))
+	around := make([]int64, 2*(data.Dim()-at)) // a place for what lies before the segments and one for what lies behind them
+	around[len(around)-2], around[len(around)-1] = 1, 1
+	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, int64(at), number, data.Sizes()) }
+	padded := func(t *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.ConstantPadNd(t, around, dtype.IntScalar(0))) }
+	is := s.keep(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.keep(s.c.Isnan(data))))
+	none := s.zerosLike(padded(grad))
+	ties := s.keep(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
+	ties = s.keep(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // what a segment begins with is its extreme
+	return s.where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
+}

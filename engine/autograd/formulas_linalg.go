@@ -498,14 +498,15 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.rest(s.firsts(made, -2, n), -1, n)
 }
 
-// lobpcgGradient is that of some eigenvalues and eigenvectors, in whose directions the others have a part too.
+// lobpcgGradient is that of some eigenvalues and eigenvectors, in whose directions the others have a part too. The matrix is Hermitian, and
+// so is its gradient.
 func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVectors, a, b, values, vectors *tensor.Tensor) *tensor.Tensor {
 	if b != nil {
 		s.check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; give A = L^-1 A L^-H, with L the Cholesky factor of B"))
 	}
 	var made *tensor.Tensor
 	if hasVectors {
-		all, every, err := s.c.LinalgEigh(nil, nil, a, "L")
+		all, every, err := s.c.LinalgEigh(nil, nil, s.hermitian(a), "L")
 		all, every = s.keep(all, err), s.Keep(every, nil)
 		inner := s.times(s.adjointOf(every), gradVectors)
 		apart := s.sub(s.row(values), s.column(all))
@@ -519,5 +520,5 @@ func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVecto
 	if hasValues {
 		made = s.plus(made, s.times(s.mul(vectors, s.row(gradValues)), s.adjointOf(vectors)))
 	}
-	return made
+	return s.hermitian(made)
 }

@@ -41,8 +41,8 @@ func (s *steps) either(a, b *tensor.Tensor) *tensor.Tensor {
 
 func (s *steps) both(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.LogicalAnd(nil, a, b)) }
 
-// turned is t times the imaginary unit.
-func (s *steps) turned(t *tensor.Tensor) *tensor.Tensor {
+// timesI is t times the imaginary unit.
+func (s *steps) timesI(t *tensor.Tensor) *tensor.Tensor {
 	return s.mul(t, s.number(dtype.ComplexScalar(1i)))
 }
 
@@ -62,13 +62,13 @@ func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 	less := s.sub(exponent, s.int(1))
 	slope := s.binary('*', exponent, s.pow(self, less), right)
 	slope = s.binary('*', grad, s.conj(slope), right)
-	return s.after(1, s.clearedOver(slope, s.hand(s.isZero(exponent))))
+	return s.release(1, s.clearedOver(slope, s.consume(s.isZero(exponent))))
 }
 
 func (s *steps) powerExponent(grad, self, exponent, result *tensor.Tensor) *tensor.Tensor {
 	rising := s.keep(s.c.Ge(nil, s.real(exponent), s.int(0)))
 	base := self
-	if self.IsWrappedNumber() {
+	if self.IsWrappedNumber() || result.DType().IsComplex() { // real numbers below 0 have complex logarithms
 		base = s.cast(self, result.DType())
 	}
 	slope := s.mul(grad, s.conj(s.mul(result, s.log(base))))
@@ -101,7 +101,7 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 		return s.zerosLike(grad)
 	}
 	size := s.abs(self)
-	return s.cleared(s.mul(grad, s.div(s.turned(self), s.mul(size, size))), s.isZero(size))
+	return s.cleared(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), s.isZero(size))
 }
 
 // sincGradient has a power series beside 0, where cos and sin are too much alike.
@@ -175,7 +175,7 @@ func (s *steps) reluGradient(grad, result *tensor.Tensor) *tensor.Tensor {
 	if s.record {
 		return s.where(off, s.mul(result, s.int(0)), grad)
 	}
-	return s.after(1, s.clearedOver(grad, s.hand(off)))
+	return s.release(1, s.clearedOver(grad, s.consume(off)))
 }
 
 // withinLimits is the gradient of what numbers limit: of elements between them.
@@ -186,12 +186,12 @@ func (s *steps) withinLimits(grad, self *tensor.Tensor, low, high dtype.Scalar) 
 	case high.IsNone():
 		return s.only(grad, s.greater(self, s.number(low)))
 	}
-	return s.only(grad, s.after(2, s.both(s.hand(s.greater(self, s.number(low))), s.hand(s.less(self, s.number(high))))))
+	return s.only(grad, s.release(2, s.both(s.consume(s.greater(self, s.number(low))), s.consume(s.less(self, s.number(high))))))
 }
 
 // only is t where a condition, which is handed over, holds, and zero elsewhere.
 func (s *steps) only(t, condition *tensor.Tensor) *tensor.Tensor {
-	return s.after(1, s.where(s.hand(condition), t, s.int(0)))
+	return s.release(1, s.where(s.consume(condition), t, s.int(0)))
 }
 
 func (s *steps) less(a, b *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Lt(nil, a, b)) }

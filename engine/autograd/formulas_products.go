@@ -165,5 +165,5 @@ func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.T
 	if power != 1 {
 		divisor = s.used(divisor, s.pow(divisor, s.float(power)))
 	}
-	return s.after(1, s.clearedOver(s.binary('/', grad, divisor, right), s.hand(zero)))
+	return s.release(1, s.clearedOver(s.binary('/', grad, divisor, right), s.consume(zero)))
 }

@@ -278,7 +278,7 @@ func (s *steps) normGradient(grad, self *tensor.Tensor, order dtype.Scalar, resu
 	case p == 1:
 		return s.binary('*', s.sgn(self), grad, left)
 	case p == 2:
-		return s.binary('*', grad, s.after(1, s.clearedOver(s.div(self, result), s.hand(s.isZero(result)))), right)
+		return s.binary('*', grad, s.release(1, s.clearedOver(s.div(self, result), s.consume(s.isZero(result)))), right)
 	case math.IsInf(p, 0):
 		share := s.shared(grad, s.abs(self), result, dims, true)
 		return s.binary('*', share, s.sgn(self), left|right)

@@ -52,11 +52,6 @@ func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor
 	return s.keep(s.c.Reshape(s.keep(s.c.IndexSelect(nil, self, 0, s.keep(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
 }
 
-// narrowed is narrow_copy.
-func (s *steps) narrowed(self *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
-	return s.keep(s.c.Clone(s.keep(s.c.Narrow(self, dim, start, length)), shape.Contiguous))
-}
-
 // whole are the sizes of a vector of all elements.
 func (s *steps) whole() []int64 { return []int64{-1} }
 

@@ -64,7 +64,6 @@ var formulas = aten.Backend{
 	Fill:                                  recordFill,
 	Zero:                                  recordZero,
 	Resize:                                recordResize,
-	NarrowCopy:                            recordNarrowCopy,
 	ResizeAs:                              recordResizeAs,
 	Set:                                   recordSet,
 	SetTensor:                             recordSetTensor,
@@ -481,6 +480,9 @@ var formulas = aten.Backend{
 	Split:                                 recordSplit,
 	SplitWithSizes:                        recordSplitWithSizes,
 	Chunk:                                 recordChunk,
+	UnsafeChunk:                           recordUnsafeChunk,
+	UnsafeSplit:                           recordUnsafeSplit,
+	UnsafeSplitWithSizes:                  recordUnsafeSplitWithSizes,
 	TensorSplit:                           recordTensorSplit,
 	TensorSplitIndices:                    recordTensorSplitIndices,
 	Hsplit:                                recordHsplit,
@@ -489,6 +491,32 @@ var formulas = aten.Backend{
 	VsplitIndices:                         recordVsplitIndices,
 	Dsplit:                                recordDsplit,
 	DsplitIndices:                         recordDsplitIndices,
+	ViewCopy:                              recordViewCopy,
+	ViewCopyDtype:                         recordViewCopyDtype,
+	ExpandCopy:                            recordExpandCopy,
+	PermuteCopy:                           recordPermuteCopy,
+	TransposeCopy:                         recordTransposeCopy,
+	TCopy:                                 recordTCopy,
+	SqueezeCopy:                           recordSqueezeCopy,
+	SqueezeCopyDim:                        recordSqueezeCopyDim,
+	SqueezeCopyDims:                       recordSqueezeCopyDims,
+	UnsqueezeCopy:                         recordUnsqueezeCopy,
+	NarrowCopy:                            recordNarrowCopy,
+	SelectCopy:                            recordSelectCopy,
+	SliceCopy:                             recordSliceCopy,
+	AsStridedCopy:                         recordAsStridedCopy,
+	UnfoldCopy:                            recordUnfoldCopy,
+	DiagonalCopy:                          recordDiagonalCopy,
+	DetachCopy:                            recordDetachCopy,
+	ViewAsRealCopy:                        recordViewAsRealCopy,
+	ViewAsComplexCopy:                     recordViewAsComplexCopy,
+	IndicesCopy:                           recordIndicesCopy,
+	ValuesCopy:                            recordValuesCopy,
+	CrowIndicesCopy:                       recordCrowIndicesCopy,
+	ColIndicesCopy:                        recordColIndicesCopy,
+	CcolIndicesCopy:                       recordCcolIndicesCopy,
+	RowIndicesCopy:                        recordRowIndicesCopy,
+	AliasCopy:                             recordAliasCopy,
 }
 
 func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) (result *tensor.Tensor, err error) {
@@ -503,9 +531,9 @@ func recordAdd(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			case 0:
 				return s.take(0)
 			}
-			return s.after(1, s.scaled(s.hand(s.take(0)), alpha))
+			return s.release(1, s.scaled(s.consume(s.take(0)), alpha))
 		}
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -523,7 +551,7 @@ func recordSub(c aten.Ctx, out, self, other *tensor.Tensor, alpha dtype.Scalar) 
 			case 0:
 				return s.take(0)
 			}
-			return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
+			return s.release(1, s.scaled(s.consume(s.negOver(s.take(0))), alpha))
 		}
 		r.node.cut = always
 		r.publish()
@@ -541,7 +569,7 @@ func recordRsub(c aten.Ctx, self, other *tensor.Tensor, alpha dtype.Scalar) (res
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.negOver(s.take(0))), alpha))
+				return s.release(1, s.scaled(s.consume(s.negOver(s.take(0))), alpha))
 			}
 			return s.take(0)
 		}
@@ -570,7 +598,7 @@ func recordMul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Tens
 			}
 			return s.binary('*', s.take(0), s.conj(s.saved(self_)), left)
 		}
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -592,11 +620,11 @@ func recordDiv(c aten.Ctx, out, self, other *tensor.Tensor, rounding string) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.cond(rounding == "", func() *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(other_)), left) }, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
+				return s.cond(rounding == "", func() *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(other_)), left) }, func() *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) })
 			}
 			return s.cond(rounding == "", func() *tensor.Tensor {
-				return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
-			}, func() *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) })
+				return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
+			}, func() *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) })
 		}
 		r.node.cut = always
 		r.publish()
@@ -622,7 +650,7 @@ func recordTrueDivide(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 			case 0:
 				return s.binary('/', s.take(0), s.conj(s.saved(other_)), left)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.binary('/', s.div(s.saved(self_), s.saved(other_)), s.saved(other_), left))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -712,9 +740,9 @@ func recordPow(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.powerBase(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_)))
+				return s.release(1, s.powerBase(s.consume(s.take(0)), s.saved(self_), s.saved(exponent_)))
 			}
-			return s.after(1, s.powerExponent(s.hand(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
+			return s.release(1, s.powerExponent(s.consume(s.take(0)), s.saved(self_), s.saved(exponent_), s.saved(result_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -747,7 +775,7 @@ func recordNeg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Neg(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.negOver(s.take(0)) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -762,7 +790,7 @@ func recordPositive(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Positive(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 	}
 	return
 }
@@ -789,7 +817,7 @@ func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.saved(result_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -825,7 +853,7 @@ func recordSign(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Sign(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
 		r.publish()
 	}
@@ -849,7 +877,7 @@ func recordSgn(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.signGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
+			return s.release(1, s.signGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -876,9 +904,9 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), s.after(2, s.keep(s.c.MaskedFill(nil, s.hand((s.div(s.saved(result_), s.saved(self_)))), s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
+				return s.binary('*', s.take(0), s.release(2, s.keep(s.c.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
 			}
-			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -904,9 +932,9 @@ func recordAddcmul(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			case 0:
 				return s.take(0)
 			case 1:
-				return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor2_), s.number(value)))))), left|right)
+				return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(tensor2_), s.number(value)))))), left|right)
 			}
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(tensor1_), s.number(value)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -932,9 +960,9 @@ func recordAddcdiv(c aten.Ctx, out, self, tensor1, tensor2 *tensor.Tensor, value
 			case 0:
 				return s.take(0)
 			case 1:
-				return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.div(s.number(value), s.saved(tensor2_)))))), left|right)
+				return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.div(s.number(value), s.saved(tensor2_)))))), left|right)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume((s.binary('/', s.mul(s.number(value), s.saved(tensor1_)), (s.mul(s.saved(tensor2_), s.saved(tensor2_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -963,7 +991,7 @@ func recordLerp(c aten.Ctx, out, self, end, weight *tensor.Tensor) (result *tens
 			case 1:
 				return s.binary('*', s.take(0), s.conj(s.saved(weight_)), left)
 			}
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.sub(s.saved(end_), s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1071,9 +1099,9 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.real(s.hand(s.take(0))))
+				return s.release(1, s.real(s.consume(s.take(0))))
 			}
-			return s.after(1, s.keep(s.c.Imag(s.hand(s.take(0)))))
+			return s.release(1, s.keep(s.c.Imag(s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -1095,9 +1123,9 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
+				return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
 			}
-			return s.after(1, s.real(s.hand(s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.turned(s.saved(result_)), left))))
+			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -1126,7 +1154,7 @@ func recordImag(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	result, err = r.c.Imag(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Imag(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.turned(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.timesI(s.consume(s.take(0)))) }
 	}
 	return
 }
@@ -1140,7 +1168,7 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.ViewAsComplex(s.hand(s.after(1, s.keep(s.c.Contiguous(s.hand(s.take(0)), shape.Contiguous)))))))
+			return s.release(1, s.keep(s.c.ViewAsComplex(s.consume(s.release(1, s.keep(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
 		}
 	}
 	return
@@ -1154,7 +1182,9 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	result, err = r.c.ViewAsComplex(self)
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.keep(s.c.ViewAsReal(s.hand(s.take(0))))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.keep(s.c.ViewAsReal(s.consume(s.take(0)))))
+		}
 	}
 	return
 }
@@ -1166,8 +1196,8 @@ func recordConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err err
 	}
 	result, err = r.c.Conj(self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
-		r.node.cut = smaller
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
+		r.node.cut = broadcast
 	}
 	return
 }
@@ -1179,8 +1209,8 @@ func recordConjPhysical(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 	}
 	result, err = r.c.ConjPhysical(out, self)
 	if r.mayView(err, self, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.conj(s.hand(s.take(0)))) }
-		r.node.cut = smaller
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.conj(s.consume(s.take(0)))) }
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -1194,7 +1224,7 @@ func recordResolveConj(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.ResolveConj(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 	}
 	return
 }
@@ -1207,7 +1237,7 @@ func recordResolveNeg(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.ResolveNeg(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 	}
 	return
 }
@@ -1225,7 +1255,7 @@ func recordAngle(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Angle(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.angleGradient(s.hand(s.take(0)), s.saved(self_)))
+			return s.release(1, s.angleGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -1298,9 +1328,9 @@ func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
-			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.take(0)), nil, false, dtype.None)))
+			return s.release(1, s.keep(s.c.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -1318,18 +1348,6 @@ func recordZero(c aten.Ctx, self *tensor.Tensor) (err error) {
 		r.publish()
 	}
 	return
-}
-
-func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
-	if !recording(c, out, self) {
-		return c.Past(tensor.Gradient).NarrowCopy(out, self, dim, start, length)
-	}
-	if err = refused(func(m *metas) (*tensor.Tensor, error) {
-		return c.Past(tensor.Gradient).NarrowCopy(m.of(out), m.of(self), dim, start, length)
-	}, out, self); err != nil {
-		return
-	}
-	return compose(c, "narrow_copy", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.narrowed(self, dim, start, length) })
 }
 
 func recordSet(c aten.Ctx, self *tensor.Tensor) (err error) {
@@ -1569,7 +1587,7 @@ func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, sc
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.FftC2c(s.hand(s.take(0)), dim, !forward, scale)))
+			return s.release(1, s.keep(s.c.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
 		}
 	}
 	return
@@ -1585,7 +1603,7 @@ func recordFftR2c(c aten.Ctx, self *tensor.Tensor, dim []int64, onesided bool, s
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.realTransformGradient(s.hand(s.take(0)), selfSizes, dim, onesided, scale))
+			return s.release(1, s.realTransformGradient(s.consume(s.take(0)), selfSizes, dim, onesided, scale))
 		}
 	}
 	return
@@ -1599,7 +1617,7 @@ func recordFftC2r(c aten.Ctx, self *tensor.Tensor, dim, size int64, scale float6
 	result, err = r.c.FftC2r(self, dim, size, scale)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.hermitianTransformGradient(s.hand(s.take(0)), dim, scale))
+			return s.release(1, s.hermitianTransformGradient(s.consume(s.take(0)), dim, scale))
 		}
 	}
 	return
@@ -1738,7 +1756,7 @@ func recordSignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode 
 	result, err = r.c.SignalPad(self, before, after, mode)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.signalPadGradient(s.hand(s.take(0)), s.saved(self_), before, after, mode))
+			return s.release(1, s.signalPadGradient(s.consume(s.take(0)), s.saved(self_), before, after, mode))
 		}
 	}
 	return
@@ -1783,7 +1801,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.after(1, s.conj(s.hand(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
+			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1803,7 +1821,7 @@ func recordExp(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.saved(result_)), left) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -1862,7 +1880,7 @@ func recordLog(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Log(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.binary('/', s.take(0), s.conj(s.saved(self_)), left) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -1923,7 +1941,7 @@ func recordLog1p(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Log1p(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.add(s.saved(self_), s.int(1)))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.add(s.saved(self_), s.int(1)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1944,7 +1962,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1965,7 +1983,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1985,7 +2003,7 @@ func recordTan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2006,7 +2024,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2027,7 +2045,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2048,7 +2066,7 @@ func recordAtan(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Atan(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2069,7 +2087,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2090,7 +2108,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2110,7 +2128,7 @@ func recordTanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('-', s.int(1), s.mul(s.saved(result_), s.saved(result_)), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2131,7 +2149,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand(s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2152,7 +2170,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.sub(s.saved(self_), s.int(1))))))), s.after(1, s.keep(s.c.Rsqrt(nil, s.hand((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2173,7 +2191,7 @@ func recordAtanh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Atanh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2193,7 +2211,7 @@ func recordSigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', (s.sub(s.int(1), s.saved(result_))), s.saved(result_), left))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2274,10 +2292,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.after(2, s.keep(s.c.IndexPut(nil, s.hand(s.take(0)), s.savedAll(indices_), s.hand(s.zerosOf(valuesLike)), false)))
+					return s.release(2, s.keep(s.c.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
 				})
 			}
-			return s.after(1, s.keep(s.c.IndexGet(s.hand(s.take(0)), s.items(s.savedAll(indices_)))))
+			return s.release(1, s.keep(s.c.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
 		}
 		r.publish()
 	}
@@ -2298,8 +2316,8 @@ func recordIndexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *t
 	result, err = r.c.IndexSelect(out, self, dim, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.IndexAdd(out, t, dim, s.saved(index_), s.hand(s.take(0)), dtype.IntScalar(1))
+			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.IndexAdd(out, t, dim, s.saved(index_), s.consume(s.take(0)), dtype.IntScalar(1))
 			}))
 		}
 		r.publish()
@@ -2321,7 +2339,7 @@ func recordMaskedSelect(c aten.Ctx, out, self, mask *tensor.Tensor) (result *ten
 	result, err = r.c.MaskedSelect(out, self, mask)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.maskedSelectGradient(s.hand(s.take(0)), selfLike, s.saved(mask_)))
+			return s.release(1, s.maskedSelectGradient(s.consume(s.take(0)), selfLike, s.saved(mask_)))
 		}
 		r.publish()
 	}
@@ -2343,9 +2361,9 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.hand(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.Where(nil, s.saved(mask_), s.hand(s.take(0)), s.int(0))))), nil, false, dtype.None)))
+			return s.release(1, s.keep(s.c.Sum(nil, s.consume(s.release(1, s.keep(s.c.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -2369,9 +2387,9 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.hand(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.after(1, s.maskedScatterGradient(s.hand(s.take(0)), s.saved(mask_), sourceSizes))
+			return s.release(1, s.maskedScatterGradient(s.consume(s.take(0)), s.saved(mask_), sourceSizes))
 		}
 		r.publish()
 	}
@@ -2392,7 +2410,7 @@ func recordGather(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor
 	result, err = r.c.Gather(out, self, dim, index, x4)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.gatherGradient(s.hand(s.take(0)), selfLike, dim, s.saved(index_)))
+			return s.release(1, s.gatherGradient(s.consume(s.take(0)), selfLike, dim, s.saved(index_)))
 		}
 		r.publish()
 	}
@@ -2413,7 +2431,7 @@ func recordTake(c aten.Ctx, out, self, index *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.Take(out, self, index)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.taken(s.hand(s.take(0)), s.saved(index_), selfLike))
+			return s.release(1, s.taken(s.consume(s.take(0)), s.saved(index_), selfLike))
 		}
 		r.publish()
 	}
@@ -2460,12 +2478,12 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.after(1, s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-						return s.c.Put(out, t, s.saved(index_), s.hand(s.zerosOf(sourceLike)), false)
+					return s.release(1, s.onto(s.take(0), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+						return s.c.Put(out, t, s.saved(index_), s.consume(s.zerosOf(sourceLike)), false)
 					}))
 				})
 			}
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.after(1, s.keep(s.c.Take(nil, s.hand(s.take(0)), s.saved(index_))))), sourceSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.release(1, s.keep(s.c.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
 		}
 		r.publish()
 	}
@@ -2488,9 +2506,9 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.ScatterValue(nil, s.hand(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+				return s.release(1, s.keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 			}
-			return s.after(1, s.scattered(s.hand(s.take(0)), dim, s.saved(index_), sourceSizes))
+			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
 		r.publish()
 	}
@@ -2510,7 +2528,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.ScatterValue(nil, s.hand(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+			return s.release(1, s.keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 		}
 		r.publish()
 	}
@@ -2555,7 +2573,7 @@ func recordScatterAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, so
 			case 0:
 				return s.take(0)
 			}
-			return s.after(1, s.scattered(s.hand(s.take(0)), dim, s.saved(index_), sourceSizes))
+			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
 		r.publish()
 	}
@@ -2583,19 +2601,12 @@ func recordScatterReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scatterReduceSelf(s.hand(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
+				return s.release(1, s.scatterReduceSelf(s.consume(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 			}
-			return s.after(1, s.scatterReduceSource(s.hand(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
+			return s.release(1, s.scatterReduceSource(s.consume(s.take(0)), s.saved(self_), dim, s.saved(index_), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 		}
 		r.publish()
 	}
-	return
-}
-
-func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indices, offsets *tensor.Tensor, axis int64, unsafe bool, initial dtype.Scalar) (result *tensor.Tensor, err error) {
-	since := numbers.Load()
-	result, err = aten.Composed().SegmentReduce(c, data, reduce, lengths, indices, offsets, axis, unsafe, initial)
-	named(since, "SegmentReduceBackward0", result)
 	return
 }
 
@@ -2616,7 +2627,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 			case 0:
 				return s.take(0)
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.IndexSelect(nil, s.hand(s.take(0)), dim, s.saved(index_))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
 		}
 		r.publish()
 	}
@@ -2642,7 +2653,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.after(1, s.keep(s.c.IndexSelect(nil, s.hand(s.take(0)), dim, s.saved(index_))))
+			return s.release(1, s.keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
 		}
 		r.publish()
 	}
@@ -2668,7 +2679,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.after(1, s.keep(s.c.Sum(nil, s.hand((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
+			return s.release(1, s.keep(s.c.Sum(nil, s.consume((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -2697,9 +2708,9 @@ func recordIndexReduce(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, s
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scatterReduceSelf(s.hand(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
+				return s.release(1, s.scatterReduceSelf(s.consume(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 			}
-			return s.after(1, s.scatterReduceSource(s.hand(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
+			return s.release(1, s.scatterReduceSource(s.consume(s.take(0)), s.saved(self_), dim, s.over(s.saved(index_), dim, sourceSizes), s.saved(source_), reduce, includeSelf, s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -2715,7 +2726,7 @@ func recordCat(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim int
 	result, err = r.c.Cat(out, tensors, dim)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.catted(s.hand(s.take(0)), tensorsSizes, dim, int64(i)))
+			return s.release(1, s.catted(s.consume(s.take(0)), tensorsSizes, dim, int64(i)))
 		}
 		r.publish()
 	}
@@ -2729,7 +2740,9 @@ func recordStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor, dim i
 	}
 	result, err = r.c.Stack(out, tensors, dim)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.selected(s.hand(s.take(0)), dim, int64(i))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.selected(s.consume(s.take(0)), dim, int64(i)))
+		}
 		r.publish()
 	}
 	return
@@ -2777,7 +2790,7 @@ func recordBlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (result *tensor.Tenso
 	result, err = r.c.BlockDiag(tensors)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.block(s.hand(s.take(0)), tensorsSizes, int64(i)))
+			return s.release(1, s.block(s.consume(s.take(0)), tensorsSizes, int64(i)))
 		}
 	}
 	return
@@ -2793,7 +2806,7 @@ func recordRepeat(c aten.Ctx, self *tensor.Tensor, repeats []int64) (result *ten
 	if r.finish(err, result) {
 		repeats = copied(repeats)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.repeatGradient(s.hand(s.take(0)), repeats, selfSizes))
+			return s.release(1, s.repeatGradient(s.consume(s.take(0)), repeats, selfSizes))
 		}
 	}
 	return
@@ -2815,7 +2828,9 @@ func recordRoll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (result *
 	if r.finish(err, result) {
 		dims = copied(dims)
 		shifts = copied(shifts)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.rolledBack(s.hand(s.take(0)), shifts, dims)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.rolledBack(s.consume(s.take(0)), shifts, dims))
+		}
 	}
 	return
 }
@@ -2828,7 +2843,9 @@ func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.T
 	result, err = r.c.Flip(self, dims)
 	if r.finish(err, result) {
 		dims = copied(dims)
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.keep(s.c.Flip(s.hand(s.take(0)), dims))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.keep(s.c.Flip(s.consume(s.take(0)), dims)))
+		}
 	}
 	return
 }
@@ -2848,7 +2865,7 @@ func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Tril(nil, s.hand(s.take(0)), diagonal)))
+			return s.release(1, s.keep(s.c.Tril(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
@@ -2863,7 +2880,7 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Triu(nil, s.hand(s.take(0)), diagonal)))
+			return s.release(1, s.keep(s.c.Triu(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
@@ -2882,7 +2899,7 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	since := numbers.Load()
 	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
 		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Clone(s.hand(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
+			return s.release(1, s.keep(s.c.Clone(s.consume(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
 	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
@@ -2897,7 +2914,7 @@ func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) 
 	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Diagonal(s.hand(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -2911,7 +2928,7 @@ func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tens
 		return
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.after(1, s.keep(s.c.DiagEmbed(s.hand(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
+		return s.release(1, s.keep(s.c.DiagEmbed(s.consume(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
 	})
 }
 
@@ -2926,9 +2943,9 @@ func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.DiagonalScatter(s.hand(s.take(0)), s.hand(s.zerosOf(srcLike)), offset, dim1, dim2)))
+				return s.release(2, s.keep(s.c.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
 			}
-			return s.after(1, s.keep(s.c.Diagonal(s.hand(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -2945,9 +2962,9 @@ func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.SelectScatter(s.hand(s.take(0)), s.hand(s.zerosOf(srcLike)), dim, index)))
+				return s.release(2, s.keep(s.c.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
 			}
-			return s.after(1, s.selected(s.hand(s.take(0)), dim, index))
+			return s.release(1, s.selected(s.consume(s.take(0)), dim, index))
 		}
 	}
 	return
@@ -2964,9 +2981,9 @@ func recordSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.SliceScatter(s.hand(s.take(0)), s.hand(s.zerosOf(srcLike)), dim, start, end, step)))
+				return s.release(2, s.keep(s.c.SliceScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
 			}
-			return s.after(1, s.keep(s.c.Slice(s.hand(s.take(0)), dim, start, end, step)))
+			return s.release(1, s.keep(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
 		}
 	}
 	return
@@ -2988,9 +3005,9 @@ func recordAsStridedScatter(c aten.Ctx, self, src *tensor.Tensor, size, stride [
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.stridedKept(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, srcLike, size, stride, offset))
+				return s.release(1, s.stridedKept(s.consume(s.take(0)), selfLike, selfStrides, selfOffset, srcLike, size, stride, offset))
 			}
-			return s.after(1, s.stridedTaken(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
+			return s.release(1, s.stridedTaken(s.consume(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
 		}
 	}
 	return
@@ -3005,7 +3022,7 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.ConstantPadNd(s.hand(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
+			return s.release(1, s.keep(s.c.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
 		}
 	}
 	return
@@ -3027,9 +3044,9 @@ func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.hand(s.take(0)), dim)))
+				return s.release(1, s.keep(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
 			}
-			return s.after(1, s.keep(s.c.LinalgCross(nil, s.hand(s.take(0)), s.conj(s.saved(self_)), dim)))
+			return s.release(1, s.keep(s.c.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
 		}
 		r.publish()
 	}
@@ -3076,7 +3093,7 @@ func recordLinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tens
 	result, err = r.c.LinalgMatrixExp(self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.matrixExpGradient(s.hand(s.take(0)), s.saved(self_)))
+			return s.release(1, s.matrixExpGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 	}
 	return
@@ -3122,7 +3139,7 @@ func recordLinalgCholeskyEx(c aten.Ctx, outL, outInfo, self *tensor.Tensor, uppe
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.choleskyGradient(s.hand(s.take(0)), s.saved(LResult_), upper))
+			return s.release(1, s.choleskyGradient(s.consume(s.take(0)), s.saved(LResult_), upper))
 		}
 		r.publish()
 	}
@@ -3157,7 +3174,7 @@ func recordLinalgLuFactorEx(c aten.Ctx, outLU, outPivots, outInfo, a *tensor.Ten
 			return nil, nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.luFactorGradient(s.hand(s.take(0)), s.saved(LUResult_), s.saved(pivotsResult_)))
+			return s.release(1, s.luFactorGradient(s.consume(s.take(0)), s.saved(LUResult_), s.saved(pivotsResult_)))
 		}
 		r.publish()
 	}
@@ -3305,7 +3322,7 @@ func recordLinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (result *tens
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.matrixSqrthGradient(s.hand(s.take(0)), s.saved(result_)))
+			return s.release(1, s.matrixSqrthGradient(s.consume(s.take(0)), s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -3331,9 +3348,9 @@ func recordLyapunov(c aten.Ctx, h, g *tensor.Tensor) (result *tensor.Tensor, err
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.lyapunovGradient(s.hand(s.take(0)), s.saved(h_), s.saved(result_)))
+				return s.release(1, s.lyapunovGradient(s.consume(s.take(0)), s.saved(h_), s.saved(result_)))
 			}
-			return s.after(1, s.lyapunovOf(s.saved(h_), s.hand(s.take(0))))
+			return s.release(1, s.lyapunovOf(s.saved(h_), s.consume(s.take(0))))
 		}
 	}
 	return
@@ -3384,7 +3401,7 @@ func recordLinalgDet(c aten.Ctx, out, a *tensor.Tensor) (result *tensor.Tensor, 
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.detGradient(s.hand(s.take(0)), s.saved(a_), s.saved(result_)))
+			return s.release(1, s.detGradient(s.consume(s.take(0)), s.saved(a_), s.saved(result_)))
 		}
 		r.publish()
 	}
@@ -3443,7 +3460,7 @@ func recordLinalgVectorNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scal
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.normGradient(s.hand(s.take(0)), s.saved(self_), ord, s.saved(result_), dim, keepdim))
+			return s.release(1, s.normGradient(s.consume(s.take(0)), s.saved(self_), ord, s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -3558,7 +3575,7 @@ func recordLinalgPinv(c aten.Ctx, out, self *tensor.Tensor, atol, rtol *float64,
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
+			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3582,7 +3599,7 @@ func recordLinalgPinvAtolRtolTensor(c aten.Ctx, out, self, atol, rtol *tensor.Te
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
+			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3606,7 +3623,7 @@ func recordLinalgPinvRcond(c aten.Ctx, out, self *tensor.Tensor, rcond float64, 
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
+			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3630,7 +3647,7 @@ func recordLinalgPinvRcondTensor(c aten.Ctx, out, self, rcond *tensor.Tensor, he
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.pinvGradient(s.hand(s.take(0)), s.saved(result_), s.saved(self_)))
+			return s.release(1, s.pinvGradient(s.consume(s.take(0)), s.saved(result_), s.saved(self_)))
 		}
 		r.publish()
 	}
@@ -3659,9 +3676,9 @@ func recordLinalgSolveEx(c aten.Ctx, outResult, outInfo, a, b *tensor.Tensor, le
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.solveGradientOfA(s.hand(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
+				return s.release(1, s.solveGradientOfA(s.consume(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
 			}
-			return s.after(1, s.solveGradientOfB(s.hand(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
+			return s.release(1, s.solveGradientOfB(s.consume(s.take(0)), s.saved(a_), s.saved(resultResult_), left))
 		}
 		r.publish()
 	}
@@ -3689,7 +3706,7 @@ func recordLinalgInvEx(c aten.Ctx, outInverse, outInfo, a *tensor.Tensor, checkE
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.inverseGradient(s.hand(s.take(0)), s.saved(inverseResult_)))
+			return s.release(1, s.inverseGradient(s.consume(s.take(0)), s.saved(inverseResult_)))
 		}
 		r.publish()
 	}
@@ -3719,9 +3736,9 @@ func recordLinalgSolveTriangular(c aten.Ctx, out, self, b *tensor.Tensor, upper,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.triangularGradientOfA(s.hand(s.take(0)), s.saved(self_), s.saved(result_), upper, left, unitriangular))
+				return s.release(1, s.triangularGradientOfA(s.consume(s.take(0)), s.saved(self_), s.saved(result_), upper, left, unitriangular))
 			}
-			return s.after(1, s.triangularGradientOfB(s.hand(s.take(0)), s.saved(self_), upper, left, unitriangular))
+			return s.release(1, s.triangularGradientOfB(s.consume(s.take(0)), s.saved(self_), upper, left, unitriangular))
 		}
 		r.publish()
 	}
@@ -3775,9 +3792,9 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.CholeskySolve(nil, s.hand(s.take(0)), s.saved(l_), upper)))
+				return s.release(1, s.keep(s.c.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
 			}
-			return s.after(1, s.choleskySolveGradient(s.hand(s.take(0)), s.saved(l_), s.saved(result_), upper))
+			return s.release(1, s.choleskySolveGradient(s.consume(s.take(0)), s.saved(l_), s.saved(result_), upper))
 		}
 		r.publish()
 	}
@@ -3801,7 +3818,7 @@ func recordCholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (re
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.choleskyInverseGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), upper))
+			return s.release(1, s.choleskyInverseGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), upper))
 		}
 		r.publish()
 	}
@@ -4107,9 +4124,9 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.matmulLeft(s.hand(s.take(0)), selfSizes, s.saved(other_)))
+				return s.release(1, s.matmulLeft(s.consume(s.take(0)), selfSizes, s.saved(other_)))
 			}
-			return s.after(1, s.matmulRight(s.hand(s.take(0)), s.saved(self_), otherSizes))
+			return s.release(1, s.matmulRight(s.consume(s.take(0)), s.saved(self_), otherSizes))
 		}
 		r.publish()
 	}
@@ -4132,9 +4149,9 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Mm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.after(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.hand(s.take(0)))))
+			return s.release(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4157,9 +4174,9 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Bmm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.after(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.hand(s.take(0)))))
+			return s.release(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4182,9 +4199,9 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Outer(nil, s.hand(s.take(0)), s.conj(s.saved(vec_)))))
+				return s.release(1, s.keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
 			}
-			return s.after(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.hand(s.take(0)))))
+			return s.release(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4232,7 +4249,7 @@ func recordVdot(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.after(1, s.conj(s.hand(s.take(0)))), s.saved(other_), left)
+				return s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.saved(other_), left)
 			}
 			return s.binary('*', s.take(0), s.saved(self_), left)
 		}
@@ -4268,7 +4285,7 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
+			return s.release(1, s.keep(s.c.Mv(nil, s.consume(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
 		r.publish()
 	}
@@ -4291,11 +4308,11 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
+				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(mat2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.hand(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4318,11 +4335,11 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
+				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Bmm(nil, s.hand(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.hand(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4345,11 +4362,11 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
+				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Matmul(nil, s.hand(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.hand(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4372,11 +4389,11 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
+				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Outer(nil, s.hand(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.hand(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4399,11 +4416,11 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.scaled(s.hand(s.take(0)), beta))
+				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.after(1, s.scaled(s.hand(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.after(1, s.scaled(s.hand(s.after(1, s.keep(s.c.Mv(nil, s.hand(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mv(nil, s.consume(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 		r.publish()
 	}
@@ -4457,9 +4474,9 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.cdistGradient(s.hand(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
+				return s.release(1, s.cdistGradient(s.consume(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
 			}
-			return s.after(2, s.cdistGradient(s.hand(s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.hand(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.keep(s.c.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return
@@ -4482,7 +4499,7 @@ func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Ten
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.pdistGradient(s.hand(s.take(0)), s.saved(self_), p, s.saved(result_)))
+			return s.release(1, s.pdistGradient(s.consume(s.take(0)), s.saved(self_), p, s.saved(result_)))
 		}
 	}
 	return
@@ -4592,9 +4609,9 @@ func recordNormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Ge
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
-			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
 		r.publish()
 	}
@@ -4618,7 +4635,7 @@ func recordBernoulli(c aten.Ctx, out, self *tensor.Tensor, g *random.Generator) 
 	}
 	result, err = r.c.Bernoulli(out, self, g)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.publish()
 	}
 	return
@@ -4631,7 +4648,7 @@ func recordBernoulliP(c aten.Ctx, self *tensor.Tensor, p float64, g *random.Gene
 	}
 	result, err = r.c.BernoulliP(self, p, g)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 	}
 	return
 }
@@ -4653,7 +4670,7 @@ func recordPoisson(c aten.Ctx, self *tensor.Tensor, g *random.Generator) (result
 	}
 	result, err = r.c.Poisson(self, g)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 	}
 	return
 }
@@ -4668,9 +4685,9 @@ func recordBinomial(c aten.Ctx, count, prob *tensor.Tensor, g *random.Generator)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.zerosLike(s.hand(s.take(0))))
+				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
-			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
 	}
 	return
@@ -4829,7 +4846,7 @@ func recordSum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, 
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.spread(s.hand(s.take(0)), selfSizes, dim, keepdim))
+			return s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4851,7 +4868,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.after(1, s.spread(s.hand(s.take(0)), selfSizes, dim, keepdim)), s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(s.saved(self_))))))), left|right)
+			return s.binary('*', s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim)), s.release(1, s.keep(s.c.LogicalNot(nil, s.consume(s.keep(s.c.Isnan(s.saved(self_))))))), left|right)
 		}
 		r.publish()
 	}
@@ -4875,7 +4892,7 @@ func recordProd(c aten.Ctx, out, self *tensor.Tensor, dim ops.Int, keepdim bool,
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.productGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
+			return s.release(1, s.productGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4892,7 +4909,7 @@ func recordMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool,
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.spread(s.hand(s.binary('/', s.take(0), s.float(s.count(selfSizes, dim)), left)), selfSizes, dim, keepdim))
+			return s.release(1, s.spread(s.consume(s.binary('/', s.take(0), s.float(s.count(selfSizes, dim)), left)), selfSizes, dim, keepdim))
 		}
 		r.publish()
 	}
@@ -4909,7 +4926,7 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 		return
 	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.after(1, s.keep(s.c.Sum(nil, s.hand(s.after(1, s.keep(s.c.LogicalNot(nil, s.hand(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
+		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.keep(s.c.Sum(nil, s.consume(s.release(1, s.keep(s.c.LogicalNot(nil, s.consume(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
 }
 
@@ -4957,7 +4974,7 @@ func recordStdCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.varianceGradient(s.after(1, s.halved(s.hand(s.take(0)), s.saved(result_))), s.saved(self_), dim, correction, keepdim)
+			return s.varianceGradient(s.release(1, s.halved(s.consume(s.take(0)), s.saved(result_))), s.saved(self_), dim, correction, keepdim)
 		}
 		r.publish()
 	}
@@ -4984,7 +5001,7 @@ func recordVarCorrection(c aten.Ctx, out, self *tensor.Tensor, dim []int64, corr
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.varianceGradient(s.hand(s.take(0)), s.saved(self_), dim, correction, keepdim))
+			return s.release(1, s.varianceGradient(s.consume(s.take(0)), s.saved(self_), dim, correction, keepdim))
 		}
 		r.publish()
 	}
@@ -5055,7 +5072,7 @@ func recordNorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim []int6
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.normGradient(s.hand(s.take(0)), s.saved(self_), p, s.saved(result_), dim, keepdim))
+			return s.release(1, s.normGradient(s.consume(s.take(0)), s.saved(self_), p, s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -5086,7 +5103,7 @@ func recordAmax(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.sharedEqual(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
+			return s.release(1, s.sharedEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -5111,7 +5128,7 @@ func recordAmin(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool)
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.sharedEqual(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
+			return s.release(1, s.sharedEqual(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -5135,7 +5152,7 @@ func recordMax(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 		r.publish()
 	}
@@ -5158,7 +5175,7 @@ func recordMaxDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5182,7 +5199,7 @@ func recordMin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 		r.publish()
 	}
@@ -5205,7 +5222,7 @@ func recordMinDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5267,7 +5284,7 @@ func recordFloor(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Floor(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
 		r.publish()
 	}
@@ -5281,7 +5298,7 @@ func recordCeil(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	}
 	result, err = r.c.Ceil(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
 		r.publish()
 	}
@@ -5295,7 +5312,7 @@ func recordTrunc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	}
 	result, err = r.c.Trunc(out, self)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
 		r.publish()
 	}
@@ -5309,7 +5326,7 @@ func recordRound(c aten.Ctx, out, self *tensor.Tensor, decimals int64) (result *
 	}
 	result, err = r.c.Round(out, self, decimals)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.zerosLike(s.hand(s.take(0)))) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.zerosLike(s.consume(s.take(0)))) }
 		r.node.cut = always
 		r.publish()
 	}
@@ -5324,7 +5341,7 @@ func recordFrac(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Frac(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -5347,11 +5364,11 @@ func recordClampTensor(c aten.Ctx, out, self, low, high *tensor.Tensor) (result 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.withinTensors(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
+				return s.release(1, s.withinTensors(s.consume(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 			case 1:
-				return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
+				return s.release(1, s.below(s.consume(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 			}
-			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
+			return s.release(1, s.above(s.consume(s.take(0)), s.saved(self_), s.saved(low_), s.saved(high_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5372,7 +5389,7 @@ func recordClamp(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (
 	result, err = r.c.Clamp(out, self, low, high)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.withinLimits(s.hand(s.take(0)), s.saved(self_), low, high))
+			return s.release(1, s.withinLimits(s.consume(s.take(0)), s.saved(self_), low, high))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5396,9 +5413,9 @@ func recordClampMin(c aten.Ctx, out, self, low *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.withinOne(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
+				return s.release(1, s.withinOne(s.consume(s.take(0)), s.saved(self_), s.saved(low_), nil))
 			}
-			return s.after(1, s.below(s.hand(s.take(0)), s.saved(self_), s.saved(low_), nil))
+			return s.release(1, s.below(s.consume(s.take(0)), s.saved(self_), s.saved(low_), nil))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5422,9 +5439,9 @@ func recordClampMax(c aten.Ctx, out, self, high *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.withinOne(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
+				return s.release(1, s.withinOne(s.consume(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 			}
-			return s.after(1, s.above(s.hand(s.take(0)), s.saved(self_), nil, s.saved(high_)))
+			return s.release(1, s.above(s.consume(s.take(0)), s.saved(self_), nil, s.saved(high_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5448,9 +5465,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5474,9 +5491,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.MaskedFill(nil, s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5500,9 +5517,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5526,9 +5543,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.Where(nil, s.hand(s.after(2, s.keep(s.c.LogicalOr(nil, s.hand(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.hand(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.after(1, s.shareEqual(s.hand(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5548,7 +5565,7 @@ func recordRelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.reluGradient(s.hand(s.take(0)), s.saved(result_)))
+			return s.release(1, s.reluGradient(s.consume(s.take(0)), s.saved(result_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5571,9 +5588,9 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.hand(s.take(0)), s.int(0))))
+				return s.release(1, s.keep(s.c.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
 			}
-			return s.after(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.hand(s.take(0)))))
+			return s.release(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5588,7 +5605,7 @@ func recordCumsum(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType
 	}
 	result, err = r.c.Cumsum(out, self, dim, d)
 	if r.finish(err, result) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.after(1, s.reversedSum(s.hand(s.take(0)), dim)) }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.release(1, s.reversedSum(s.consume(s.take(0)), dim)) }
 		r.publish()
 	}
 	return
@@ -5611,7 +5628,7 @@ func recordCumprod(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.cumprodGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim))
+			return s.release(1, s.cumprodGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim))
 		}
 		r.publish()
 	}
@@ -5634,8 +5651,8 @@ func recordCummax(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.hand(s.take(0)))
+			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
 		r.publish()
@@ -5659,8 +5676,8 @@ func recordCummin(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim in
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
-				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.hand(s.take(0)))
+			return s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.ScatterAdd(out, t, dim, s.saved(indicesResult_), s.consume(s.take(0)))
 			}))
 		}
 		r.publish()
@@ -5685,7 +5702,7 @@ func recordLogcumsumexp(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.logcumsumexpGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim))
+			return s.release(1, s.logcumsumexpGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim))
 		}
 		r.publish()
 	}
@@ -5710,7 +5727,7 @@ func recordLogsumexp(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim 
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.logsumexpGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
+			return s.release(1, s.logsumexpGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), dim, keepdim))
 		}
 		r.publish()
 	}
@@ -5729,7 +5746,7 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.after(1, s.sumOver(s.hand(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
+			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.release(1, s.sumOver(s.consume(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
 		}
 		r.publish()
 	}
@@ -5771,7 +5788,7 @@ func recordSort(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
 		r.publish()
 	}
@@ -5794,7 +5811,7 @@ func recordSortStable(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, x3
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
 		r.publish()
 	}
@@ -5821,7 +5838,7 @@ func recordTopk(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, dim i
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), true))
 		}
 		r.publish()
 	}
@@ -5845,7 +5862,7 @@ func recordMedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err e
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 	}
 	return
@@ -5867,7 +5884,7 @@ func recordMedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5891,7 +5908,7 @@ func recordNanmedian(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, er
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.shared(s.hand(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
+			return s.release(1, s.shared(s.consume(s.take(0)), s.saved(self_), s.saved(result_), nil, false))
 		}
 	}
 	return
@@ -5913,7 +5930,7 @@ func recordNanmedianDim(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, 
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5936,7 +5953,7 @@ func recordKthvalue(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, k, d
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -5959,7 +5976,7 @@ func recordMode(c aten.Ctx, outValues, outIndices, self *tensor.Tensor, dim int6
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.picked(s.hand(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
+			return s.release(1, s.picked(s.consume(s.take(0)), selfLike, dim, s.saved(indicesResult_), keepdim))
 		}
 		r.publish()
 	}
@@ -6035,9 +6052,9 @@ func recordCsrSpmm(c aten.Ctx, crow, col, values, mat *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.csrValuesGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(mat_)))
+				return s.release(1, s.csrValuesGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(mat_)))
 			}
-			return s.after(1, s.csrDenseGradient(s.hand(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), matSizes))
+			return s.release(1, s.csrDenseGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), matSizes))
 		}
 	}
 	return
@@ -6062,9 +6079,9 @@ func recordCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.hand(s.take(0)), s.conj(s.saved(mat2_)))))
+				return s.release(1, s.keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
 			}
-			return s.after(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.hand(s.after(1, s.conj(s.hand(s.take(0))))), mat2Sizes))
+			return s.release(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.consume(s.release(1, s.conj(s.consume(s.take(0))))), mat2Sizes))
 		}
 	}
 	return
@@ -6095,9 +6112,9 @@ func recordCsrSpgemm(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVa
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
+				return s.release(1, s.csrProductGradient(s.consume(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, false))
 			}
-			return s.after(1, s.csrProductGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
+			return s.release(1, s.csrProductGradient(s.consume(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), s.saved(values_), s.saved(otherCrow_), s.saved(otherCol_), s.saved(otherValues_), columns, true))
 		}
 	}
 	return
@@ -6126,9 +6143,9 @@ func recordCsrSpadd(c aten.Ctx, crow, col, values, otherCrow, otherCol, otherVal
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.csrSumGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), columns))
+				return s.release(1, s.csrSumGradient(s.consume(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(crow_), s.saved(col_), columns))
 			}
-			return s.after(1, s.csrSumGradient(s.hand(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(otherCrow_), s.saved(otherCol_), columns))
+			return s.release(1, s.csrSumGradient(s.consume(s.take(2)), s.saved(crowResult_), s.saved(colResult_), s.saved(otherCrow_), s.saved(otherCol_), columns))
 		}
 	}
 	return
@@ -6147,7 +6164,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6168,7 +6185,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6189,7 +6206,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.after(1, s.keep(s.c.Square(nil, s.hand(s.keep(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.release(1, s.keep(s.c.Square(nil, s.consume(s.keep(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6273,7 +6290,7 @@ func recordSinc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.sincGradient(s.hand(s.take(0)), s.saved(self_)))
+			return s.release(1, s.sincGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6295,7 +6312,7 @@ func recordLogit(c aten.Ctx, out, self *tensor.Tensor, eps *float64) (result *te
 	if r.finish(err, result) {
 		eps = copied(eps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.logitGradient(s.hand(s.take(0)), s.saved(self_), eps))
+			return s.release(1, s.logitGradient(s.consume(s.take(0)), s.saved(self_), eps))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6363,7 +6380,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			case 0:
 				return s.missing("igamma: self")
 			}
-			return s.binary('*', s.take(0), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6389,7 +6406,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			case 0:
 				return s.missing("igammac: self")
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6413,9 +6430,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.after(1, s.conj(s.hand((s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6439,9 +6456,9 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
+				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
 			}
-			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.after(1, s.keep(s.c.Exp2(nil, s.hand(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
+			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6465,7 +6482,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.after(1, s.keep(s.c.Xlogy(nil, s.hand(s.take(0)), s.saved(other_))))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
+				return s.release(2, s.keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.keep(s.c.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.keep(s.c.LogicalAnd(nil, s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
@@ -6511,9 +6528,9 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.Where(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.hand(s.take(0)))))
+				return s.release(2, s.keep(s.c.Where(nil, s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
 			}
-			return s.after(1, s.zerosLike(s.hand(s.take(0))))
+			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6550,9 +6567,9 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.keep(s.c.Ldexp(nil, s.hand(s.take(0)), s.conj(s.saved(other_)))))
+				return s.release(1, s.keep(s.c.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
 			}
-			return s.binary('*', s.take(0), s.after(1, s.conj(s.hand((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6613,7 +6630,7 @@ func recordDeg2rad(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(0.017453292519943295), left)
 		}
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -6629,7 +6646,7 @@ func recordRad2deg(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.binary('*', s.take(0), s.float(57.29577951308232), left)
 		}
-		r.node.cut = smaller
+		r.node.cut = broadcast
 		r.publish()
 	}
 	return
@@ -6651,7 +6668,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(2, s.keep(s.c.MaskedFill(nil, s.hand(s.after(1, s.keep(s.c.SpecialXlog1py(nil, s.hand(s.take(0)), s.saved(other_))))), s.hand(s.after(2, s.keep(s.c.LogicalAnd(nil, s.hand(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.hand(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
+				return s.release(2, s.keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.keep(s.c.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.keep(s.c.LogicalAnd(nil, s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
@@ -6679,7 +6696,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			case 0:
 				return s.missing("special.zeta: self")
 			}
-			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.after(1, s.keep(s.c.SpecialZeta(nil, s.hand(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
+			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.keep(s.c.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6746,7 +6763,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6767,7 +6784,7 @@ func recordSpecialLogNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.
 	result, err = r.c.SpecialLogNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.logNormalGradient(s.hand(s.take(0)), s.saved(self_)))
+			return s.release(1, s.logNormalGradient(s.consume(s.take(0)), s.saved(self_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6787,7 +6804,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.after(1, s.keep(s.c.Exp(nil, s.hand(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6837,7 +6854,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.I0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.keep(s.c.I0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6862,7 +6879,7 @@ func recordSpecialI1e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.besselI1eGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_)))
+			return s.release(1, s.besselI1eGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6908,7 +6925,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(2, s.besselOneGradient(s.hand(s.take(0)), s.saved(self_), s.saved(result_), s.hand(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -7256,9 +7273,9 @@ func recordCross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (resu
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.after(1, s.crossed(s.conj(s.saved(other_)), s.hand(s.take(0)), selfSizes, dim))
+				return s.release(1, s.crossed(s.conj(s.saved(other_)), s.consume(s.take(0)), selfSizes, dim))
 			}
-			return s.after(1, s.crossed(s.hand(s.take(0)), s.conj(s.saved(self_)), selfSizes, dim))
+			return s.release(1, s.crossed(s.consume(s.take(0)), s.conj(s.saved(self_)), selfSizes, dim))
 		}
 		r.publish()
 	}
@@ -7395,7 +7412,7 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 		size = copied(size)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7410,7 +7427,7 @@ func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tenso
 	result, err = r.c.Reshape(self, size)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7425,7 +7442,7 @@ func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.ReshapeAs(self, other)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7440,7 +7457,7 @@ func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *t
 	result, err = r.c.Flatten(self, start, end)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7459,7 +7476,7 @@ func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) 
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7474,7 +7491,7 @@ func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err er
 	result, err = r.c.Ravel(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7491,7 +7508,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.TransposeMatrix(nil, s.hand(s.take(0)))))
+			return s.release(1, s.keep(s.c.TransposeMatrix(nil, s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -7509,7 +7526,7 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), dim0, dim1)))
+			return s.release(1, s.keep(s.c.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
 		}
 		r.publish()
 	}
@@ -7526,7 +7543,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 		dims = copied(dims)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Permute(s.hand(s.take(0)), s.inverse(dims))))
+			return s.release(1, s.keep(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
 		}
 	}
 	return
@@ -7572,7 +7589,7 @@ func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Permute(s.hand(s.take(0)), s.backwards(selfDim))))
+			return s.release(1, s.keep(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
 		}
 	}
 	return
@@ -7588,7 +7605,7 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.after(1, s.keep(s.c.Transpose(nil, s.hand(s.take(0)), -2, -1))) })
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.keep(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
 		}
 	}
 	return
@@ -7656,7 +7673,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7675,7 +7692,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7695,7 +7712,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7714,7 +7731,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.keep(s.c.Reshape(s.hand(s.take(0)), selfSizes)))
+			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7779,7 +7796,7 @@ func recordAsStrided(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64,
 			return single(c.AsStrided(nil, base, size, stride, shifted(offset, selfOffset, base)))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.stridedGradient(s.hand(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
+			return s.release(1, s.stridedGradient(s.consume(s.take(0)), selfLike, selfStrides, selfOffset, size, stride, offset))
 		}
 		r.publish()
 	}
@@ -7798,7 +7815,7 @@ func recordUnfold(c aten.Ctx, self *tensor.Tensor, dim, size, step int64) (resul
 			return single(c.Unfold(base, dim, size, step))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.after(1, s.unfolded(s.hand(s.take(0)), selfLike, dim, size, step))
+			return s.release(1, s.unfolded(s.consume(s.take(0)), selfLike, dim, size, step))
 		}
 	}
 	return
@@ -7865,6 +7882,49 @@ func recordChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*
 	result, err = r.c.Chunk(self, chunks, dim)
 	if r.views(err, result...) {
 		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.Chunk(base, chunks, dim) }, result...)
+	}
+	return
+}
+
+func recordUnsafeChunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) (result []*tensor.Tensor, err error) {
+	r, err := begin(c, "unsafe_chunk", "SliceBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.UnsafeChunk(self, chunks, dim)
+	if r.views(err, result...) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.UnsafeChunk(base, chunks, dim)
+		}, result...)
+	}
+	return
+}
+
+func recordUnsafeSplit(c aten.Ctx, self *tensor.Tensor, splitSize, dim int64) (result []*tensor.Tensor, err error) {
+	r, err := begin(c, "unsafe_split", "SliceBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.UnsafeSplit(self, splitSize, dim)
+	if r.views(err, result...) {
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.UnsafeSplit(base, splitSize, dim)
+		}, result...)
+	}
+	return
+}
+
+func recordUnsafeSplitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) (result []*tensor.Tensor, err error) {
+	r, err := begin(c, "unsafe_split_with_sizes", "SliceBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.UnsafeSplitWithSizes(self, sizes, dim)
+	if r.views(err, result...) {
+		sizes = copied(sizes)
+		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) {
+			return c.UnsafeSplitWithSizes(base, sizes, dim)
+		}, result...)
 	}
 	return
 }
@@ -7971,4 +8031,152 @@ func recordDsplitIndices(c aten.Ctx, self *tensor.Tensor, indices []int64) (resu
 		r.watchAll(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return c.DsplitIndices(base, indices) }, result...)
 	}
 	return
+}
+
+func recordViewCopy(c aten.Ctx, out, self *tensor.Tensor, size []int64) (result *tensor.Tensor, err error) {
+	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ViewCopy(c, made, self, size)
+	})
+}
+
+func recordViewCopyDtype(c aten.Ctx, out, self *tensor.Tensor, dtype dtype.DType) (result *tensor.Tensor, err error) {
+	return into(c, "view_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ViewCopyDtype(c, made, self, dtype)
+	})
+}
+
+func recordExpandCopy(c aten.Ctx, out, self *tensor.Tensor, size []int64, implicit bool) (result *tensor.Tensor, err error) {
+	return into(c, "expand_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ExpandCopy(c, made, self, size, implicit)
+	})
+}
+
+func recordPermuteCopy(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (result *tensor.Tensor, err error) {
+	return into(c, "permute_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().PermuteCopy(c, made, self, dims)
+	})
+}
+
+func recordTransposeCopy(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (result *tensor.Tensor, err error) {
+	return into(c, "transpose_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().TransposeCopy(c, made, self, dim0, dim1)
+	})
+}
+
+func recordTCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "t_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().TCopy(c, made, self) })
+}
+
+func recordSqueezeCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().SqueezeCopy(c, made, self)
+	})
+}
+
+func recordSqueezeCopyDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().SqueezeCopyDim(c, made, self, dim)
+	})
+}
+
+func recordSqueezeCopyDims(c aten.Ctx, out, self *tensor.Tensor, dim []int64) (result *tensor.Tensor, err error) {
+	return into(c, "squeeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().SqueezeCopyDims(c, made, self, dim)
+	})
+}
+
+func recordUnsqueezeCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *tensor.Tensor, err error) {
+	return into(c, "unsqueeze_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().UnsqueezeCopy(c, made, self, dim)
+	})
+}
+
+func recordNarrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (result *tensor.Tensor, err error) {
+	return into(c, "narrow_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NarrowCopy(c, made, self, dim, start, length)
+	})
+}
+
+func recordSelectCopy(c aten.Ctx, out, self *tensor.Tensor, dim, index int64) (result *tensor.Tensor, err error) {
+	return into(c, "select_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().SelectCopy(c, made, self, dim, index)
+	})
+}
+
+func recordSliceCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, start, end ops.Int, step int64) (result *tensor.Tensor, err error) {
+	return into(c, "slice_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().SliceCopy(c, made, self, dim, start, end, step)
+	})
+}
+
+func recordAsStridedCopy(c aten.Ctx, out, self *tensor.Tensor, size, stride []int64, storage_offset ops.Int) (result *tensor.Tensor, err error) {
+	return into(c, "as_strided_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().AsStridedCopy(c, made, self, size, stride, storage_offset)
+	})
+}
+
+func recordUnfoldCopy(c aten.Ctx, out, self *tensor.Tensor, dimension, size, step int64) (result *tensor.Tensor, err error) {
+	return into(c, "unfold_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().UnfoldCopy(c, made, self, dimension, size, step)
+	})
+}
+
+func recordDiagonalCopy(c aten.Ctx, out, self *tensor.Tensor, offset, dim1, dim2 int64) (result *tensor.Tensor, err error) {
+	return into(c, "diagonal_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().DiagonalCopy(c, made, self, offset, dim1, dim2)
+	})
+}
+
+func recordDetachCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "detach_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().DetachCopy(c, made, self) })
+}
+
+func recordViewAsRealCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "view_as_real_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ViewAsRealCopy(c, made, self)
+	})
+}
+
+func recordViewAsComplexCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "view_as_complex_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ViewAsComplexCopy(c, made, self)
+	})
+}
+
+func recordIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().IndicesCopy(c, made, self)
+	})
+}
+
+func recordValuesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "values_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().ValuesCopy(c, made, self) })
+}
+
+func recordCrowIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "crow_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().CrowIndicesCopy(c, made, self)
+	})
+}
+
+func recordColIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "col_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().ColIndicesCopy(c, made, self)
+	})
+}
+
+func recordCcolIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "ccol_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().CcolIndicesCopy(c, made, self)
+	})
+}
+
+func recordRowIndicesCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "row_indices_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().RowIndicesCopy(c, made, self)
+	})
+}
+
+func recordAliasCopy(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "alias_copy", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) { return aten.Composed().AliasCopy(c, made, self) })
 }

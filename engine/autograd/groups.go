@@ -27,6 +27,17 @@ func (g *group) lost() {
 	}
 }
 
+// register gives the group its number, by which it is removed.
+func (g *group) register() {
+	registered.Lock()
+	defer registered.Unlock()
+	registered.last++
+	g.number = registered.last
+	if len(g.members) > 0 {
+		registered.groups[g.number] = g
+	}
+}
+
 // RegisterMultiGradHook has a hook called with the gradients of several tensors.
 func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, function, data, deleter uintptr) (int64, error) {
 	const op = "register_multi_grad_hook"
@@ -44,13 +55,7 @@ func RegisterMultiGradHook(c aten.Ctx, tensors []*tensor.Tensor, first bool, fun
 		shared.retain()
 		g.members = append(g.members, &hook{context: shared, function: function, group: g, place: i})
 	}
-	registered.Lock()
-	registered.last++
-	g.number = registered.last
-	if len(tensors) > 0 {
-		registered.groups[g.number] = g
-	}
-	registered.Unlock()
+	g.register()
 	for i, t := range tensors {
 		h := g.members[i]
 		if n, output := current(t); n != nil {

@@ -39,7 +39,7 @@ func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
 	if v == nil {
 		return nil, nil
 	}
-	if err := v.settle(self); err != nil {
+	if err := v.regenerateGradFn(self); err != nil {
 		return nil, err
 	}
 	if n, _ := v.made(); n != nil {
@@ -50,7 +50,7 @@ func GradFn(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, error) {
 
 // GradientEdge is where the gradient of self goes.
 func GradientEdge(_ aten.Ctx, self *tensor.Tensor) (tensor.Node, int64, error) {
-	e, err := settled(self)
+	e, err := checkedEdge(self)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -81,6 +81,7 @@ func NodeId(_ aten.Ctx, self tensor.Node) (id int64, err error) {
 // NodeWeak is a handle that does not keep the node.
 func NodeWeak(_ aten.Ctx, self tensor.Node) (made tensor.Node, err error) {
 	err = with(self, func(n *Node) error {
+		n.known.Store(true)
 		made = weak{n}
 		return nil
 	})
@@ -251,9 +252,9 @@ func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 // Untracked is self without its history; writes to it are not counted.
 func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
-	forgetHistory(t)
-	t.SetApart()
-	t.Silence()
+	lend(t)
+	t.SetDetached()
+	t.SkipVersion()
 	return t, nil
 }
 

@@ -49,17 +49,7 @@ func (l *hooks) join(h *hook) int64 {
 
 // RemoveHook removes a hook by its number.
 func RemoveHook(c aten.Ctx, number int64) error {
-	registered.Lock()
-	h := registered.all[number]
-	g := registered.groups[number]
-	delete(registered.groups, number)
-	if h != nil {
-		h.group.lost()
-		delete(registered.all, number)
-		i := slices.Index(h.list.list, h)
-		h.list.list = slices.Delete(slices.Clone(h.list.list), i, i+1)
-	}
-	registered.Unlock()
+	h, g := unregister(number)
 	if h != nil {
 		h.release()
 	}
@@ -69,6 +59,21 @@ func RemoveHook(c aten.Ctx, number int64) error {
 		}
 	}
 	return nil
+}
+
+// unregister takes a hook off its list, or gives a group, whose hooks have numbers of their own.
+func unregister(number int64) (*hook, *group) {
+	registered.Lock()
+	defer registered.Unlock()
+	h, g := registered.all[number], registered.groups[number]
+	delete(registered.groups, number)
+	if h != nil {
+		h.group.lost()
+		delete(registered.all, number)
+		i := slices.Index(h.list.list, h)
+		h.list.list = slices.Delete(slices.Clone(h.list.list), i, i+1)
+	}
+	return h, g
 }
 
 // clear removes all hooks of a list.
@@ -229,6 +234,9 @@ func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, d
 }
 
 func hookable(op string, self *tensor.Tensor, function uintptr) error {
+	if isTransformed(self) {
+		return status.NotImplementedf("%s inside vmap: a hook would be called with the gradients of all examples at once; register it on a tensor outside", op)
+	}
 	if !wanted(self) {
 		return status.Runtimef("cannot register a hook on a tensor that doesn't require gradient")
 	}

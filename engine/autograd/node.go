@@ -21,22 +21,23 @@ type Edge struct {
 
 // Node is a recorded call. It is referred to by the tensors that it made and by the nodes of the calls that used them.
 type Node struct {
-	refs    atomic.Int32
-	mu      sync.Mutex // over users, spent, keepers and what is attached
-	name    string
-	number  uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers
-	edges   []Edge // by operand
-	outputs []like
-	saved   []saved
-	formula func(s *steps, i int) *tensor.Tensor // the gradient of operand i, nil for none
-	leaf    *tensor.Tensor                       // of a node that accumulates: what it adds the gradients to
-	users   int                                  // runs that are using what is saved
-	spent   bool                                 // what was saved is freed, or will be when no run uses it
-	keepers []*Variable                          // results whose gradients are kept
-	inner   *Node                                // of CopySlices: the call that wrote to a view
-	cut     cutting                              // of an elementwise operator
+	refs       atomic.Int32
+	mu         sync.Mutex // over users, spent, retainGrad and what is attached
+	name       string
+	number     uint64 // nodes are numbered as they are made, from 1: edges lead to smaller numbers
+	edges      []Edge // by operand
+	outputs    []like
+	saved      []saved
+	formula    func(s *steps, i int) *tensor.Tensor // the gradient of operand i, nil for none
+	leaf       *tensor.Tensor                       // of a node that accumulates: what it adds the gradients to
+	users      int                                  // runs that are using what is saved
+	spent      bool                                 // what was saved is freed, or will be when no run uses it
+	retainGrad []*Variable                          // results whose gradients are kept
+	inner      *Node                                // of CopySlices: the call that wrote to a view
+	cut        cutting                              // of an elementwise operator
 
 	attached atomic.Pointer[attached]
+	known    atomic.Bool // others may have its address when it is gone
 
 	firstEdges   [3]Edge
 	firstOutputs [1]like
@@ -45,8 +46,12 @@ type Node struct {
 
 var numbers atomic.Uint64
 
+// spare are nodes to use again: programs make and drop them by turns.
+var spare = sync.Pool{New: func() any { return new(Node) }}
+
 func newNode(name string, operands int) *Node {
-	n := &Node{name: name}
+	n := spare.Get().(*Node)
+	n.name = name
 	n.refs.Store(1)
 	if operands <= len(n.firstEdges) {
 		n.edges = n.firstEdges[:operands]
@@ -89,7 +94,7 @@ func (n *Node) Release() {
 	}
 }
 
-// dissolve releases what the node held, but for the nodes, which it adds to a list.
+// dissolve releases what the node held, but for the nodes, which it adds to a list, and keeps the node for another call.
 func (n *Node) dissolve(nodes []*Node) []*Node {
 	if n.leaf != nil {
 		v := variableOf(n.leaf)
@@ -117,7 +122,12 @@ func (n *Node) dissolve(nodes []*Node) []*Node {
 	if n.inner != nil {
 		nodes = append(nodes, n.inner)
 	}
-	n.formula = nil
+	if n.attached.Load() != nil || n.known.Load() { // those that hooks were on are in groups
+		n.formula = nil
+		return nodes
+	}
+	*n = Node{}
+	spare.Put(n)
 	return nodes
 }
 
@@ -162,19 +172,26 @@ func (n *Node) spend(nodes []*Node) []*Node {
 	return nodes
 }
 
+// kept are the results whose gradients are kept.
+func (n *Node) kept() []*Variable {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.retainGrad)
+}
+
 // forget and remember tell the node which of its results keep their gradients.
 func (n *Node) forget(v *Variable) {
 	n.mu.Lock()
-	if i := slices.Index(n.keepers, v); i >= 0 {
-		n.keepers = slices.Delete(n.keepers, i, i+1)
+	defer n.mu.Unlock()
+	if i := slices.Index(n.retainGrad, v); i >= 0 {
+		n.retainGrad = slices.Delete(n.retainGrad, i, i+1)
 	}
-	n.mu.Unlock()
 }
 
 func (n *Node) remember(v *Variable) {
 	n.mu.Lock()
-	n.keepers = append(n.keepers, v)
-	n.mu.Unlock()
+	defer n.mu.Unlock()
+	n.retainGrad = append(n.retainGrad, v)
 }
 
 // like is what the gradient of a tensor has in common with it.

@@ -17,9 +17,9 @@ import (
 type cutting int
 
 const (
-	never   cutting = iota
-	smaller         // where the operand is smaller than the result: a formula of one step
-	always          // a formula of several steps
+	never     cutting = iota
+	broadcast         // where the operand is smaller than the result: a formula of one step
+	always            // a formula of several steps
 )
 
 // slab is how many elements a piece has at most, of results that have more than large.
@@ -146,8 +146,8 @@ func (s *steps) savedPart(at int) *tensor.Tensor {
 	return s.box.of(s, t)
 }
 
-// cuts tells whether the gradient of operand i is to be evaluated piece by piece.
-func (s *steps) cuts(i int) bool {
+// piecewise tells whether the gradient of operand i is to be evaluated piece by piece.
+func (s *steps) piecewise(i int) bool {
 	n := s.node
 	result := &n.outputs[0]
 	if n.cut == never || s.record || shape.Product(result.sizes()) <= large {

@@ -15,15 +15,15 @@ import (
 
 // call is an operator's call while it is recorded.
 type call struct {
-	c       aten.Ctx // past this layer
-	node    *Node    // nil where nothing is recorded
-	out     *tensor.Tensor
-	at      int       // which of the results out is
-	view    bool      // out gets another geometry, and its elements stay as they are
-	several bool      // the results are views that an operator makes at once
-	was     *geometry // of out, where it is viewed
-	mark    mark      // of the views of the first operand, where they have no history
-	err     error     // of what was to be saved
+	c            aten.Ctx // past this layer
+	node         *Node    // nil where nothing is recorded
+	out          *tensor.Tensor
+	at           int          // which of the results out is
+	view         bool         // out gets another geometry, and its elements stay as they are
+	multiOutput  bool         // the results are views that an operator makes at once
+	was          *geometry    // of out, where it is viewed
+	creationMeta creationMeta // of the views of the first operand, where they have no history
+	err          error        // of what was to be saved
 }
 
 // begin decides whether a call is recorded, and refuses one that cannot be. The node has an edge for each of the operands.
@@ -37,7 +37,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 	}
 	if !recording(c, operands...) {
 		if len(operands) > 0 {
-			r.mark = ofViews(c, operands[0])
+			r.creationMeta = ofViews(c, operands[0])
 		}
 		if out != nil && (len(operands) == 0 || out != operands[0]) && recording(c, out) {
 			return r, writes(op, "the tensor given as out")
@@ -58,7 +58,7 @@ func begin(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.
 // beginView is begin for an operator that gives out another geometry. What has a history hears of that in every mode, since its
 // elements, and with them its gradient's, lie elsewhere then.
 func beginView(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*tensor.Tensor) (call, error) {
-	if c.Recording() || out == nil || !variableOf(out).turns() {
+	if c.Recording() || out == nil || !variableOf(out).notesGeometry() {
 		return begin(c, op, name, out, operands...)
 	}
 	r := call{c: c.Past(tensor.Gradient), out: out}
@@ -70,6 +70,9 @@ func beginView(c aten.Ctx, op, name string, out *tensor.Tensor, operands ...*ten
 
 // record makes the call's node, with an edge for each of the operands.
 func (r *call) record(name string, operands []*tensor.Tensor) error {
+	if transformed(operands) {
+		return status.NotImplementedf("%s inside vmap is not recorded for tensors that stand for one of many examples", name)
+	}
 	if r.out != nil {
 		r.was = variableOf(r.out).lying(r.out)
 	}
@@ -79,7 +82,7 @@ func (r *call) record(name string, operands []*tensor.Tensor) error {
 			continue
 		}
 		var err error
-		if r.node.edges[i], err = settled(t); err != nil {
+		if r.node.edges[i], err = checkedEdge(t); err != nil {
 			r.drop()
 			return err
 		}
@@ -121,7 +124,7 @@ func checkOut(name string, self *tensor.Tensor) error {
 		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
 	case v.view == nil:
 		return nil
-	case v.view.several:
+	case v.view.multiOutput:
 		return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
 			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", name, v.output, v.node.call())
 	}
@@ -314,6 +317,9 @@ func (r *call) publish() {
 	switch {
 	case v.view == nil:
 		v.become(r.node, r.at)
+	case v.view.mirrors(r.out):
+		v.become(r.node, r.at)
+		v.view.mirror(v, r.out)
 	case r.view:
 		v.become(r.node, r.at)
 		v.seen()

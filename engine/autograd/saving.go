@@ -180,10 +180,18 @@ func (n *Node) miss(name string) {
 
 // unchanged refuses a saved tensor that was written to since.
 func (n *Node) unchanged(s *saved) error {
-	now := valuesOf(s.t).Storage().Version()
-	if now == s.version {
-		return nil
+	if now := valuesOf(s.t).Storage().Version(); now != s.version {
+		return n.stale(s, now)
 	}
+	if from := s.from.Node; s.of != nil && s.of.cut.Load() && from != nil && from.leaf == nil {
+		return status.Runtimef("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use out-of-place `.detach()` instead: "+
+			"%s saved its argument of shape %v", n.name, s.t.Sizes())
+	}
+	return nil
+}
+
+// stale is the error for a saved tensor that is not as it was.
+func (n *Node) stale(s *saved, now int64) error {
 	origin := ""
 	switch {
 	case s.result:

@@ -20,7 +20,7 @@ func join(self *tensor.Tensor) error {
 	}
 	together := []*tensor.Tensor{self}
 	for _, t := range Sharing(self) {
-		if t == self || t.Apart() != self.Apart() || markOf(t) != 0 || t.DType().ToReal() != self.DType().ToReal() {
+		if t == self || t.Detached() != self.Detached() || creationMetaOf(t) != 0 || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}
 		if !wanted(t) || variableOf(t).leaf() {
@@ -38,12 +38,30 @@ func join(self *tensor.Tensor) error {
 	root := variableOf(base)
 	for _, t := range together {
 		if variableOf(t) != root {
-			w := &viewed{base: base.Alias(), again: strided(t, base), name: "AsStridedBackward0"}
+			w := &viewed{base: base.Alias(), viewFunc: strided(t, base), name: "AsStridedBackward0"}
 			w.look(root)
 			track(t).views(w)
 		}
 	}
 	return nil
+}
+
+// lead makes the views that programs hold of a plain tensor those of the leaf that it becomes. What detach() gave is not looked through: it
+// seldom has views when it becomes a leaf.
+func lead(self *tensor.Tensor) {
+	if self.Viewing() || self.Detached() != 0 || self.Storage().Refs() == 1 {
+		return
+	}
+	for _, t := range Sharing(self) {
+		if !t.Viewing() || t.Detached() != 0 || t.History() != nil || t.DType().ToReal() != self.DType().ToReal() {
+			continue
+		}
+		root := track(self) // which the base has as well
+		w := &viewed{base: self.Alias(), viewFunc: strided(t, self), name: "AsStridedBackward0"}
+		w.look(root)
+		w.version-- // it has no node yet
+		track(t).views(w)
+	}
 }
 
 // leaf tells whether a tensor is wanted for itself, and views no other.
@@ -64,7 +82,11 @@ func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
 	whole := func(t *tensor.Tensor) bool {
 		return t.Offset() == 0 && t.Numel()*t.DType().Size() == all*one.DType().Size() && t.IsContiguous()
 	}
-	if i := slices.IndexFunc(together, whole); i >= 0 {
+	i := slices.IndexFunc(together, func(t *tensor.Tensor) bool { return whole(t) && !t.Viewing() })
+	if i < 0 {
+		i = slices.IndexFunc(together, whole)
+	}
+	if i >= 0 {
 		track(together[i]).views(nil)
 		return together[i].Alias(), nil
 	}

@@ -87,15 +87,17 @@ func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
 
 // differentiate evaluates the derivatives of the operands whose gradients are wanted.
 func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if !n.custom() && !slices.ContainsFunc(grads, func(t *tensor.Tensor) bool { return t != nil }) {
+		return make([]*tensor.Tensor, len(n.edges)), nil
+	}
 	s := &steps{c: r.c, node: n, given: grads, record: r.create}
 	defer s.Close()
 	made := make([]*tensor.Tensor, len(n.edges))
-	wants := func(e Edge) bool { return e.Node != nil && (r.needed == nil || r.needed[e.Node]) }
 	for i, e := range n.edges {
-		if !wants(e) {
+		if !r.wants(e) {
 			continue
 		}
-		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], wants)
+		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], r.wants)
 		var err error
 		if made[i], err = s.try(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
 			return made, err
@@ -106,7 +108,7 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 
 // evaluate is the gradient of operand i.
 func (s *steps) evaluate(i int) *tensor.Tensor {
-	if s.cuts(i) {
+	if s.piecewise(i) {
 		return s.cut(i)
 	}
 	return s.node.formula(s, i)
@@ -192,6 +194,9 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		s.check(s.use(kept, s.node.name))
 		s.check(s.node.unchanged(v))
 		if n := v.from.Node; n != nil && n.leaf != nil && kept.Parts() == nil && n.leaf.Storage() != kept.Storage() { // it has other data since
+			if variableOf(n.leaf).elsewhere {
+				s.check(s.node.stale(v, n.leaf.Storage().Version()))
+			}
 			kept = n.leaf
 			s.check(s.use(kept, s.node.name))
 		}

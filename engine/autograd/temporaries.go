@@ -19,14 +19,14 @@ const (
 	right   handed = 2
 )
 
-// hand hands an operand over to a step.
-func (s *steps) hand(t *tensor.Tensor) *tensor.Tensor {
+// consume hands an operand over to a step.
+func (s *steps) consume(t *tensor.Tensor) *tensor.Tensor {
 	s.last = append(s.last, t)
 	return t
 }
 
-// after is the result of a step that n operands were handed over to.
-func (s *steps) after(n int, made *tensor.Tensor) *tensor.Tensor {
+// release is the result of a step that n operands were handed over to.
+func (s *steps) release(n int, made *tensor.Tensor) *tensor.Tensor {
 	end := len(s.last) - n
 	for _, t := range s.last[end:] {
 		s.drop(made, t, true)
@@ -60,9 +60,9 @@ func (s *steps) place(a, b *tensor.Tensor, over handed) *tensor.Tensor {
 // free tells whether a step that an operand is handed over to may write over it.
 func (s *steps) free(t *tensor.Tensor) bool { return !s.record && own(t) && s.Holds(t) }
 
-// vacant is t where a step that uses it up may write a result of its kind over it, nil otherwise. What the step reads beside it is
+// reusable is t where a step that uses it up may write a result of its kind over it, nil otherwise. What the step reads beside it is
 // spread over it.
-func (s *steps) vacant(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
+func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Tensor {
 	if !s.free(t) {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tens
 
 // rewritten runs a step that uses t up, and writes over it where it may.
 func (s *steps) rewritten(t *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
-	return s.used(t, s.written(s.vacant(t), step))
+	return s.used(t, s.written(s.reusable(t), step))
 }
 
 // onto is rewritten for a step that is told what it uses up.
@@ -118,7 +118,7 @@ func (s *steps) cumprodOver(t *tensor.Tensor, dim int64) *tensor.Tensor {
 
 // clearedOver is cleared.
 func (s *steps) clearedOver(t, condition *tensor.Tensor) *tensor.Tensor {
-	out := s.vacant(t, condition)
+	out := s.reusable(t, condition)
 	if out == nil {
 		return s.used(t, s.where(condition, s.int(0), t))
 	}

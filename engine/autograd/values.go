@@ -7,18 +7,16 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// valuesOf are what has the history of a tensor: the values of a sparse one.
+// valuesOf are what has the history of a tensor: the values of a sparse one, all examples of a transform's.
 func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
 	}
-	if p := t.Parts(); p != nil {
-		return p.Values
-	}
-	return t
+	return t.Behind()
 }
 
 // allValuesOf are the values of each of a list.
@@ -51,6 +49,14 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 // gradientOf is a gradient as the caller gets it: that of the values of t has the places of t where that is sparse. Entries at one place
 // have the same gradient, which is there once.
 func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	if w := t.Wrapped(); w != nil {
+		inner, err := gradientOf(c, w.Value, grad)
+		if err != nil {
+			return nil, err
+		}
+		defer inner.Release()
+		return aten.Give("grad", c, inner, w.Level)
+	}
 	p := partsOf(t)
 	if p == nil {
 		return grad.Alias(), nil
@@ -78,6 +84,17 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 // placed is a gradient that a caller gives for t, as what has the history of t needs it: for a sparse tensor the elements at its
 // places, for a strided one those of a sparse gradient everywhere.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
+	if w := t.Wrapped(); w != nil {
+		all, err := aten.Take(c, grad, w.Level)
+		if err != nil {
+			return nil, err
+		}
+		defer all.Release()
+		return placed(c, w.Value, all)
+	}
+	if grad.Wrapped() != nil {
+		return nil, status.NotImplementedf("a gradient that is another one for each example of vmap is none of a tensor that is the same for all")
+	}
 	p := partsOf(t)
 	if p == nil && grad.Parts() == nil || alike(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {
 		return valuesOf(grad).Alias(), nil

@@ -1,6 +1,7 @@
 package autograd
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -10,23 +11,26 @@ import (
 
 // Variable is the history of a tensor, which the tensor shares with its aliases.
 type Variable struct {
-	refs        atomic.Int32
-	mu          sync.Mutex     // over grad and accumulator, which runs of several threads use, and node, which one in place changes meanwhile
-	requires    bool           // a leaf whose gradient is wanted
-	retains     bool           // not a leaf, and its gradient is kept all the same
-	node        *Node          // what made the tensor; nil for leaves
-	output      int            // which of the node's results the tensor is
-	grad        *tensor.Tensor // nil as long as there is none
-	set         int            // how often grad was set
-	adding      sync.Mutex     // of what adds to grad in place
-	accumulator *Node          // of a leaf, not counted: it holds the leaf
-	view        *viewed        // of a view
-	watched     atomic.Bool    // views of the tensor were made
-	changes     int            // how often an operator in place has given the tensor another node
-	fixed       bool           // of a function of the program's, which has made it as a view, or a view of such: it must not be written to
-	listeners   *listeners     // of a leaf
-	inferred    bool           // of a tensor that was made in inference mode
-	mark        mark           // of a view that was made while calls were not recorded
+	refs         atomic.Int32
+	mu           sync.Mutex     // over grad and accumulator, which runs of several threads use, and node, which one in place changes meanwhile
+	requires     bool           // a leaf whose gradient is wanted
+	retainsGrad  bool           // not a leaf, and its gradient is kept all the same
+	node         *Node          // what made the tensor; nil for leaves
+	output       int            // which of the node's results the tensor is
+	grad         *tensor.Tensor // nil as long as there is none
+	set          int            // how often grad was set
+	adding       sync.Mutex     // of what adds to grad in place
+	accumulator  *Node          // of a leaf, not counted: it holds the leaf
+	view         *viewed        // of a view
+	watched      atomic.Bool    // views of the tensor were made
+	changes      int            // how often an operator in place has given the tensor another node
+	elsewhere    bool           // of a leaf: an operator has given the tensor another storage since it was first used
+	fixed        bool           // of a function of the program's, which has made it as a view, or a view of such: it must not be written to
+	listeners    *listeners     // of a leaf
+	inferred     bool           // of a tensor that was made in inference mode
+	creationMeta creationMeta   // of a view that was made while calls were not recorded
+	since        int64          // of such a view that was made of a tensor with a history: the version of the storage
+	cut          atomic.Bool    // detach_() has made the tensor a leaf
 }
 
 // Retain is part of tensor.History.
@@ -49,7 +53,7 @@ func (v *Variable) Release() {
 		l.after.clear()
 	}
 	if v.node != nil {
-		if v.retains {
+		if v.retainsGrad {
 			v.node.forget(v)
 		}
 		v.node.Release()
@@ -107,13 +111,16 @@ func recording(c aten.Ctx, tensors ...*tensor.Tensor) bool {
 	if !c.Recording() {
 		return false
 	}
-	for _, t := range tensors {
+	for i, t := range tensors {
 		if wanted(t) {
-			return true
+			return !inferred(t) || slices.ContainsFunc(tensors[i+1:], normal) || slices.ContainsFunc(tensors[:i], normal)
 		}
 	}
 	return false
 }
+
+// normal tells whether a tensor was not made in inference mode: calls on tensors of which all were are not recorded.
+func normal(t *tensor.Tensor) bool { return t != nil && !t.IsWrappedNumber() && !inferred(t) }
 
 // edgeTo is where the gradient of t goes: to what made it, or to what adds it up; nowhere when it is not wanted. The
 // reference to the node is the caller's.
@@ -123,18 +130,18 @@ func edgeTo(t *tensor.Tensor) Edge {
 	if v == nil {
 		return Edge{}
 	}
-	_ = v.settle(t) // who uses the tensor in a call hears of it from begin
+	_ = v.regenerateGradFn(t) // who uses the tensor in a call hears of it from begin
 	return v.edge(t)
 }
 
-// settled is edgeTo for who is to hear that t is one of several views whose base has changed.
-func settled(t *tensor.Tensor) (Edge, error) {
+// checkedEdge is edgeTo for who is to hear that t is one of several views whose base has changed.
+func checkedEdge(t *tensor.Tensor) (Edge, error) {
 	t = valuesOf(t)
 	v := variableOf(t)
 	if v == nil {
 		return Edge{}, nil
 	}
-	if err := v.settle(t); err != nil {
+	if err := v.regenerateGradFn(t); err != nil {
 		return Edge{}, err
 	}
 	return v.edge(t), nil
@@ -176,6 +183,22 @@ func (v *Variable) accumulates(t *tensor.Tensor) *Node {
 	return n
 }
 
+// Moved is part of tensor.History. What adds up the gradient of a leaf, which recorded calls lead to, has the new data as well. Where that
+// has another dtype, shape or device, it refuses what comes from them, and new calls lead to another one.
+func (v *Variable) Moved(t *tensor.Tensor, written bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n := v.accumulator
+	if n == nil || n.leaf == t {
+		return
+	}
+	if fits(n.leaf, t) != nil {
+		v.accumulator = nil
+	}
+	v.elsewhere = v.elsewhere || written && n.leaf.Storage() != t.Storage()
+	n.leaf.Follow(t)
+}
+
 // become makes the tensor result output of node n, whose reference it takes over.
 func (v *Variable) become(n *Node, output int) {
 	v.mu.Lock()
@@ -189,7 +212,8 @@ func (v *Variable) become(n *Node, output int) {
 func (v *Variable) swap(n *Node, output int) (old *Node) {
 	old = v.node
 	v.node, v.output, v.requires = n, output, false
-	if v.retains && n != nil {
+	v.cut.Store(n == nil)
+	if v.retainsGrad && n != nil {
 		n.remember(v)
 	}
 	return old
@@ -200,7 +224,7 @@ func (v *Variable) leave(old *Node) {
 	if old == nil {
 		return
 	}
-	if v.retains {
+	if v.retainsGrad {
 		old.forget(v)
 	}
 	old.Release()

@@ -60,27 +60,27 @@ func (w *viewed) further(t, base *tensor.Tensor, next replay, i int) replay {
 	if t.DType() == base.DType() && t.Keys() == base.Keys() && iter.Nested(t) && iter.Nested(base) {
 		return strided(t, base)
 	}
-	return w.again.then(w.at, next, i)
+	return w.viewFunc.then(w.index, next, i)
 }
 
 // viewed is what a view knows of the tensor that it views, which is no view itself.
 type viewed struct {
-	base    *tensor.Tensor
-	root    *Variable // the history of base
-	again   replay
-	at      int // which of the views that again makes it is
-	name    string
-	several bool  // one of several views that an operator made at once
-	turned  bool  // it is the base itself, in another geometry than its history has
-	version int64 // of the storage when the view got its node
-	changes int   // of the base at that time
+	base        *tensor.Tensor
+	root        *Variable // the history of base
+	viewFunc    replay
+	index       int // which of the views that viewFunc makes it is
+	name        string
+	multiOutput bool  // one of several views that an operator made at once
+	inPlaceView bool  // it is the base itself, in another geometry than its history has
+	version     int64 // of the storage when the view got its node
+	changes     int   // of the base at that time
 }
 
 // origin is the base with its history, in the geometry of that: a base that got another one in place is a view itself since.
 func (w *viewed) origin() (*tensor.Tensor, *Variable) {
 	w.root.mu.Lock()
 	defer w.root.mu.Unlock()
-	if before := w.root.view; before != nil && before.turned {
+	if before := w.root.view; before != nil && before.inPlaceView {
 		return before.base, before.root
 	}
 	return w.base, w.root
@@ -102,9 +102,9 @@ func (v *Variable) seen() {
 // views is finish for views, which have no history but their own, or for the tensor itself, viewed in place.
 func (r *call) views(err error, results ...*tensor.Tensor) bool {
 	r.view = r.out != nil
-	if r.mark != 0 && err == nil && !r.view {
+	if r.creationMeta != 0 && err == nil && !r.view {
 		for _, t := range results {
-			r.mark.give(t)
+			r.creationMeta.give(t)
 		}
 		return false
 	}
@@ -118,20 +118,40 @@ func (r *call) views(err error, results ...*tensor.Tensor) bool {
 
 // watchAll is watch for the list of views that an operator makes at once. They must not be written to, but where they are slices.
 func (r *call) watchAll(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
-	r.several = r.node.name != "SliceBackward0"
+	slices := r.node.name == "SliceBackward0"
+	r.multiOutput = !slices
 	r.watch(self, again, results...)
+	if slices {
+		r.apart(results)
+	}
+}
+
+// apart gives each of the results a node of its own, with its own hooks. Their gradients are put together at once all the same, by the
+// node that was theirs.
+func (r *call) apart(results []*tensor.Tensor) {
+	slice := r.node.name
+	r.node.name = "SplitWithSizesBackward0"
+	for i, t := range results {
+		v := variableOf(t)
+		n := newNode(slice, 1)
+		n.recorded()
+		n.edges[0], n.number = Edge{v.node, i}, numbers.Add(1)
+		n.results(t)
+		n.formula = func(s *steps, _ int) *tensor.Tensor { return s.grad(0) }
+		v.node, v.output = n, 0
+	}
 }
 
 // watch tells the results of a call that they are views of self, and the node how gradients go back.
 func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tensor) {
 	if r.view {
-		variableOf(self).turn(self, again, r.was)
+		variableOf(self).regeometry(self, again, r.was)
 		return
 	}
 	origin := placeOf(self)
 	for i, t := range results {
 		if differentiable(t) {
-			variableOf(t).watch(t, self, again, i, r.node.name, r.several)
+			variableOf(t).watch(t, self, again, i, r.node.name, r.multiOutput)
 		}
 	}
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.unview(origin, s.given, again) }
@@ -139,17 +159,17 @@ func (r *call) watch(self *tensor.Tensor, again replay, results ...*tensor.Tenso
 
 // watch notes that made, with history v, is view number i of those that are made of t.
 func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name string, several bool) {
-	w := &viewed{again: again, at: i, name: name, several: several}
+	w := &viewed{viewFunc: again, index: i, name: name, multiOutput: several}
 	if from := variableOf(t).view; from != nil {
-		w.several = several || from.several
+		w.multiOutput = several || from.multiOutput
 		base, _ := from.origin()
 		w.base = base.Alias()
-		w.again, w.at = from.further(made, base, again, i), 0
+		w.viewFunc, w.index = from.further(made, base, again, i), 0
 	} else {
 		w.base = t.Alias()
 	}
 	w.look(variableOf(w.base))
-	v.view, v.fixed, v.mark = w, variableOf(t).fixed, w.root.mark
+	v.view, v.fixed, v.creationMeta = w, variableOf(t).fixed, w.root.creationMeta
 }
 
 // look makes the tensor with history root the one that is viewed.
@@ -176,20 +196,20 @@ func (v *Variable) lying(t *tensor.Tensor) *geometry {
 	return &geometry{slices.Clone(t.Sizes()), slices.Clone(t.Strides()), t.Offset()}
 }
 
-// turns tells whether a tensor with history v that gets another geometry has to note it: a leaf just lies in another way from then on,
+// notesGeometry tells whether a tensor with history v that gets another geometry has to note it: a leaf just lies in another way from then on,
 // and one of several views is refused where it is used.
-func (v *Variable) turns() bool {
-	return v != nil && v.wanted() && (v.view != nil && !v.view.several || v.view == nil && v.node != nil)
+func (v *Variable) notesGeometry() bool {
+	return v != nil && v.wanted() && (v.view != nil && !v.view.multiOutput || v.view == nil && v.node != nil)
 }
 
-// turn notes that the tensor t with history v has got another geometry in place: where it is a view, it is another one of its base.
+// regeometry notes that the tensor t with history v has got another geometry in place: where it is a view, it is another one of its base.
 // Where others view it, it becomes a view itself: its history so far stays theirs, with the geometry that it was recorded in.
-func (v *Variable) turn(t *tensor.Tensor, next replay, was *geometry) {
+func (v *Variable) regeometry(t *tensor.Tensor, next replay, was *geometry) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if w := v.view; w != nil {
 		base, _ := w.origin()
-		w.again, w.at = w.further(t, base, next, 0), 0
+		w.viewFunc, w.index = w.further(t, base, next, 0), 0
 		return
 	}
 	if was == nil {
@@ -203,7 +223,7 @@ func (v *Variable) turn(t *tensor.Tensor, next replay, was *geometry) {
 	base := t.Plain()
 	base.SetHistory(root)
 	_ = base.SetGeometry("backward", was.sizes, was.strides, was.offset) // which lies in the storage, as t did
-	w := &viewed{base: base, again: next, name: "AsStridedBackward0", turned: true}
+	w := &viewed{base: base, viewFunc: next, name: "AsStridedBackward0", inPlaceView: true}
 	w.look(root)
 	v.view = w
 }
@@ -296,18 +316,33 @@ func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 	return length, s.keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
 }
 
-// settle gives a view the node that follows from its base, where that has changed since. One of several views has none then.
-func (v *Variable) settle(t *tensor.Tensor) error {
+// Hand tells that t is about to become the program's. A view of a temporary of what made it, which nobody else has, is no view then: what is
+// written to it is written to it alone.
+func Hand(t *tensor.Tensor) {
+	v := variableOf(t)
+	if v == nil || v.view == nil || v.refs.Load() > 1 || v.view.root.refs.Load() > 1 || v.regenerateGradFn(valuesOf(t)) != nil {
+		return
+	}
+	base := v.view.base
+	v.view = nil
+	base.Release()
+}
+
+// regenerateGradFn gives a view the node that follows from its base, where that has changed since. One of several views has none then.
+func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 	if v.view == nil {
+		if v.creationMeta != 0 && v.node == nil && v.since != t.Storage().Version() {
+			return v.creationMeta.stale()
+		}
 		return nil
 	}
-	old, err := v.follow(t)
+	old, err := v.regenerate(t)
 	v.leave(old)
 	return err
 }
 
-// follow is settle under the lock. It returns the node that the view had before, where it has another.
-func (v *Variable) follow(t *tensor.Tensor) (old *Node, err error) {
+// regenerate is regenerateGradFn under the lock. It returns the node that the view had before, where it has another.
+func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.view
@@ -315,7 +350,7 @@ func (v *Variable) follow(t *tensor.Tensor) (old *Node, err error) {
 	if w.version == base.Storage().Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
 		return nil, nil
 	}
-	if w.several {
+	if w.multiOutput {
 		name := w.name
 		if v.node != nil {
 			name = v.node.call()
@@ -328,7 +363,7 @@ func (v *Variable) follow(t *tensor.Tensor) (old *Node, err error) {
 	if t.DType() != base.DType() {
 		name = w.name
 	}
-	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.again, w.at), 0), nil
+	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.viewFunc, w.index), 0), nil
 }
 
 // partOf is a node of a view of what an edge leads to, number at of those that again makes, which t has the geometry of.
@@ -360,11 +395,23 @@ func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node) {
 			whole.edges[i] = e
 		}
 	}
-	again, at, origin := w.again, w.at, placeOf(base)
+	again, at, origin := w.viewFunc, w.index, placeOf(base)
 	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, again, at, &origin, i) }
 	whole.inner = n
 	root.become(whole, 0)
-	_ = v.settle(t) // it is none of several, which must not be written to
+	_ = v.regenerateGradFn(t) // it is none of several, which must not be written to
+}
+
+// mirrors tells whether t, whose history has become another, is all of what others view, in another geometry.
+func (w *viewed) mirrors(t *tensor.Tensor) bool {
+	return w.inPlaceView && t.Numel() == w.base.Numel() && t.DType() == w.base.DType() && t.Offset() == w.base.Offset() &&
+		shape.IsDense(t.Sizes(), t.Strides()) && shape.IsDense(w.base.Sizes(), w.base.Strides())
+}
+
+// mirror makes what others view follow from the tensor t with history v, which it is in another geometry, so that hooks of t hear of theirs.
+func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
+	w.root.become(partOf("AsStridedBackward0", v.edge(t), w.base, placeOf(t), strided(w.base, t), 0), 0)
+	v.seen()
 }
 
 // slices is the gradient of operand i of CopySlices, whose inner node is n.
@@ -444,7 +491,7 @@ func (s *steps) changed(c aten.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
 func recordDetach(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t, err := c.Past(tensor.Gradient).Detach(self)
 	if err == nil {
-		forgetHistory(t)
+		lend(t)
 	}
 	return t, err
 }

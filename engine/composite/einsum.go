@@ -238,7 +238,7 @@ func (s *scope) ordered(f factor) factor {
 // Einsum sums products of the operands' elements as an equation of subscripts says, such as "bij,bjk->bik".
 func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor, error) {
 	if len(operands) == 0 {
-		return nil, status.Runtimef("einsum: must provide at least one operand")
+		return nil, status.Valuef("einsum: must provide at least one operand")
 	}
 	e, err := parseEquation(text, len(operands))
 	if err != nil {
@@ -265,7 +265,15 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 		return nil, err
 	}
 	wide, d := s.wideFactors(l, factors)
-	r, err := s.result(nil, s.rounded(s.spread(s.product(l, wide), l.kept), d))
+	made := s.rounded(s.spread(s.product(l, wide), l.kept), d)
+	if s.Err == nil && slices.Contains(operands, made) { // of which the result is only a view
+		order := make([]int64, made.Dim())
+		for d := range order {
+			order[d] = int64(d)
+		}
+		made = s.Keep(s.c.Permute(made, order))
+	}
+	r, err := s.result(nil, made)
 	if err == nil && names != nil {
 		r.SetNames(names)
 	}

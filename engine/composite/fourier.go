@@ -46,6 +46,9 @@ func manyDims(c aten.Ctx, op string, out, self *tensor.Tensor, s, dim []int64, n
 // arrange finds the dimensions and checks what was given.
 func (f *fourier) arrange() error {
 	n := int64(f.self.Dim())
+	if err := ops.Transformable(f.Op, f.dtype()); err != nil {
+		return err
+	}
 	switch {
 	case !slices.Contains([]string{"", "backward", "ortho", "forward"}, f.norm):
 		return status.Runtimef("%s: Invalid normalization mode: %q; use \"backward\", \"ortho\" or \"forward\"", f.Op, f.norm)
@@ -137,7 +140,7 @@ func (f *fourier) dtype() dtype.DType {
 }
 
 // floating is self in the dtype in which is computed.
-func (f *fourier) floating() *tensor.Tensor { return f.cast(f.self, f.dtype().Compute()) }
+func (f *fourier) floating() *tensor.Tensor { return f.cast(f.self, f.dtype()) }
 
 // resized is t with the sizes of dims cut off or filled up with zeros.
 func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
@@ -170,11 +173,6 @@ func (f *fourier) all() []int64 {
 
 // delivered hands t over, or writes it to out, which may be wider or narrower than the result.
 func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
-	if f.Err == nil && t.DType().IsComplex() {
-		t = f.cast(t, f.dtype().ToComplex())
-	} else if f.Err == nil {
-		t = f.cast(t, f.dtype().ToReal())
-	}
 	if f.Err == nil && f.out != nil {
 		d := f.out.DType()
 		switch {

@@ -121,7 +121,7 @@ func along(dim int64) func(*tensor.Tensor) int64 {
 	return func(*tensor.Tensor) int64 { return dim }
 }
 
-// BroadcastTensors expands all tensors to their common shape.
+// BroadcastTensors expands all tensors to their common shape; those that have it stay themselves.
 func BroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	s := within(c, "broadcast_tensors")
 	defer s.Close()
@@ -132,7 +132,12 @@ func BroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, e
 			return nil, err
 		}
 	}
-	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor { return s.expand(t, sizes...) }))
+	return s.GiveAll(s.each(tensors, func(t *tensor.Tensor) *tensor.Tensor {
+		if slices.Equal(t.Sizes(), sizes) {
+			return t
+		}
+		return s.expand(t, sizes...)
+	}))
 }
 
 // Meshgrid expands vectors to the coordinates of a grid; indexing xy swaps the first two dimensions.

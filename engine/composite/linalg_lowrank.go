@@ -38,7 +38,11 @@ func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int6
 		return nil, nil, nil, status.Valuef("%s: q must be between 0 and the least of the sizes of matrices of shape %v, %d, got %d", s.Op, a.Sizes(), least, rank)
 	}
 	if center {
-		a = s.sub(a, s.mean(a, -2, dtype.None))
+		means := s.mean(a, -2, dtype.None)
+		if s.Err == nil && means.Layout() != tensor.Strided { // what is left of sparse matrices is strided
+			means = s.Step(func() (*tensor.Tensor, error) { return c.ToDense(means, dtype.None, ops.NoBool) })
+		}
+		a = s.sub(a, means)
 	}
 	return s.lowrank(a, rank, niter)
 }
@@ -159,6 +163,9 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 		limit = *tol
 	}
 	w.a = s.wideEnough(a)
+	if a.GradientWanted() && a.Keys()&tensor.Sparse == 0 { // so that differences of its elements tell the gradient, which is Hermitian
+		w.a = s.mul(s.add(w.a, s.adjoint(w.a)), s.float(0.5))
+	}
 	if b != nil {
 		w.b = s.wideEnough(b)
 	}

@@ -157,8 +157,8 @@ func LinalgNorm(c aten.Ctx, out, self *tensor.Tensor, ord dtype.Scalar, dim []in
 		count = self.Dim()
 	}
 	switch {
-	case count > 2:
-		return nil, status.Runtimef("%s: a tensor of shape %v needs dim, one or two dimensions, beside ord", op, self.Sizes())
+	case count > 2, dim == nil && count == 0:
+		return nil, status.Runtimef("%s: without dim, ord is for tensors of one or two dimensions, but the shape is %v", op, self.Sizes())
 	case count == 2:
 		return s.result(out, s.matrixNorm(self, order{p: ord.Float()}, matrixDims(dim), keepdim, d))
 	}
@@ -293,17 +293,24 @@ type tolerance struct{ atol, rtol *tensor.Tensor }
 
 // tolerances are given as numbers, of which either may be missing.
 func (s *scope) tolerances(self *tensor.Tensor, atol, rtol *float64) tolerance {
-	t := tolerance{s.float(0), s.float(0)}
+	a, r := 0.0, 0.0
 	if atol != nil {
-		t.atol = s.float(*atol)
+		a = *atol
 	}
 	switch {
 	case rtol != nil:
-		t.rtol = s.float(*rtol)
-	case atol == nil || !(*atol > 0):
-		t.rtol = s.float(s.defaultRtol(self))
+		r = *rtol
+	case !(a > 0):
+		r = s.defaultRtol(self)
 	}
-	return t
+	return tolerance{s.wide(s.exact(a, self), -1), s.wide(s.exact(r, self), -1)}
+}
+
+// exact is a tensor of one number with all its digits: values of any dtype are compared with it as float64.
+func (s *scope) exact(v float64, like *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) {
+		return s.c.Full(nil, []int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
+	})
 }
 
 func (s *scope) defaultRtol(self *tensor.Tensor) float64 {
@@ -326,21 +333,15 @@ func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 	}
 	t := tolerance{atol, rtol}
 	if atol == nil {
-		t.atol = s.float(0)
+		t.atol = s.exact(0, self)
 	}
 	if rtol == nil {
-		t.rtol = s.float(s.defaultRtol(self))
+		t.rtol = s.exact(s.defaultRtol(self), self)
 		if atol != nil {
 			t.rtol = s.where(s.greater(atol, s.float(0)), s.float(0), t.rtol)
 		}
 	}
-	column := func(t *tensor.Tensor) *tensor.Tensor {
-		if s.Err != nil || t.IsWrappedNumber() {
-			return t
-		}
-		return s.wide(t, -1)
-	}
-	t.atol, t.rtol = column(t.atol), column(t.rtol)
+	t.atol, t.rtol = s.wide(t.atol, -1), s.wide(t.rtol, -1)
 	return t
 }
 
@@ -352,18 +353,8 @@ func (s *scope) significant(values *tensor.Tensor, t tolerance) *tensor.Tensor {
 	if values.Sizes()[values.Dim()-1] == 0 {
 		return s.greater(values, s.float(0))
 	}
-	limit := s.Binary(s.c.Maximum, s.wideNumber(t.atol, values), s.mul(t.rtol, s.largest(values, true, -1)))
+	limit := s.Binary(s.c.Maximum, t.atol, s.mul(t.rtol, s.largest(values, true, -1)))
 	return s.greater(values, limit)
-}
-
-// wideNumber is t as a tensor, for operators that take no plain numbers.
-func (s *scope) wideNumber(t, like *tensor.Tensor) *tensor.Tensor {
-	if s.Err != nil || !t.IsWrappedNumber() {
-		return t
-	}
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Full(nil, nil, t.Item(), like.DType(), tensor.NoLayout, like.Device())
-	})
 }
 
 // sizesOfSpectrum are the singular values, or the absolute values of the eigenvalues of Hermitian matrices.

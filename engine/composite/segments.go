@@ -21,6 +21,8 @@ var segmentKinds = map[string]struct {
 	"prod": {"prod", dtype.FloatScalar(1)},
 	"max":  {"amax", dtype.FloatScalar(math.Inf(-1))},
 	"min":  {"amin", dtype.FloatScalar(math.Inf(1))},
+	"amax": {"amax", dtype.FloatScalar(math.Inf(-1))},
+	"amin": {"amin", dtype.FloatScalar(math.Inf(1))},
 }
 
 // SegmentReduce combines the elements of each segment of data along axis. Positions get the number of the segment that they are in, from
@@ -34,7 +36,7 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	}
 	switch {
 	case !known:
-		return nil, status.Runtimef("%s: reduce must be one of sum, mean, max, min, prod, got %q", op, reduce)
+		return nil, status.Runtimef("%s: reduce must be one of sum, mean, max, min, prod, amax, amin, got %q", op, reduce)
 	case !data.DType().IsFloatingPoint():
 		return nil, status.NotImplementedf("%s: data must be floating point, got %v", op, data.DType())
 	case indices != nil:
@@ -121,11 +123,11 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 		return made
 	}
 	if s.some(s.c.Lt, lengths, 0) {
-		s.Failf("%s: lengths contain a negative value", s.Op)
+		s.Failf("lengths contain a negative value")
 	}
 	total := s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(made, -1, lengths.Sizes()[last], 1) })
 	if s.some(s.c.Ne, total, n) {
-		s.Failf("%s: lengths must sum up to the size of data along axis, %d, where unsafe is not set", s.Op, n)
+		s.Failf("lengths must sum up to the size of data along axis, %d, where unsafe is not set", n)
 	}
 	return made
 }
@@ -134,7 +136,7 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 func (s *scope) rising(offsets *tensor.Tensor, n int64) {
 	steps := s.Step(func() (*tensor.Tensor, error) { return s.c.Diff(nil, offsets, 1, -1, nil, nil) })
 	if s.some(s.c.Lt, steps, 0) || s.some(s.c.Lt, offsets, 0) || s.some(s.c.Gt, offsets, n) {
-		s.Failf("%s: offsets must not fall, and lie from 0 to the size of data along axis, %d", s.Op, n)
+		s.Failf("offsets must not fall, and lie from 0 to the size of data along axis, %d", n)
 	}
 }
 

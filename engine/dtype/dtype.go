@@ -27,7 +27,7 @@ const (
 	Complex32  DType = 12
 	BComplex32 DType = 13
 
-	Count = 14
+	Count = 14 // of plain tensors
 )
 
 // The quantized types, of tensors that have a quantizer beside their integers. Of those with several elements a byte there are storages alone.
@@ -52,23 +52,58 @@ const (
 	Complex
 )
 
-var table = [named]struct {
+// All are the dtypes of plain tensors, in the order of their rows.
+var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64, Complex128, Complex32, BComplex32}
+
+// What there is to know of a dtype. Numbers of dtypes are names: nothing follows from their order.
+type facts struct {
 	name     string
 	size     int64
 	category Category
-}{
-	Bool: {"bool", 1, Boolean}, Uint8: {"uint8", 1, Integral}, Int8: {"int8", 1, Integral},
-	Int16: {"int16", 2, Integral}, Int32: {"int32", 4, Integral}, Int64: {"int64", 8, Integral},
-	Float16: {"float16", 2, Floating}, BFloat16: {"bfloat16", 2, Floating},
-	Float32: {"float32", 4, Floating}, Float64: {"float64", 8, Floating},
-	Complex64: {"complex64", 8, Complex}, Complex128: {"complex128", 16, Complex},
-	Complex32: {"complex32", 4, Complex}, BComplex32: {"bcomplex32", 4, Complex},
-	QUint8: {"quint8", 1, Integral}, QInt8: {"qint8", 1, Integral}, QInt32: {"qint32", 4, Integral},
-	QUint4x2: {"quint4x2", 1, Integral}, QUint2x4: {"quint2x4", 1, Integral},
+	signed   bool
+	real     DType // of the parts of a complex dtype, or the dtype itself
+	complex  DType // whose parts have this dtype, or None
+	wide     DType // in which kernels work on it
 }
 
+var table = [named]facts{
+	Bool:       {"bool", 1, Boolean, false, Bool, None, Bool},
+	Uint8:      {"uint8", 1, Integral, false, Uint8, None, Uint8},
+	Int8:       {"int8", 1, Integral, true, Int8, None, Int8},
+	Int16:      {"int16", 2, Integral, true, Int16, None, Int16},
+	Int32:      {"int32", 4, Integral, true, Int32, None, Int32},
+	Int64:      {"int64", 8, Integral, true, Int64, None, Int64},
+	Float16:    {"float16", 2, Floating, true, Float16, Complex32, Float32},
+	BFloat16:   {"bfloat16", 2, Floating, true, BFloat16, BComplex32, Float32},
+	Float32:    {"float32", 4, Floating, true, Float32, Complex64, Float32},
+	Float64:    {"float64", 8, Floating, true, Float64, Complex128, Float64},
+	Complex64:  {"complex64", 8, Complex, true, Float32, Complex64, Complex64},
+	Complex128: {"complex128", 16, Complex, true, Float64, Complex128, Complex128},
+	Complex32:  {"complex32", 4, Complex, true, Float16, Complex32, Complex64},
+	BComplex32: {"bcomplex32", 4, Complex, true, BFloat16, BComplex32, Complex64},
+	QUint8:     {"quint8", 1, Integral, false, QUint8, None, QUint8},
+	QInt8:      {"qint8", 1, Integral, true, QInt8, None, QInt8},
+	QInt32:     {"qint32", 4, Integral, true, QInt32, None, QInt32},
+	QUint4x2:   {"quint4x2", 1, Integral, false, QUint4x2, None, QUint4x2},
+	QUint2x4:   {"quint2x4", 1, Integral, false, QUint2x4, None, QUint2x4},
+}
+
+// rows are the places of dtypes in tables that have one for each of All; the others share a place behind these.
+var rows = func() (r [named]uint8) {
+	for d := range r {
+		r[d] = Count
+	}
+	for i, d := range All {
+		r[d] = uint8(i)
+	}
+	return r
+}()
+
+// Row is the dtype's place in All, Count where it has none.
+func (d DType) Row() int { return int(rows[d]) }
+
 // IsQuantized tells whether d is one of the quantized types.
-func (d DType) IsQuantized() bool { return d >= QUint8 && d < named }
+func (d DType) IsQuantized() bool { return d >= QUint8 && d <= QUint2x4 }
 
 // IntegerRange is the range of the integers of an integral dtype, or of those that a quantized one keeps.
 func (d DType) IntegerRange() (lo, hi int64) {
@@ -86,7 +121,7 @@ func (d DType) IntegerRange() (lo, hi int64) {
 }
 
 // Valid tells whether d is a dtype of plain tensors.
-func (d DType) Valid() bool { return d >= 0 && d < Count }
+func (d DType) Valid() bool { return d >= 0 && d < named && rows[d] < Count }
 
 // String is the dtype's name, such as "float32".
 func (d DType) String() string {
@@ -130,39 +165,25 @@ func (d DType) IsComplex() bool { return table[d].category == Complex }
 func (d DType) IsIntegral() bool { return table[d].category == Integral }
 
 // IsReducedFloat is true for the 16-bit floats and their complex pairs, which are computed on in 32 bits.
-func (d DType) IsReducedFloat() bool {
-	return d == Float16 || d == BFloat16 || d == Complex32 || d == BComplex32
-}
+func (d DType) IsReducedFloat() bool { return d.Compute() != d }
 
-// IsSigned is false for bool and uint8 alone.
-func (d DType) IsSigned() bool { return d != Bool && d != Uint8 }
+// IsSigned is true for the dtypes that have negative numbers.
+func (d DType) IsSigned() bool { return d == None || table[d].signed }
 
 // ToReal is the dtype of the real and imaginary parts of a complex dtype, and d itself otherwise.
 func (d DType) ToReal() DType {
-	switch d {
-	case Complex64:
-		return Float32
-	case Complex128:
-		return Float64
-	case Complex32:
-		return Float16
-	case BComplex32:
-		return BFloat16
+	if d == None {
+		return None
 	}
-	return d
+	return table[d].real
 }
 
 // ToComplex is the complex dtype whose parts are d; integers and bool use float32's.
 func (d DType) ToComplex() DType {
-	switch d {
-	case Float64, Complex128:
-		return Complex128
-	case Float16, Complex32:
-		return Complex32
-	case BFloat16, BComplex32:
-		return BComplex32
+	if d == None || table[d].complex == None {
+		return Complex64
 	}
-	return Complex64
+	return table[d].complex
 }
 
 // Alignment of an element in memory, in bytes: that of its real parts.
@@ -185,13 +206,10 @@ func (d DType) Raw() DType {
 
 // Compute is the dtype in which kernels work on d: 16-bit floats widen to 32 bits, everything else stays.
 func (d DType) Compute() DType {
-	switch d {
-	case Float16, BFloat16:
-		return Float32
-	case Complex32, BComplex32:
-		return Complex64
+	if d == None {
+		return None
 	}
-	return d
+	return table[d].wide
 }
 
 // Parse finds a dtype by its name or one of PyTorch's aliases ("float", "half", "long", ...).
@@ -207,7 +225,7 @@ var byName = func() map[string]DType {
 		"float": Float32, "double": Float64, "half": Float16, "short": Int16, "int": Int32, "long": Int64,
 		"chalf": Complex32, "cfloat": Complex64, "cdouble": Complex128,
 	}
-	for d := DType(0); d < Count; d++ {
+	for _, d := range All {
 		m[d.String()] = d
 	}
 	return m

@@ -105,3 +105,11 @@ func TestScalarFits(t *testing.T) {
 		assert.Equal(t, c.want, c.s.Fits(c.d), "%v in %v", c.s, c.d)
 	}
 }
+
+func TestNoneIsLeftAlone(t *testing.T) {
+	assert.Equal(t, dtype.None, dtype.None.ToReal())
+	assert.Equal(t, dtype.None, dtype.None.Compute())
+	assert.Equal(t, dtype.Complex64, dtype.None.ToComplex())
+	assert.Equal(t, "none", dtype.None.String())
+	assert.False(t, dtype.None.Valid())
+}

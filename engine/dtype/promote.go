@@ -40,21 +40,37 @@ func join(a, b DType) DType {
 
 // joinReal joins two floating dtypes; the two 16-bit formats hold each other's values only in 32 bits.
 func joinReal(a, b DType) DType {
-	if a == b {
+	switch {
+	case a == b:
 		return a
-	}
-	if a.Size() == b.Size() {
+	case a.Size() == b.Size():
 		return Float32
 	}
-	return max(a, b)
+	return wider(a, b)
 }
 
-// joinIntegral joins two integer dtypes; uint8 and int8 need 16 bits to hold each other.
+// joinIntegral joins two integer dtypes: one with a sign holds those without that have fewer bits.
 func joinIntegral(a, b DType) DType {
-	if a != b && a.Size() == 1 && b.Size() == 1 {
-		return Int16
+	if a.IsSigned() == b.IsSigned() {
+		return wider(a, b)
 	}
-	return max(a, b)
+	if b.IsSigned() {
+		a, b = b, a
+	}
+	if a.Size() > b.Size() {
+		return a
+	}
+	return signedOf[2*b.Size()]
+}
+
+// signedOf are the integers with a sign, by their bytes.
+var signedOf = map[int64]DType{1: Int8, 2: Int16, 4: Int32, 8: Int64}
+
+func wider(a, b DType) DType {
+	if a.Size() < b.Size() {
+		return b
+	}
+	return a
 }
 
 // CanCast tells whether a result of dtype from may be written to an output of dtype to: an output of a lower category

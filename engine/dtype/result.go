@@ -9,6 +9,14 @@ func init() { defaultDType.Store(int32(Float32)) }
 // Default is the dtype of float scalars and of factories that are given none (PyTorch's get_default_dtype).
 func Default() DType { return DType(defaultDType.Load()) }
 
+// DefaultComplex is the dtype of complex scalars: that whose parts have the default dtype, complex64 where they would be bfloat16.
+func DefaultComplex() DType {
+	if d := Default(); d != BFloat16 {
+		return d.ToComplex()
+	}
+	return Complex64
+}
+
 // SetDefault changes Default; it reports false, and changes nothing, unless d is a floating dtype.
 func SetDefault(d DType) bool {
 	if !d.Valid() || !d.IsFloatingPoint() {
@@ -41,7 +49,7 @@ func (r *Result) Add(d DType, rank Rank) {
 		if d.IsFloatingPoint() {
 			d = Default()
 		} else if d.IsComplex() {
-			d = Default().ToComplex()
+			d = DefaultComplex()
 		}
 	}
 	if r.seen[rank] {

@@ -67,7 +67,7 @@ func (s Scalar) DType() DType {
 	case KindInt:
 		return Int64
 	case KindComplex:
-		return Default().ToComplex()
+		return DefaultComplex()
 	}
 	return Default()
 }

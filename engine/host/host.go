@@ -24,20 +24,20 @@ func init() {
 		Sort:   sort,
 		Search: search,
 		Unique: unique,
-		Member: member,
+		IsIn:   isIn,
 
-		Indexed: indexed,
-		Within:  within,
-		Select:  selectSet,
-		Place:   place,
-		Unravel: unravel,
+		Indexed:     indexed,
+		CheckBounds: checkBounds,
+		Select:      selectSet,
+		Place:       place,
+		Unravel:     unravel,
 
 		Product:          product,
 		QuantizedProduct: quantizedProduct,
 		PackQuantized:    packQuantized,
 		Dot:              dot,
 		Distance:         distance,
-		Linear:           linear,
+		LinearAlgebra:    linearAlgebra,
 
 		Group:        group,
 		Lines:        lines,
@@ -49,7 +49,7 @@ func init() {
 
 		Fourier: fourier,
 
-		Sequence:  sequence,
+		Range:     fillRange,
 		Draw:      draw,
 		Count:     count,
 		Histogram: histogram,

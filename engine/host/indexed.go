@@ -44,7 +44,7 @@ func indexed(op string, w launch.Indexed) error {
 		if !w.Check.Wrap {
 			p.wrap = 0
 		}
-		refusal = func(i int64) error { return cmp.Or(within(op, *w.Check), w.Check.Refusal(i)) }
+		refusal = func(i int64) error { return cmp.Or(checkBounds(op, *w.Check), w.Check.Refusal(i)) }
 	}
 	if at := strings.IndexByte(k.Operands, 'l'); usedOften(operands[0], operands[at]) {
 		checked, err := checkedCopy(op, operands[at], p, refusal)
@@ -120,8 +120,8 @@ func checkedCopy(op string, index *tensor.Tensor, p places, refusal func(int64) 
 	return s.Give(bytes)
 }
 
-// within refuses an index with an element out of range: the first of several, whatever the number of threads.
-func within(op string, w launch.Within) error {
+// checkBounds refuses an index with an element out of range: the first of several, whatever the number of threads.
+func checkBounds(op string, w launch.Bounds) error {
 	if w.Index.Numel() == 0 {
 		return nil
 	}

@@ -26,12 +26,12 @@ var tasks = map[launch.Task]func(w *matrixWork){
 	launch.LeastSquares:    (*matrixWork).leastSquares,
 }
 
-// linear does a task of linear algebra by LAPACK.
-func linear(op string, l launch.Linear) error {
+// linearAlgebra does a task of linear algebra by LAPACK.
+func linearAlgebra(op string, l launch.LinearAlgebra) error {
 	if l.A.Numel() == 0 || l.B != nil && l.B.Numel() == 0 {
 		return nil
 	}
-	w := &matrixWork{Linear: l, Scope: owner.Scope{Op: op}, d: l.A.DType()}
+	w := &matrixWork{LinearAlgebra: l, Scope: owner.Scope{Op: op}, d: l.A.DType()}
 	defer w.Close()
 	if !blas.Serves(w.d) {
 		return blas.Missing(op)

@@ -15,7 +15,7 @@ import (
 
 // matrixWork is a task on a batch of matrices of m rows and n columns.
 type matrixWork struct {
-	launch.Linear
+	launch.LinearAlgebra
 	owner.Scope
 	d           dtype.DType
 	batch, m, n int64

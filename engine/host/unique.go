@@ -151,8 +151,8 @@ func (s *groups) first(t *tensor.Tensor, n int64) *tensor.Tensor {
 
 var memberKernel = kernel.Get("member")
 
-// member tells which values are among sorted ones.
-func member(op string, w launch.Membership) error {
+// isIn tells which values are among sorted ones.
+func isIn(op string, w launch.Membership) error {
 	fn, err := memberKernel.For(op, w.Values.DType())
 	if err != nil {
 		return err

@@ -195,14 +195,12 @@ func (o *Output) Check(inputs ...*tensor.Tensor) error {
 	if out.Device() != o.Device {
 		return status.Runtimef("%s: expected %s to be on device %v, as the result is, but it is on %v", o.Op, o.name(), o.Device, out.Device())
 	}
-	if err := o.checkShape(); err != nil || o.Sharing >= Beside {
+	if err := o.checkShape(inputs); err != nil || o.Sharing >= Beside {
 		return err
 	}
 	for _, in := range inputs {
 		switch {
-		case in.Storage() != out.Storage() || in == out && o.Sharing == InPlace && !o.resizes:
-		case in == out && o.Sharing == InPlace:
-			return Fits(o.Op, out, o.Sizes)
+		case in.Storage() != out.Storage() || in == out && o.Sharing == InPlace:
 		case o.clashes(in):
 			return shares(o.Op)
 		}
@@ -225,9 +223,12 @@ func (o *Output) checkDType() error {
 func (o *Output) name() string { return cmp.Or(o.Name, "out") }
 
 // checkShape refuses an Out that cannot be written in the result's shape.
-func (o *Output) checkShape() error {
+func (o *Output) checkShape(inputs []*tensor.Tensor) error {
 	if o.resizes = !slices.Equal(o.Out.Sizes(), o.Sizes); !o.resizes {
 		return Writable(o.Op, o.Out)
+	}
+	if o.Sharing == InPlace && slices.Contains(inputs, o.Out) {
+		return Fits(o.Op, o.Out, o.Sizes)
 	}
 	if err := Fillable(o.Op, o.Out); err != nil {
 		return err

@@ -95,8 +95,8 @@ type Kernel struct {
 	Outputs   int
 	Whole     bool
 	Fixed     uint8
-	rows      [dtype.Count]uintptr
-	tiny      [dtype.Count]Tiny
+	rows      [dtype.Count + 1]uintptr // the last one stands for dtypes that no kernel knows
+	tiny      [dtype.Count + 1]Tiny
 }
 
 // sign reads the signature.
@@ -116,14 +116,14 @@ func (k *Kernel) sign(signature string) {
 }
 
 // Row is the function for dtype d, 0 where the kernel has none; Call refuses that.
-func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d] }
+func (k *Kernel) Row(d dtype.DType) uintptr { return k.rows[d.Row()] }
 
 // For is the function for dtype d, or the error that op has none.
 func (k *Kernel) For(op string, d dtype.DType) (uintptr, error) {
 	if !k.Has(d) {
 		return 0, k.Lacks(op, d)
 	}
-	return k.rows[d], nil
+	return k.rows[d.Row()], nil
 }
 
 // Lacks is the error that op has no function for dtype d.
@@ -143,10 +143,10 @@ func (k *Kernel) Compute(d dtype.DType) dtype.DType {
 }
 
 // Tiny is the Go form of a binary kernel for a few elements, nil where there is none.
-func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d] }
+func (k *Kernel) Tiny(d dtype.DType) Tiny { return k.tiny[d.Row()] }
 
 // Has tells whether the kernel serves dtype d.
-func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d] != 0 }
+func (k *Kernel) Has(d dtype.DType) bool { return k.rows[d.Row()] != 0 }
 
 type table struct {
 	tier        string
@@ -220,8 +220,8 @@ func read(tier string) *table {
 			k := &Kernel{Name: C.GoString(entry.name)}
 			k.sign(C.GoString(entry.signature))
 			if supported(tier, k.Name) {
-				for d := range k.rows {
-					k.rows[d] = uintptr(entry.rows[d])
+				for i := range entry.rows {
+					k.rows[i] = uintptr(entry.rows[i])
 				}
 			}
 			k.tiny = tinyKernels[k.Name]

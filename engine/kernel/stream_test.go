@@ -72,7 +72,7 @@ func TestWholeOutputsAndStreams(t *testing.T) {
 				continue
 			}
 			assert.Zero(t, k.Fixed, "%s: a block may not stand in for an operand at places of the kernel's choosing", k.Name)
-			for d := range dtype.DType(dtype.Count) {
+			for _, d := range dtype.All {
 				if !k.Has(d) {
 					continue
 				}

@@ -238,7 +238,7 @@ func TestTiersAgree(t *testing.T) {
 	for _, base := range tables[0].elementwiseKernels() {
 		name := base.Name
 	rows:
-		for d := range dtype.DType(dtype.Count) {
+		for _, d := range dtype.All {
 			if !base.Has(d) || d.IsComplex() && slices.Contains(fused, name) {
 				continue
 			}
@@ -281,7 +281,7 @@ func eachRow(signature string, f func(base, tier *table, name string, d dtype.DT
 		if k.Signature != signature {
 			continue
 		}
-		for d := range dtype.DType(dtype.Count) {
+		for _, d := range dtype.All {
 			for _, tier := range tables[1:] {
 				if k.Has(d) {
 					f(tables[0], tier, name, d)
@@ -393,8 +393,8 @@ func holdable(r *rand.Rand, d dtype.DType, elements int64) []byte {
 func TestCastsOfTiersAgree(t *testing.T) {
 	tables := tierTables()
 	r := rand.New(rand.NewPCG(4, 4))
-	for from := range dtype.DType(dtype.Count) {
-		for to := range dtype.DType(dtype.Count) {
+	for _, from := range dtype.All {
+		for _, to := range dtype.All {
 			for _, gaps := range [][]int64{{1, 1}, {1, 0}, {3, 1}, {1, 3}} {
 				for _, n := range []int64{0, 1, 7, 8, 33, 100, 1001} {
 					in := values(r, from, max(n*gaps[1], 1), false)
@@ -423,7 +423,7 @@ func TestCastsOfTiersAgree(t *testing.T) {
 func TestCopiesKeepTheBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, tier := range tierTables() {
-		for d := range dtype.DType(dtype.Count) {
+		for _, d := range dtype.All {
 			for _, gaps := range [][]int64{{1, 1}, {3, 1}, {1, 3}, {3, 2}, {1, 0}} {
 				const n = 133
 				in, out := make([]byte, n*3*d.Size()), make([]byte, n*3*d.Size())

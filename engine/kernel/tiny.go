@@ -16,7 +16,7 @@ type Tiny func(out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n 
 type tinyNumber interface{ float32 | float64 | int64 }
 
 // tinyKernels are the kernels that programs with small tensors call most; the C++ kernels give the same bits.
-var tinyKernels = map[string][dtype.Count]Tiny{
+var tinyKernels = map[string][dtype.Count + 1]Tiny{
 	"add": {dtype.Float32: tinyAdd[float32], dtype.Float64: tinyAdd[float64], dtype.Int64: tinyAdd[int64]},
 	"sub": {dtype.Float32: tinySub[float32], dtype.Float64: tinySub[float64], dtype.Int64: tinySub[int64]},
 	"mul": {dtype.Float32: tinyMul[float32], dtype.Float64: tinyMul[float64], dtype.Int64: tinyMul[int64]},

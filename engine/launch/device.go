@@ -22,20 +22,20 @@ type Device struct {
 	Sort   func(op string, w Sorting) error
 	Search func(op string, w Searching) error
 	Unique func(op string, w Distinct) (Groups, error)
-	Member func(op string, w Membership) error
+	IsIn   func(op string, w Membership) error
 
-	Indexed func(op string, w Indexed) error
-	Within  func(op string, w Within) error
-	Select  func(op string, w Selection) (*tensor.Tensor, error)
-	Place   func(op string, w Placement) error
-	Unravel func(op string, w Coordinates) error
+	Indexed     func(op string, w Indexed) error
+	CheckBounds func(op string, w Bounds) error
+	Select      func(op string, w Selection) (*tensor.Tensor, error)
+	Place       func(op string, w Placement) error
+	Unravel     func(op string, w Coordinates) error
 
 	Product          func(op string, w Product) error
 	QuantizedProduct func(op string, w QuantizedProduct) error
 	PackQuantized    func(op string, b *tensor.Tensor) (*tensor.Tensor, error) // what QuantizedProduct may have as Packed
 	Dot              func(op string, w Dot) error
 	Distance         func(op string, w Distance) error
-	Linear           func(op string, w Linear) error
+	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)
 	Lines        func(op string, w Lines) error
@@ -47,7 +47,7 @@ type Device struct {
 
 	Fourier func(op string, w Fourier) error
 
-	Sequence  func(op string, w Sequence) error
+	Range     func(op string, w Range) error
 	Draw      func(op string, w Drawing) error
 	Count     func(op string, w Counting) error
 	Histogram func(op string, w Histogram) error

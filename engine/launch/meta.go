@@ -24,20 +24,20 @@ var meta = Device{
 	Sort:   nothing[Sorting],
 	Search: nothing[Searching],
 	Unique: unknown[Distinct, Groups],
-	Member: nothing[Membership],
+	IsIn:   nothing[Membership],
 
-	Indexed: nothing[Indexed],
-	Within:  nothing[Within],
-	Select:  unknown[Selection, *tensor.Tensor],
-	Place:   nothing[Placement],
-	Unravel: nothing[Coordinates],
+	Indexed:     nothing[Indexed],
+	CheckBounds: nothing[Bounds],
+	Select:      unknown[Selection, *tensor.Tensor],
+	Place:       nothing[Placement],
+	Unravel:     nothing[Coordinates],
 
 	Product:          nothing[Product],
 	QuantizedProduct: nothing[QuantizedProduct],
 	PackQuantized:    packMeta,
 	Dot:              nothing[Dot],
 	Distance:         nothing[Distance],
-	Linear:           nothing[Linear],
+	LinearAlgebra:    nothing[LinearAlgebra],
 
 	Group:        unknown[Grouping, Grouped],
 	Lines:        nothing[Lines],
@@ -48,7 +48,7 @@ var meta = Device{
 
 	Fourier: nothing[Fourier],
 
-	Sequence:  nothing[Sequence],
+	Range:     nothing[Range],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],
 	Histogram: nothing[Histogram],

@@ -20,6 +20,9 @@ func read(op string, t *tensor.Tensor) ([]byte, error) {
 	if t.Parts() != nil {
 		return nil, status.Runtimef("%s: an argument whose numbers are read must be strided, but is a %v tensor; to_dense() converts", op, t.Layout())
 	}
+	if t.Wrapped() != nil {
+		return nil, status.Runtimef("%s: an argument whose numbers are read must be the same for all examples, but vmap maps over it", op)
+	}
 	return On(t).Read(op, t)
 }
 

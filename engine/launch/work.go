@@ -131,11 +131,11 @@ type Indexed struct {
 	Compute    dtype.DType
 	Operands   [3]*tensor.Tensor
 	Step, Size int64
-	Check      *Within
+	Check      *Bounds
 }
 
-// Within refuses an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).
-type Within struct {
+// Bounds refuses an int64 index with an element that is not in [0, Size), or, where Wrap is set, not in [-Size, Size).
+type Bounds struct {
 	Index   *tensor.Tensor
 	Size    int64
 	Wrap    bool
@@ -211,14 +211,22 @@ type Fourier struct {
 	Scale    float64
 }
 
-// Sequence fills To with numbers from Start by Step: the kernel range's are exact where dtypes are, linspace's end with Stop. Base,
+// Range fills To with numbers from Start by Step: the kernel range's are exact where dtypes are, linspace's end with Stop. Base,
 // where not nil, is raised to them.
-type Sequence struct {
+type Range struct {
 	Kernel      *kernel.Kernel
 	To          *tensor.Tensor
 	Start, Step dtype.Scalar
 	Stop        complex128
 	Base        *float64
+}
+
+// Exponents is the dtype in which powers are computed: real where all are.
+func (w Range) Exponents() dtype.DType {
+	if imag(w.Start.Complex()) != 0 || imag(w.Stop) != 0 || w.To.DType().IsComplex() && *w.Base < 0 {
+		return dtype.Complex128
+	}
+	return dtype.Float64
 }
 
 // Drawing fills To with numbers From a distribution: by the elements' row-major indices with a generator that counts, otherwise in the

@@ -2,7 +2,7 @@
 // does not go together, and calls the operator past itself. It comes before the layer of gradients, so that histories know nothing of
 // names, and a composition's steps see plain tensors.
 //
-// The backend is generated from the rules of the entries (gen_rules.go); rules.go has the functions that rules are.
+// It is one function of boxed calls (layer.go), which does what the word of the operator's entry says; rules.go has the functions that rules are.
 package named
 
 import (
@@ -11,5 +11,5 @@ import (
 )
 
 func init() {
-	aten.Register(tensor.Named, &aten.Kind{Name: "named", Instead: "rename(None) gives one without names", Backend: rules})
+	aten.Register(tensor.Named, &aten.Kind{Name: "named", Instead: "rename(None) gives one without names", Backend: backend()})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Operators with a rule of their own: the generator takes a function of a name like theirs in the place of one that it would write.
+// Operators with a rule of their own.
 
 // namedEqual is Equal: tensors whose names differ are not.
 func namedEqual(c aten.Ctx, self, other *tensor.Tensor) (bool, error) {

@@ -3,7 +3,6 @@ package named
 import (
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -55,34 +54,21 @@ func join(op string, a, b []string) ([]string, error) {
 	return names, nil
 }
 
-// keep are the names of t.
-func keep(t *tensor.Tensor) ([]string, error) { return t.Names(), nil }
-
 // batch are the names of t without those of its last two dimensions.
-func batch(t *tensor.Tensor) ([]string, error) {
+func batch(t *tensor.Tensor) []string {
 	names := t.Names()
-	return names[:max(len(names)-2, 0)], nil
-}
-
-func drop() ([]string, error) { return nil, nil }
-
-// maybe is a dimension as a list of them.
-func maybe(dim ops.Int) []int64 {
-	if dim == ops.NoInt {
-		return nil
-	}
-	return []int64{int64(dim)}
+	return names[:max(len(names)-2, 0)]
 }
 
 // reduce leaves dimensions of t out, all where there are none given. Of dimensions that t does not have the operator tells.
-func reduce(t *tensor.Tensor, dims []int64, keepdim bool) ([]string, error) {
+func reduce(t *tensor.Tensor, dims []int64, keepdim bool) []string {
 	switch {
 	case keepdim:
-		return t.Names(), nil
+		return t.Names()
 	case len(dims) == 0:
-		return nil, nil
+		return nil
 	}
-	return without(t.Names(), dims), nil
+	return without(t.Names(), dims)
 }
 
 // without is names without those of some dimensions.
@@ -96,7 +82,7 @@ func without(names []string, dims []int64) (left []string) {
 }
 
 // squeeze leaves out dimensions of size 1. One dimension of another size costs all names, as it always has.
-func squeeze(t *tensor.Tensor, dims []int64) ([]string, error) {
+func squeeze(t *tensor.Tensor, dims []int64) []string {
 	var left []int64
 	for _, dim := range dims {
 		i, err := shape.WrapDim("squeeze", dim, t.Dim())
@@ -105,9 +91,9 @@ func squeeze(t *tensor.Tensor, dims []int64) ([]string, error) {
 		}
 	}
 	if len(dims) == 1 && len(left) == 0 {
-		return nil, nil
+		return nil
 	}
-	return without(t.Names(), left), nil
+	return without(t.Names(), left)
 }
 
 // insert is unify, with a dimension without a name at a place of the result.

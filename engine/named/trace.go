@@ -70,14 +70,6 @@ func labelled(stride int64, dims int) int {
 	return -1
 }
 
-// single is the result of a call as a list.
-func single(t *tensor.Tensor, err error) ([]*tensor.Tensor, error) {
-	if err != nil {
-		return nil, err
-	}
-	return []*tensor.Tensor{t}, nil
-}
-
 // giveEach gives results their names.
 func giveEach(names [][]string, err error, results ...*tensor.Tensor) {
 	if err != nil {

@@ -126,7 +126,8 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"bernoulli__tensor": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"p": given(t, dtype.Float32, nil, 1)}
 	},
-	"view_dtype": func(p profile, t *testing.T) map[string]any { return map[string]any{"dtype": p.d} },
+	"view_dtype":      func(p profile, t *testing.T) map[string]any { return map[string]any{"dtype": p.d} },
+	"view_copy_dtype": func(p profile, t *testing.T) map[string]any { return map[string]any{"dtype": p.d} },
 	"unravel_index": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"indices": given(t, p.d, []int64{2}, 0, 1)}
 	},

@@ -26,7 +26,14 @@ func resize(op string, self *tensor.Tensor, size []int64, f shape.MemoryFormat) 
 	if err != nil {
 		return err
 	}
-	return self.ResizeStrided(op, slices.Clone(size), strides)
+	same := slices.Equal(size, self.Sizes())
+	if err := self.ResizeStrided(op, slices.Clone(size), strides); err != nil {
+		return err
+	}
+	if !same {
+		self.Wrote()
+	}
+	return nil
 }
 
 // ResizeAs is Resize to the shape of template, and to its format when f is Preserve.

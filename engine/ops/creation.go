@@ -76,9 +76,13 @@ func Ones(out *tensor.Tensor, size []int64, d dtype.DType, layout tensor.Layout,
 	return filled("ones", out, size, dtype.IntScalar(1), d, dtype.Default(), layout, dev)
 }
 
-// Full makes a tensor of one value, whose kind gives the dtype.
+// Full makes a tensor of one value, whose kind gives the dtype; complex numbers have parts of 32 bits or more.
 func Full(out *tensor.Tensor, size []int64, value dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	return filled("full", out, size, value, d, value.DType(), layout, dev)
+	otherwise := value.DType()
+	if otherwise.IsComplex() {
+		otherwise = otherwise.Compute()
+	}
+	return filled("full", out, size, value, d, otherwise, layout, dev)
 }
 
 // Empty makes a tensor of arbitrary values.

@@ -101,7 +101,7 @@ func sequence(op string, out *tensor.Tensor, n float64, start, step dtype.Scalar
 	}
 	to, err := ranged(op, rangeKernel, out, int64(n), d, otherwise, layout, dev)
 	if err == nil {
-		err = launch.On(to.To).Sequence(op, launch.Sequence{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
+		err = launch.On(to.To).Range(op, launch.Range{Kernel: rangeKernel, To: to.To, Start: start, Step: step})
 	}
 	return to.Done(err)
 }
@@ -128,7 +128,7 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 	}
 	otherwise := dtype.Default()
 	if start.Kind == dtype.KindComplex || end.Kind == dtype.KindComplex {
-		otherwise = otherwise.ToComplex()
+		otherwise = dtype.DefaultComplex()
 		if d != dtype.None && !d.IsComplex() {
 			return to, status.Runtimef("%s: inferred dtype %v can't be safely cast to passed dtype %v", op, otherwise, d)
 		}
@@ -161,7 +161,7 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 	if steps == 1 { // the end does not count, whatever it is
 		to, step = from, 0
 	}
-	return launch.On(t).Sequence(op, launch.Sequence{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
+	return launch.On(t).Range(op, launch.Range{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 
 // endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it is uint8.

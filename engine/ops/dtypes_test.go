@@ -45,7 +45,10 @@ func TestOperatorsTakeTheDTypesTheyDeclare(t *testing.T) {
 			continue
 		}
 		sizes, ok := fitting(t, o)
-		for d := dtype.DType(0); ok && d < dtype.Count; d++ {
+		for _, d := range dtype.All {
+			if !ok {
+				break
+			}
 			what := fmt.Sprintf("%v of %v%v", o.CName(), d, sizes)
 			c, _ := profile{d, sizes, nil, ones}.call(t, o)
 			results, err := c.run()

@@ -74,8 +74,19 @@ func FftC2r(self *tensor.Tensor, dim, size int64, scale float64) (*tensor.Tensor
 	return transform(op, self, dims, sizes, self.DType().ToReal(), true, scale)
 }
 
-// transformed are the dimensions that are named, each once and with elements.
+// Transformable refuses numbers of 16 bits.
+func Transformable(op string, d dtype.DType) error {
+	if wide := d.Compute(); wide != d {
+		return status.NotImplementedf("%s: Unsupported dtype %v; to(%v) gives one that is supported", op, d, wide)
+	}
+	return nil
+}
+
+// transformed are the dimensions that are named, each once and with elements, of a tensor that can be transformed.
 func transformed(op string, self *tensor.Tensor, dim []int64) ([]int, error) {
+	if err := Transformable(op, self.DType()); err != nil {
+		return nil, err
+	}
 	if len(dim) == 0 {
 		return nil, nil
 	}
@@ -122,20 +133,10 @@ func transform(op string, self *tensor.Tensor, dims []int, sizes []int64, d dtyp
 			step *= sizes[i]
 		}
 	}
-	from := s.rounded(self, self.DType().Compute())
 	out := s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, sizes, strides, d, self.Device()) })
-	to := out
-	if d != d.Compute() {
-		to = s.Step(func() (*tensor.Tensor, error) {
-			return tensor.EmptyStrided(op, sizes, strides, d.Compute(), self.Device())
-		})
-	}
 	slices.Reverse(dims)
 	s.Do(func() error {
-		return launch.On(to).Fourier(op, launch.Fourier{To: to, From: from, Dims: dims, Inverse: inverse, Scale: scale})
+		return launch.On(out).Fourier(op, launch.Fourier{To: out, From: self, Dims: dims, Inverse: inverse, Scale: scale})
 	})
-	if to != out {
-		s.copy(out, to)
-	}
 	return s.Give(out)
 }

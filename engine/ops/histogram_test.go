@@ -35,7 +35,7 @@ func TestBincount(t *testing.T) {
 		text       string
 	}{
 		{given(t, dtype.Int64, []int64{2}, 1, -2), nil, 0, "-2"},
-		{given(t, dtype.Int64, []int64{1, 1}, 1), nil, 0, "[1 1]"},
+		{given(t, dtype.Int64, []int64{1, 1}, 1), nil, 0, "[1, 1]"},
 		{given(t, dtype.Float32, []int64{1}, 1), nil, 0, "float32"},
 		{given(t, dtype.Int64, []int64{1}, 1), nil, -1, "minlength"},
 		{given(t, dtype.Int64, []int64{1}, 1), given(t, dtype.Float32, []int64{2}, 1, 2), 0, "same length"},

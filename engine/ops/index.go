@@ -294,7 +294,7 @@ func (s *scope) maskAxes(base *tensor.Tensor, d int, mask *tensor.Tensor) (axes 
 func shapesOf(axes []axis) string {
 	var shapes []string
 	for _, x := range axes {
-		shapes = append(shapes, formatShape(x.positions.Sizes()))
+		shapes = append(shapes, status.Textf("%v", x.positions.Sizes()))
 	}
 	return strings.Join(shapes, ", ")
 }
@@ -339,6 +339,11 @@ func soleMask(base *tensor.Tensor, selectors []selector) *tensor.Tensor {
 	return nil
 }
 
+// nowhere tells whether an index is False, alone: as in PyTorch, what is written there is not looked at.
+func nowhere(items []IndexItem) bool {
+	return len(items) == 1 && items[0].Kind == IndexBool && items[0].Start == 0
+}
+
 // IndexSet writes self[index] = value.
 func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
 	if value.IsWrappedNumber() {
@@ -349,6 +354,9 @@ func IndexSet(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) erro
 
 // IndexSetScalar writes one number to self[index].
 func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) error {
+	if nowhere(items) {
+		return nil
+	}
 	s := within("index_put_")
 	defer s.Close()
 	base, selectors := s.basic(self, items)
@@ -371,6 +379,9 @@ func IndexSetScalar(self *tensor.Tensor, items []IndexItem, value dtype.Scalar) 
 }
 
 func assignIndex(self *tensor.Tensor, items []IndexItem, value *tensor.Tensor) error {
+	if nowhere(items) {
+		return nil
+	}
 	s := within("index_put_")
 	defer s.Close()
 	// As in PyTorch, leading dimensions of size 1 of the value do not count.
@@ -409,8 +420,7 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if s.Err = cmp.Or(joins(s.Op, base, value), check(s.Op, base)); s.Err != nil {
 		return
 	}
-	if mask := soleMask(base, selectors); mask != nil && value.Dim() == 0 && !accumulate && mask.DType() == dtype.Bool && mask.Dim() > 0 {
-		s.fillByMask(base, mask, value)
+	if !accumulate && s.writeMask(base, selectors, value) {
 		return
 	}
 	if value.DType() != base.DType() && value.Numel() == 1 && launch.Known(value) && !accumulate && onlyMasks(selectors) {
@@ -433,18 +443,6 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	if s.Err != nil {
 		return
 	}
-	mismatch := func(sizes []int64) error {
-		return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", s.Op, value.Sizes(), sizes)
-	}
-	if mask := soleMask(base, selectors); mask != nil && base.IsContiguous() && value.Dim() == 1 && value.Numel() != 1 && !accumulate {
-		s.scatterByMask(base, mask, value, func(set int64) error {
-			if set != value.Numel() {
-				return mismatch([]int64{set})
-			}
-			return nil
-		})
-		return
-	}
 	a := s.resolve(base, selectors)
 	from := s.apartFrom(base, value)
 	if s.together(&base, &from); s.Err != nil {
@@ -452,13 +450,40 @@ func (s *scope) putAdvanced(base *tensor.Tensor, selectors []selector, value *te
 	}
 	switch {
 	case !shape.ExpandsTo(value.Sizes(), a.sizes):
-		s.Err = mismatch(a.sizes)
+		s.Err = unfit(s.Op, value, a.sizes)
 	case shape.Product(a.sizes) == 0:
 	case accumulate:
 		a.combine(s, scatterAdd, base, from)
 	default:
 		a.write(s, base, from)
 	}
+}
+
+// writeMask writes value to the elements that a mask of all of base selects, without their positions: one number, or as many as they are.
+// It tells whether it has, or has failed; what it leaves goes the general way.
+func (s *scope) writeMask(base *tensor.Tensor, selectors []selector, value *tensor.Tensor) bool {
+	mask := soleMask(base, selectors)
+	switch {
+	case mask == nil:
+		return false
+	case value.Dim() == 0 && mask.DType() == dtype.Bool && mask.Dim() > 0:
+		s.fillByMask(base, mask, value)
+		return true
+	case value.Dim() == 1 && value.Numel() != 1 && value.DType() == base.DType() && base.IsContiguous():
+		s.scatterByMask(base, s.apartFrom(base, mask), value, func(set int64) error {
+			if set != value.Numel() {
+				return unfit(s.Op, value, []int64{set})
+			}
+			return nil
+		})
+		return true
+	}
+	return false
+}
+
+// unfit refuses a value for elements of sizes to which it does not expand.
+func unfit(op string, value *tensor.Tensor, sizes []int64) error {
+	return status.Runtimef("%s: shape mismatch: value tensor of shape %v cannot be broadcast to indexing result of shape %v", op, value.Sizes(), sizes)
 }
 
 // IndexPut writes values to the elements that one index tensor for each leading dimension, or nil, names.

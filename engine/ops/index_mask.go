@@ -2,7 +2,6 @@ package ops
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -13,8 +12,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/warning"
 )
-
-func formatShape(sizes []int64) string { return fmt.Sprint(sizes) }
 
 // flatNonzero lists the row-major numbers of t's elements that are not zero.
 func (s *scope) flatNonzero(t *tensor.Tensor) *tensor.Tensor {
@@ -86,7 +83,7 @@ func UnravelIndex(indices *tensor.Tensor, sizes []int64) ([]*tensor.Tensor, erro
 	turned := s.permute(indices, order...)
 	flat := s.contiguousCopy(turned, dtype.Int64)
 	s.Do(func() error {
-		return launch.On(flat).Within(op, launch.Within{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
+		return launch.On(flat).CheckBounds(op, launch.Bounds{Index: flat, Size: total, Wrap: true, Refusal: func(x int64) error {
 			return status.Valuef("%s: index %d is out of bounds for shape %v with %d elements", op, x, sizes, total)
 		}})
 	})

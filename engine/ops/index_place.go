@@ -23,7 +23,7 @@ type indexed struct {
 	sizes, strides []int64
 	step, size     int64
 	index          *tensor.Tensor // broadcasts to sizes; negative positions count from the end
-	check          *launch.Within // what is to be looked for in index as it is used
+	check          *launch.Bounds // what is to be looked for in index as it is used
 }
 
 // read fills out, of shape a.sizes, from self.
@@ -88,7 +88,7 @@ func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRang
 	}
 	t := s.Keep(converted(s.Op, index, dtype.Int64))
 	s.Do(func() error {
-		return launch.On(t).Within(s.Op, launch.Within{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
+		return launch.On(t).CheckBounds(s.Op, launch.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
 	})
 	return t
 }

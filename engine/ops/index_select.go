@@ -45,14 +45,16 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	s := within(op)
 	defer s.Close()
 	size, refusal := sizeAt(self, d), runtimeError(op, d, sizeAt(self, d))
-	if out != nil || self.Numel() == 0 || !shape.IsDense(index.Sizes(), index.Strides()) {
-		at := s.positions(index, size, wrap, refusal)
-		return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, nil) })
+	var at *tensor.Tensor
+	var check *launch.Bounds
+	// A fresh result may be written to before all of the index has been seen, where it takes no more memory than the index does.
+	if out == nil && self.Numel() > 0 && shape.IsDense(index.Sizes(), index.Strides()) {
+		at = s.Keep(converted(op, index, dtype.Int64))
+		check = &launch.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
+	} else {
+		at = s.positions(index, size, wrap, refusal)
 	}
-	// A fresh result may be written to before all of the index has been seen, which takes no more memory than the index does.
-	at := s.Keep(converted(op, index, dtype.Int64))
-	check := &launch.Within{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
-	return s.read(nil, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
+	return s.read(out, self, index, index.Sizes(), func(to *tensor.Tensor) { s.readAlong(to, self, d, at, check) })
 }
 
 // read gives what fill reads of self into a tensor of the given sizes: out, which shares no memory with self and index, or a fresh one.
@@ -68,7 +70,7 @@ func (s *scope) read(out, self, index *tensor.Tensor, sizes []int64, fill func(t
 }
 
 // readAlong gathers along dimension d; index, of the shape of to, holds positions, which check is to be found true of.
-func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, check *launch.Within) {
+func (s *scope) readAlong(to, self *tensor.Tensor, d int, index *tensor.Tensor, check *launch.Bounds) {
 	if to.Numel() == 0 {
 		return
 	}

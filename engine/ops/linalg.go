@@ -118,8 +118,8 @@ func (s *scope) infos(like *tensor.Tensor, batch []int64) *tensor.Tensor {
 }
 
 // linear launches a task.
-func (s *scope) linear(w launch.Linear) {
-	s.Do(func() error { return launch.On(w.A).Linear(s.Op, w) })
+func (s *scope) linear(w launch.LinearAlgebra) {
+	s.Do(func() error { return launch.On(w.A).LinearAlgebra(s.Op, w) })
 }
 
 // clear zeroes what lies above the diagonal of matrices in column-major order, or below it.

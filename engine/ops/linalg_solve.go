@@ -69,12 +69,12 @@ func (s *scope) solved(a, b *tensor.Tensor) (x, info *tensor.Tensor) {
 	info = s.infos(a, shape.Batch(a.Sizes()))
 	lu, x := s.inColumns(a), s.inColumns(s.overBatch(b, batch))
 	pivots := s.infos(a, shape.Append(shape.Batch(a.Sizes()), n))
-	w := launch.Linear{Task: launch.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
+	w := launch.LinearAlgebra{Task: launch.SolveLinear, A: lu, B: x, Pivots: pivots, Info: info}
 	if slices.Equal(batch, shape.Batch(a.Sizes())) && b.Numel() > 0 {
 		s.linear(w)
 		return x, info
 	}
-	s.linear(launch.Linear{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
+	s.linear(launch.LinearAlgebra{Task: launch.FactorLU, A: lu, Pivots: pivots, Info: info})
 	w.A, w.Info, w.Factored = s.inColumns(s.overBatch(lu, batch)), nil, true
 	w.Pivots = s.cast(s.expand(pivots, shape.Append(batch, n)), dtype.Int32)
 	s.linear(w)
@@ -100,7 +100,7 @@ func LinalgSolveTriangular(out, self, b *tensor.Tensor, upper, left, unitriangul
 	defer s.Close()
 	x := s.inColumns(s.overBatch(b, batch))
 	a := s.inColumns(s.overBatch(self, batch))
-	s.linear(launch.Linear{Task: launch.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
+	s.linear(launch.LinearAlgebra{Task: launch.SolveTriangular, A: a, B: x, Upper: upper, Right: !left, Unit: unitriangular})
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
 	return r[0], err
 }
@@ -129,7 +129,7 @@ func LinalgLdlSolve(out, ld, pivots, b *tensor.Tensor, hermitian bool) (*tensor.
 	s.Do(func() error { return checkRows(op, rowsOf, n) })
 	x := s.inColumns(s.overBatch(b, batch))
 	a := s.inColumns(s.overBatch(ld, batch))
-	s.linear(launch.Linear{Task: launch.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
+	s.linear(launch.LinearAlgebra{Task: launch.SolveLDL, A: a, B: x, Pivots: s.cast(s.expand(rowsOf, shape.Append(batch, n)), dtype.Int32), Hermitian: hermitian})
 	r, err := s.finished([]string{"out"}, []*tensor.Tensor{out}, s.rounded(x, b.DType()))
 	return r[0], err
 }
@@ -204,7 +204,7 @@ func LinalgLstsq(outSolution, outResiduals, outRank, outSingular, self, b *tenso
 			return tensor.Zeros(op, shape.Append(batch, min(m, n)), d.ToReal(), self.Device())
 		})
 	}
-	s.linear(launch.Linear{Task: launch.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
+	s.linear(launch.LinearAlgebra{Task: launch.LeastSquares, A: a, B: x, Values: values, Rank: rankOf(kind, rank), Info: info, Driver: kind, Cutoff: cutoff})
 	why := NoConvergence
 	if kind == launch.GELS {
 		why = RankDeficient

@@ -108,19 +108,6 @@ func checkProduct(op string, out, self, a, b *tensor.Tensor, sizes []int64) erro
 	return checkInPlace(op, out, self, sizes)
 }
 
-// checkScale refuses floating factors of integers.
-func checkScale(op string, d dtype.DType, alpha, beta dtype.Scalar) error {
-	if d.IsFloatingPoint() || d.IsComplex() {
-		return nil
-	}
-	for i, s := range []dtype.Scalar{alpha, beta} {
-		if s.Kind == dtype.KindFloat || s.Kind == dtype.KindComplex {
-			return status.Runtimef("%s: for integral input tensors, argument %s must not be a floating point number, got %v", op, []string{"alpha", "beta"}[i], s)
-		}
-	}
-	return nil
-}
-
 // wantBatches refuses tensors that have not the dimensions of batches of matrices, which baddbmm and addbmm look up by number.
 func wantBatches(op string, batches ...*tensor.Tensor) error {
 	for i, t := range batches {
@@ -339,15 +326,8 @@ func Addr(out, self, vec1, vec2 *tensor.Tensor, beta, alpha dtype.Scalar) (*tens
 		return nil, err
 	}
 	d := resultType(self, vec1, vec2)
-	if err := cmp.Or(checkScale("addr", d, alpha, beta), checkFactors("addr", d, alpha, beta)); err != nil {
+	if err := cmp.Or(checkAlpha("addr", "alpha", alpha, d), checkAlpha("addr", "beta", beta, d)); err != nil {
 		return nil, err
-	}
-	if d == dtype.Bool {
-		for i, s := range []dtype.Scalar{alpha, beta} {
-			if s.Kind != dtype.KindBool && s.Kind != dtype.KindInt {
-				return nil, status.Runtimef("addr: for bool input tensors, argument %s must be a bool or an integer, got %v", []string{"alpha", "beta"}[i], s)
-			}
-		}
 	}
 	if d == dtype.Bool {
 		alpha, beta = dtype.BoolScalar(alpha.Bool()), dtype.BoolScalar(beta.Bool())

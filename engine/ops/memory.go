@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -42,7 +43,7 @@ func MemorySummary() (string, error) {
 		readable(inUse), readable(peak), readable(cached), bound, tensors, storages)
 	fmt.Fprintf(&b, "%-12s %10s %10s %12s", "dtype", "tensors", "storages", "bytes")
 	usage := Census()
-	for d := dtype.None; int(d) < dtype.Count; d++ {
+	for _, d := range slices.Concat([]dtype.DType{dtype.None}, dtype.All[:]) {
 		if u, ok := usage[d]; ok {
 			name := d.String()
 			if d == dtype.None {

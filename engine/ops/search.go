@@ -82,7 +82,7 @@ func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.T
 	if sorter != nil {
 		// A copy, which no other thread changes once it is checked.
 		if order = s.contiguousCopy(sorter, dtype.Int64); s.Err == nil {
-			s.Err = launch.On(order).Within(s.Op, launch.Within{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
+			s.Err = launch.On(order).CheckBounds(s.Op, launch.Bounds{Index: order, Size: n, Refusal: indexError(s.Op, sorter.Dim()-1, n)})
 		}
 	}
 	s.Do(func() error {

@@ -115,7 +115,7 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	s.Err = launch.On(found).Member(op, launch.Membership{Found: found, Values: values, Sorted: sorted})
+	s.Err = launch.On(found).IsIn(op, launch.Membership{Found: found, Values: values, Sorted: sorted})
 	// Everything is found before out, which may be any of the inputs, is touched.
 	if s.Err == nil && invert {
 		_, s.Err = LogicalNot(found, found)

@@ -175,7 +175,7 @@ func TestUniqueRefusals(t *testing.T) {
 		{meta, NoInt, "meta"},
 		{given(t, dtype.Complex64, []int64{1}, 1), NoInt, "complex64"},
 		{scalar, 0, "no dimensions"},
-		{hollow, 1, "dimension 0 of shape [0 3] has size 0"},
+		{hollow, 1, "dimension 0 of shape [0, 3] has size 0"},
 		{hollow, 2, "2"},
 	} {
 		_, _, _, err := Unique(c.x, true, true, true, c.dim)

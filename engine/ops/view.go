@@ -29,7 +29,7 @@ func ViewDtype(self *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 // Detach is another tensor over the same memory.
 func Detach(self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
-	t.SetApart()
+	t.SetDetached()
 	return t, nil
 }
 
@@ -150,14 +150,6 @@ func Slice(self *tensor.Tensor, dim int64, start, end Int, step int64) (*tensor.
 // Narrow views length positions of a dimension from start.
 func Narrow(self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
 	return view.Narrow("narrow", self, dim, start, length)
-}
-
-// NarrowCopy is a copy of Narrow's view.
-func NarrowCopy(out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
-	s := within("narrow_copy")
-	defer s.Close()
-	part := s.Keep(Narrow(self, dim, start, length))
-	return s.result(out, s.contiguousCopy(part, self.DType()))
 }
 
 // Unfold views all windows of a dimension; the positions in a window become the last dimension.

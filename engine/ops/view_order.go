@@ -87,7 +87,7 @@ func Adjoint(self *tensor.Tensor) (*tensor.Tensor, error) { return adjoint("adjo
 // AdjointMatrix is Adjoint of a matrix; a tensor without dimensions is its own.
 func AdjointMatrix(self *tensor.Tensor) (*tensor.Tensor, error) {
 	if self.Dim() != 0 && self.Dim() != 2 {
-		return nil, status.Runtimef("H: only supported on matrices (2-D tensors), got %d-D tensor", self.Dim())
+		return nil, status.Runtimef("H: only supported on matrices (2-D tensors), got %d-D tensor; mH takes batches of matrices", self.Dim())
 	}
 	return adjoint("H", self)
 }

@@ -110,6 +110,19 @@ func chunk(op string, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor,
 	return split(op, self, (size-1)/chunks+1, dim)
 }
 
+// UnsafeSplit, UnsafeSplitWithSizes and UnsafeChunk are the same, of pieces that gradients follow one by one.
+func UnsafeSplit(self *tensor.Tensor, splitSize, dim int64) ([]*tensor.Tensor, error) {
+	return split("unsafe_split", self, splitSize, dim)
+}
+
+func UnsafeSplitWithSizes(self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
+	return splitWithSizes("unsafe_split_with_sizes", self, sizes, dim)
+}
+
+func UnsafeChunk(self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
+	return chunk("unsafe_chunk", self, chunks, dim)
+}
+
 // Unbind views every position of a dimension, which goes away.
 func Unbind(self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
 	if self.Dim() == 0 {

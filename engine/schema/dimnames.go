@@ -53,19 +53,30 @@ var dimParameters = []string{"dim", "dims", "dim0", "dim1", "dim2", "axis0", "ax
 
 // DimOf is the position of the tensor whose dimension argument i is, or dimensions, which may be given by name; -1 where it is none.
 func (o *Operator) DimOf(i int) int {
-	a := o.Args[i]
-	// tile's dims are repeats, diag_embed's those of the result, and tensordot's may be how many.
-	if a.Type.Base != "int" || o.Name == "tile" || o.Name == "diag_embed" || o.Name == "tensordot" && a.Name == "dims" || slices.Contains([]string{"insert", "refuse"}, o.NameRule()) {
+	if o.copied != nil {
+		return o.copied.DimOf(i)
+	}
+	if !o.IsDim(i) || slices.Contains([]string{"insert", "refuse"}, o.NameRule()) {
 		return -1
 	}
 	self := slices.IndexFunc(o.Args, func(a Arg) bool { return a.Type.Base == "Tensor" })
-	switch {
-	case slices.Contains(dimParameters, a.Name), o.Category == "view" && slices.Contains([]string{"source", "destination"}, a.Name):
-		return self
-	case a.Name == "dims_other":
+	if o.Args[i].Name == "dims_other" {
 		return self + 1
 	}
-	return -1
+	return self
+}
+
+// IsDim tells whether argument i is a dimension of a tensor, or several.
+func (o *Operator) IsDim(i int) bool {
+	if o.copied != nil {
+		return o.copied.IsDim(i)
+	}
+	a := o.Args[i]
+	// tile's dims are repeats, diag_embed's those of the result, and tensordot's may be how many.
+	if a.Type.Base != "int" || o.Name == "tile" || o.Name == "diag_embed" || o.Name == "tensordot" && a.Name == "dims" {
+		return false
+	}
+	return slices.Contains(dimParameters, a.Name) || a.Name == "dims_other" || o.Category == "view" && slices.Contains([]string{"source", "destination"}, a.Name)
 }
 
 func (o *Operator) checkNameRule() error {

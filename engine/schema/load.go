@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -101,6 +102,8 @@ func decode(node *yaml.Node) (*Operator, error) {
 // inherit fills in what another name of an operator does not say itself.
 func (o *Operator) inherit(byID map[string]*Operator) error {
 	switch {
+	case o.CopyOf != "":
+		return o.copies(byID[o.CopyOf])
 	case o.AliasOf != "":
 	case !o.signed():
 		return fmt.Errorf("no argument list in signature")
@@ -136,6 +139,38 @@ func (o *Operator) inherit(byID map[string]*Operator) error {
 			*to = from
 		}
 	}
+	return nil
+}
+
+// copies fills in the entry of a copy of what a view gives. It is a composition: names, quantizers and gradients are those of its steps.
+func (o *Operator) copies(of *Operator) error {
+	switch {
+	case of == nil || of.AliasOf != "" || of.CopyOf != "" || len(of.Args) == 0 || len(of.Returns) != 1:
+		return fmt.Errorf("copy_of %q is not an entry with one result, or another name or a copy itself", o.CopyOf)
+	case o.signed() || o.AliasOf != "" || o.Go != "" || o.Kernel != "" || o.Category != "":
+		return fmt.Errorf("signature, alias_of, go, kernel and category follow from copy_of")
+	}
+	o.copied, o.Args, o.Returns = of, slices.Clone(of.Args), slices.Clone(of.Returns)
+	o.Args[0].AliasSet, o.Returns[0].AliasSet, o.Words = "", "", of.Words
+	o.Func += strings.ReplaceAll(of.Func[strings.Index(of.Func, "("):], "Tensor(a)", "Tensor")
+	if o.Variants == nil && o.Returns[0].Type.List {
+		o.Variants = []string{"function"}
+	} else if o.Variants == nil {
+		o.Variants = []string{"function", "out"}
+	}
+	o.Category = "copy"
+	if of.Category == "sparse" {
+		o.Category = of.Category
+	}
+	o.DTypes, o.Promotion, o.Since = of.DTypes, of.Promotion, of.Since
+	o.Names, o.Quantized = "steps", "steps"
+	if of.NameRule() == "refuse" {
+		o.Names = "refuse"
+	}
+	if of.QuantizedRule() == "refuse" {
+		o.Quantized = "refuse"
+	}
+	o.Doc = "`" + of.Name + "` with memory of its own, row-major.\n" + of.Doc
 	return nil
 }
 

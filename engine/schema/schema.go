@@ -11,8 +11,9 @@ import (
 
 // Operator is one entry.
 type Operator struct {
-	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of
+	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of or copy_of
 	AliasOf     string      `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
+	CopyOf      string      `yaml:"copy_of"`   // the view that this is a copy of, which gives every fact that is missing here
 	Variants    []string    `yaml:"variants"`  // function, method, inplace, out
 	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes      string      `yaml:"dtypes"`    // all, numbers, reals, floating, ...
@@ -34,11 +35,12 @@ type Operator struct {
 	Example     string      `yaml:"example"`
 
 	file     string
-	Family   string `yaml:"-"` // the file's name
-	Name     string `yaml:"-"` // add
-	Overload string `yaml:"-"` // dim in max.dim
-	Args     []Arg  `yaml:"-"`
-	Returns  []Arg  `yaml:"-"`
+	copied   *Operator // the entry that copy_of names
+	Family   string    `yaml:"-"` // the file's name
+	Name     string    `yaml:"-"` // add
+	Overload string    `yaml:"-"` // dim in max.dim
+	Args     []Arg     `yaml:"-"`
+	Returns  []Arg     `yaml:"-"`
 }
 
 // Words are the texts that str arguments can be, by the argument's name.
@@ -146,7 +148,13 @@ var DTypeSets = map[string]DTypeSet{
 	"floating":         {"floats; integers and bool count as the default dtype", func(d dtype.DType) bool { return !d.IsComplex() }},
 	"floating_complex": {"floats and complex; integers and bool count as the default dtype", func(dtype.DType) bool { return true }},
 	"complex":          {"complex", dtype.DType.IsComplex},
-	"none":             {"no tensor data", func(dtype.DType) bool { return false }},
+	"wide":             {"float32, float64, complex64 and complex128", wide},
+	"wide_complex":     {"complex64 and complex128", func(d dtype.DType) bool { return wide(d) && d.IsComplex() }},
+	"wide_floating": {"float32 and float64; integers and bool count as the default dtype",
+		func(d dtype.DType) bool { return wide(floating(d)) && !d.IsComplex() }},
+	"wide_floating_complex": {"float32, float64, complex64 and complex128; integers and bool count as the default dtype",
+		func(d dtype.DType) bool { return wide(floating(d)) }},
+	"none": {"no tensor data", func(dtype.DType) bool { return false }},
 }
 
 // Accepts tells whether the operator takes operands of dtype d, or makes tensors of it.
@@ -188,6 +196,9 @@ var Promotions = map[string]Promotion{
 		return dtype.Float64
 	}},
 }
+
+// wide tells of floats and complex numbers whether their parts have 32 bits or more.
+func wide(d dtype.DType) bool { return d.Category() >= dtype.Floating && d.Compute() == d }
 
 func floating(d dtype.DType) dtype.DType {
 	if d.Category() < dtype.Floating {

@@ -162,11 +162,25 @@ func TestContradictingEntriesAreNamed(t *testing.T) {
 		entry("g(Tensor self) -> Tensor\n  alias_of: f\n  go: F"):                                           "go and kernel are those of f",
 		entry("g\n  alias_of: f\n  kernel: up"):                                                             "go and kernel are those of f",
 		entry("g(Tensor self) -> Tensor\n  alias_of: f") + entry("h(Tensor self) -> Tensor\n  alias_of: g"): "another name itself",
+		"- func: g\n  copy_of: h\n":                                                                         `copy_of "h" is not an entry with one result`,
+		entry("g(Tensor self) -> Tensor\n  copy_of: f"):                                                     "follow from copy_of",
 	} {
 		_, err := load(t, f+text)
 		assert.ErrorContains(t, err, want)
 		assert.ErrorContains(t, err, "family.yaml: ")
 	}
+}
+
+// A copy of a view shares nothing with it, and is a composition.
+func TestCopiesInherit(t *testing.T) {
+	ops, err := load(t, "- func: g_copy\n  copy_of: g\n"+entry("g(Tensor(a) self, int dim) -> Tensor(a)\n  tags: [view]\n  names: view\n  quantized: view"))
+	require.NoError(t, err)
+	g := ops[0]
+	assert.Equal(t, "g_copy(Tensor self, int dim) -> Tensor", g.Func)
+	assert.Equal(t, []string{"function", "out"}, g.Variants)
+	assert.Equal(t, []string{"copy", "all", "0.1", "steps", "steps", "GCopy"}, []string{g.Category, g.DTypes, g.Since, g.NameRule(), g.QuantizedRule(), g.GoName()})
+	assert.Equal(t, "", g.Args[0].AliasSet+g.Returns[0].AliasSet)
+	assert.False(t, g.Tagged("view"))
 }
 
 // Another name has every fact that it does not say itself.

@@ -14,6 +14,14 @@ import (
 // isNumber tells whether an operand is one value for all entries.
 func isNumber(t *tensor.Tensor) bool { return !isSparse(t) && t.Dim() == 0 }
 
+// peer is a number as the entries of t go with it: where t has no dimensions either, one whose dtype counts as much as theirs.
+func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.Dim() > 0 || number.IsWrappedNumber() {
+		return number
+	}
+	return s.reshape(number, 1)
+}
+
 // plus is a + alpha*b, or a - alpha*b.
 func plus(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error)) func(aten.Ctx, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, dtype.Scalar) (*tensor.Tensor, error) {
 	return func(c aten.Ctx, out, a, b *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, error) {
@@ -72,6 +80,11 @@ func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 	if s.together(a, b) {
 		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return sum(v, b.Parts().Values) })
+	}
+	if a.Layout() == tensor.COO && b.Layout() == tensor.COO && entries(a) == 0 && slices.Equal(a.Sizes(), b.Sizes()) { // as sparse as what has entries
+		if a = s.as(a, formOf(b)); s.Err != nil {
+			return nil
+		}
 	}
 	if plainLines(a) && isSparse(b) && formOf(b).dense == 0 && slices.Equal(a.Sizes(), b.Sizes()) && launch.Known(a.Parts().Values) {
 		return s.merged(a, s.as(b, formOf(a)), sum)
@@ -156,7 +169,9 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 			return nil, s.Err
 		}
 		return mul(c, out, b, a)
-	case isSparse(b) && b.Dim() == 0 && a.Dim() > 0: // a number, which makes nothing dense
+	case isSparse(a) && isSparse(b) && a.Dim() == 0 && b.Dim() == 0 && entries(a) < entries(b) && out != a:
+		return mul(c, out, b, a)
+	case isSparse(b) && b.Dim() == 0 && (isSparse(a) || a.Dim() > 0): // a number, which makes nothing dense
 		number := s.dense(b)
 		switch {
 		case s.Err != nil:
@@ -170,11 +185,13 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	case isSparse(a) && isNumber(b):
 		d, err := c.ResultType(a, b)
 		s.Fail(err)
-		return s.linear(out, a, d, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, b) })
+		number := s.peer(a, b)
+		return s.linear(out, a, d, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Mul(to, v, number) })
 	case isSparse(b) && isNumber(a):
 		d, err := c.ResultType(a, b)
 		s.Fail(err)
-		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.mul(a, v) }))
+		number := s.peer(b, a)
+		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.mul(number, v) }))
 	}
 	sizes := a.Sizes()
 	if !slices.Equal(sizes, b.Sizes()) {
@@ -285,6 +302,9 @@ func div(c aten.Ctx, out, a, b *tensor.Tensor, rounding string) (*tensor.Tensor,
 		s.Failf("sparse division requires a sparse tensor and a number or zero-dim strided divisor, got shape %v of layout %v for divisor; to_dense() converts", b.Sizes(), b.Layout())
 		return nil, s.Err
 	}
+	if b = s.peer(a, b); s.Err != nil {
+		return nil, s.Err
+	}
 	if rounding == "" {
 		return s.linear(out, a, dtype.Float32, func(to, v *tensor.Tensor) (*tensor.Tensor, error) { return c.Div(to, v, b, rounding) })
 	}
@@ -301,6 +321,9 @@ func byNumber(op string, does func(c aten.Ctx, out, a, b *tensor.Tensor) (*tenso
 		defer s.Close()
 		if !isSparse(a) || !isNumber(b) {
 			s.Failf("a sparse tensor goes with a number or zero-dim strided tensor, got shape %v of layout %v; to_dense() converts", b.Sizes(), b.Layout())
+			return nil, s.Err
+		}
+		if b = s.peer(a, b); s.Err != nil {
 			return nil, s.Err
 		}
 		return on(op, func(c aten.Ctx, to, v *tensor.Tensor) (*tensor.Tensor, error) { return does(c, to, v, b) })(c, out, a)

@@ -12,12 +12,13 @@ import (
 func init() {
 	tensor.CheckParts = check
 	b := backend()
+	errors := map[string]func(string, ...any) error{"index_put_": status.Typef} // x[i] = y, of types that have no parts to assign to
 	for l := tensor.COO; l <= tensor.BSC; l++ {
 		of := b
 		if l == tensor.COO { // whose entries may be several of one place; sparse_resize_() tells sparse dimensions from dense ones
 			of.Fill, of.Resize = nil, nil
 		}
-		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Backend: of})
+		aten.Register(l.Keys(), &aten.Kind{Name: l.String(), Instead: "to_dense() converts", Errors: errors, Backend: of})
 	}
 }
 
@@ -25,9 +26,7 @@ func init() {
 func backend() aten.Backend {
 	b := unary()
 	b.ToString = toString
-	b.Clone = func(c aten.Ctx, self *tensor.Tensor, _ shape.MemoryFormat) (*tensor.Tensor, error) {
-		return cloned(c, "clone", self)
-	}
+	b.Clone = cloned
 	b.Detach = detached
 	b.ToOptions = toOptions
 	b.Zeros, b.Empty = zeros, empty
@@ -43,6 +42,7 @@ func backend() aten.Backend {
 	b.Copy = copied
 	b.Save, b.SaveBytes, b.SaveDict = save, saveBytes, saveDict
 	b.IsContiguous, b.IsSetTo = isContiguous, isSetTo
+	b.IsConj, b.IsNeg, b.IsPinned = ofValues(aten.Ctx.IsConj), ofValues(aten.Ctx.IsNeg), ofValues(aten.Ctx.IsPinned)
 	b.Equal, b.Allclose = equal, allclose
 	b.IndexGet = indexGet
 
@@ -50,8 +50,10 @@ func backend() aten.Backend {
 	b.Sub = plus("sub", aten.Ctx.Sub)
 	b.Mul = mul
 	b.Div = div
+	b.TrueDivide = func(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) { return div(c, out, a, b, "") }
 	b.Pow = pow
 	b.FloorDivide = byNumber("floor_divide", aten.Ctx.FloorDivide, onElements)
+	b.FloatPower = byNumber("float_power", aten.Ctx.FloatPower, keepsZero)
 	b.Remainder = byNumber("remainder", aten.Ctx.Remainder, onElements)
 	b.Fmod = byNumber("fmod", aten.Ctx.Fmod, onElements)
 
@@ -70,7 +72,7 @@ func backend() aten.Backend {
 	b.Max, b.Min = ofAll("max", aten.Ctx.Max), ofAll("min", aten.Ctx.Min)
 	b.CountNonzero, b.Round, b.NanToNum = countNonzero, round, nanToNum
 	b.Transpose, b.Permute, b.TransposeMatrix = transpose, permute, turnMatrix
-	b.TransposeLast, b.TransposeAll, b.Adjoint, b.AdjointMatrix = transposeLast, transposeAll, adjoint, adjoint
+	b.TransposeLast, b.TransposeAll, b.Adjoint, b.AdjointMatrix = transposeLast, transposeAll, adjoint, adjointMatrix
 	b.MovedimList = moved
 	b.Movedim = func(c aten.Ctx, self *tensor.Tensor, source, destination int64) (*tensor.Tensor, error) {
 		return moved(c, self, []int64{source}, []int64{destination})
@@ -86,8 +88,12 @@ func backend() aten.Backend {
 		return squeeze(c, out, self, dims, false)
 	}
 	b.Expand, b.Flip, b.Roll = expand, flip, roll
+	b.BroadcastTo = func(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, error) {
+		return expand(c, self, size, false)
+	}
 	b.Split, b.SplitWithSizes, b.Chunk, b.Unbind = split, splitWithSizes, chunk, unbind
-	b.Unsqueeze, b.Select, b.Narrow, b.NarrowCopy, b.Slice = unsqueeze, selected, narrow, narrowCopy, slice
+	b.UnsafeSplit, b.UnsafeSplitWithSizes, b.UnsafeChunk = split, splitWithSizes, chunk
+	b.Unsqueeze, b.Select, b.Narrow, b.Slice = unsqueeze, selected, narrow, slice
 	b.IndexSelect, b.Cat, b.Stack = indexSelect, cat, stack
 	b.Item = func(c aten.Ctx, self *tensor.Tensor) (dtype.Scalar, error) {
 		s := within(c, "item")
@@ -125,9 +131,15 @@ func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
 }
 
-func cloned(c aten.Ctx, op string, self *tensor.Tensor) (*tensor.Tensor, error) {
-	s := within(c, op)
+// ofValues asks about the entries.
+func ofValues(asks func(aten.Ctx, *tensor.Tensor) (bool, error)) func(aten.Ctx, *tensor.Tensor) (bool, error) {
+	return func(c aten.Ctx, self *tensor.Tensor) (bool, error) { return asks(c, self.Parts().Values) }
+}
+
+func cloned(c aten.Ctx, self *tensor.Tensor, f shape.MemoryFormat) (*tensor.Tensor, error) {
+	s := within(c, "clone")
 	defer s.Close()
+	s.strided(tensor.NoLayout, f)
 	return s.Give(s.onParts(self, s.clone, s.clone))
 }
 

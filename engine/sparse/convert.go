@@ -87,6 +87,10 @@ func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
 	case isSparse(t) && formOf(t) == f:
 		return t
 	}
+	if t.Dim() < f.dense {
+		s.Failf("a tensor with %d dense dimensions cannot take what has sizes %v", f.dense, t.Sizes())
+		return nil
+	}
 	if f.layout != tensor.COO && t.Dim()-f.dense < 2 {
 		s.Failf("%v tensors have at least 2 dimensions beside %d dense ones, got sizes %v", f.layout, f.dense, t.Sizes())
 		return nil
@@ -305,9 +309,19 @@ func ToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tenso
 func ToSparseDim(c aten.Ctx, self *tensor.Tensor, sparseDim int64) (*tensor.Tensor, error) {
 	s := within(c, "to_sparse")
 	defer s.Close()
-	if sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0 {
+	switch {
+	case sparseDim < 0 || sparseDim > int64(self.Dim()) || sparseDim == 0 && self.Dim() > 0:
 		s.Failf("sparse_dim %d must be in the range 1 to %d of dimensions of the tensor", sparseDim, self.Dim())
+	case self.Layout() == tensor.COO && int(sparseDim) != self.Dim()-denseDim(self):
+		s.Failf("sparse_dim %d is not that of the tensor, %d, which stays; to_dense() goes between", sparseDim, self.Dim()-denseDim(self))
+	case isSparse(self) && self.Layout() != tensor.COO && sparseDim != 2:
+		s.Failf("sparse_dim of a tensor of layout %v is 2, but got %d; to_dense() goes between", self.Layout(), sparseDim)
+	}
+	if s.Err != nil {
 		return nil, s.Err
+	}
+	if isSparse(self) {
+		return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, denseDim(self)}))
 	}
 	return s.Give(s.as(self, form{tensor.COO, [2]int64{1, 1}, self.Dim() - int(sparseDim)}))
 }
@@ -352,6 +366,9 @@ func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, bloc
 	if isSparse(self) {
 		f.dense = formOf(self).dense
 	}
+	if len(blockSize) == 1 { // of squares
+		blockSize = slices.Repeat(blockSize, 2)
+	}
 	if !dense.IsNone() {
 		f.dense = int(max(-1, min(int64(dense), 1<<16)))
 	}
@@ -369,5 +386,34 @@ func converted(c aten.Ctx, op string, self *tensor.Tensor, l tensor.Layout, bloc
 	case inBlocks(l):
 		f.block = [2]int64(blockSize)
 	}
+	s.checkConversion(self, f)
 	return s.Give(s.as(self, f))
+}
+
+// checkConversion refuses those conversions that PyTorch refuses.
+func (s *scope) checkConversion(t *tensor.Tensor, f form) {
+	if s.Err != nil {
+		return
+	}
+	if !isSparse(t) {
+		if b := t.Dim() - f.dense - 2; f.layout != tensor.COO && b > 0 && shape.Product(t.Sizes()[:b]) == 0 {
+			s.Failf("there is no batch in sizes %v, whose number of entries a tensor of layout %v would have; to_sparse_coo() takes it", t.Sizes(), f.layout)
+		}
+		return
+	}
+	from := formOf(t)
+	sparse := t.Dim() - from.dense
+	matrices := from.layout != tensor.COO
+	switch {
+	case f.dense != from.dense:
+		s.Failf("dense_dim %d is not that of the tensor, %d, which stays; to_dense() goes between", f.dense, from.dense)
+	case !matrices && f.layout != tensor.COO && sparse != 2:
+		s.Failf("two sparse dimensions go to layout %v, but the tensor has %d; to_dense() goes between", f.layout, sparse)
+	case inBlocks(from.layout) && inBlocks(f.layout) && from.block != f.block:
+		s.Failf("blocks of sizes %v do not become blocks of sizes %v; to_sparse_coo() or to_dense() goes between", from.block, f.block)
+	case inBlocks(from.layout) && f.layout != tensor.COO && !inBlocks(f.layout):
+		s.Failf("blocks of layout %v do not go to layout %v; to_sparse_coo() or to_dense() goes between", from.layout, f.layout)
+	case matrices && !inBlocks(from.layout) && inBlocks(f.layout) && sparse > 2:
+		s.Failf("batches of layout %v do not go to blocks of layout %v; to_dense() goes between", from.layout, f.layout)
+	}
 }

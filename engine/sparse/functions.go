@@ -347,6 +347,12 @@ func copied(c aten.Ctx, self, src *tensor.Tensor, busy bool) error {
 		s.Failf("copy between a strided and a sparse tensor is not supported; to_sparse() converts")
 	case !slices.Equal(self.Sizes(), src.Sizes()):
 		s.Failf("the sizes of sparse tensors must be the same, but got %v and %v", self.Sizes(), src.Sizes())
+	case self.Layout() != src.Layout():
+		s.Failf("a tensor of layout %v does not take over one of layout %v; to_sparse(layout=%v) converts", self.Layout(), src.Layout(), self.Layout())
+	case self.Layout() != tensor.COO && formOf(self) != formOf(src):
+		s.Failf("blocks and dense dimensions must be the same, but got values of sizes %v and %v", self.Parts().Values.Sizes(), src.Parts().Values.Sizes())
+	case self.Layout() != tensor.COO && entries(self) != entries(src):
+		s.Failf("tensors of layout %v must have as many entries, but got %d and %d; clone() gives a tensor of its own", self.Layout(), entries(self), entries(src))
 	}
 	if s.Err != nil {
 		return s.Err

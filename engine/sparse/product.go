@@ -32,13 +32,20 @@ func (s *scope) factors(a, b *tensor.Tensor, dims ...int) {
 	}
 }
 
-// mm is the product of two matrices, of which one at least is sparse: strided unless both are.
+// mm is the product of two matrices, of which one at least is sparse: strided unless both are. A strided out takes that of two compressed
+// ones, too.
 func mm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "mm")
 	defer s.Close()
 	s.factors(a, b, 2, 2)
-	return s.result(out, s.product(a, b))
+	t := s.product(a, b)
+	if s.Err == nil && out != nil && !isSparse(out) && inLines(a) && inLines(b) {
+		t = s.dense(t)
+	}
+	return s.result(out, t)
 }
+
+func inLines(t *tensor.Tensor) bool { return t.Layout() == tensor.CSR || t.Layout() == tensor.CSC }
 
 func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor {
 	switch {

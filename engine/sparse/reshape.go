@@ -195,6 +195,17 @@ func transposeLast(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return transpose(c, nil, self, -2, -1)
 }
 
+// adjointMatrix is adjoint of a matrix; a tensor without dimensions is its own.
+func adjointMatrix(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	switch self.Dim() {
+	case 0:
+		return c.Conj(self)
+	case 2:
+		return adjoint(c, self)
+	}
+	return nil, status.Runtimef("H: only supported on matrices (2-D tensors), got %d-D tensor; mH takes batches of matrices", self.Dim())
+}
+
 // adjoint is mH.
 func adjoint(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "adjoint")

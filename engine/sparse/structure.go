@@ -23,7 +23,7 @@ func dimension(op string, dim int64, n int) (int, error) {
 	return d, err
 }
 
-// transpose swaps two dimensions, both sparse or both dense. Rows and columns of compressed layouts swap with the layout.
+// transpose swaps two sparse dimensions. Rows and columns of compressed layouts swap with the layout.
 func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.Tensor, error) {
 	s := within(c, "transpose")
 	defer s.Close()
@@ -34,6 +34,16 @@ func transpose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (*tensor.
 	j, err := shape.WrapDim(s.Op, dim1, self.Dim())
 	if err != nil {
 		return nil, err
+	}
+	sparse := self.Dim() - denseDim(self)
+	switch {
+	case sparse == self.Dim():
+	case self.Layout() != tensor.COO:
+		s.Failf("a tensor of layout %v with dense dimensions, here %d, is not transposed; to_dense() or to_sparse_coo() converts", self.Layout(), self.Dim()-sparse)
+		return nil, s.Err
+	case i != j && max(i, j) >= sparse:
+		s.Failf("dimensions %d and %d are not both sparse, as the first %d are; to_dense() converts, permute() gives the dense dimensions another order", dim0, dim1, sparse)
+		return nil, s.Err
 	}
 	order := make([]int64, self.Dim())
 	for d := range order {
@@ -110,11 +120,10 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	if inBlocks(t.Layout()) {
 		lead += 2
 	}
-	made := values(lead)
-	l := t.Layout()
-	for i := range b {
-		if order[i] != int64(i) {
-			s.Failf("batch dimensions of layout %v stay where they are; to_sparse() or to_dense() converts", l)
+	l, made := t.Layout(), values(lead)
+	for i, d := range order[:b] {
+		if int(d) >= b {
+			s.Failf("dimension %d cannot go to place %d: batch dimensions of layout %v, the first %d, stay before the sparse ones; to_sparse() or to_dense() converts", d, i, l, b)
 			return nil
 		}
 	}
@@ -123,7 +132,20 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 			made = s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, made, int64(b)+1, int64(b)+2) })
 		}
 	}
-	return s.assemble(l, sizes, p.Indices[0], p.Indices[1], made)
+	parts := [3]*tensor.Tensor{p.Indices[0], p.Indices[1], made}
+	if !slices.IsSorted(order[:b]) {
+		for i, part := range parts {
+			if s.Err != nil {
+				return nil
+			}
+			dims := slices.Clone(order[:b])
+			for d := b; d < part.Dim(); d++ {
+				dims = append(dims, int64(d))
+			}
+			parts[i] = s.permute(part, dims...)
+		}
+	}
+	return s.assemble(l, sizes, parts[0], parts[1], parts[2])
 }
 
 // turnMatrix is t().
@@ -194,7 +216,18 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 	if alongBatch(self, d) {
 		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.at(part, int64(d), at) }))
 	}
-	if l := self.Layout(); batches(self) == 0 && (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && launch.Known(self.Parts().Indices[0]) {
+	if b := batches(self); self.Layout() != tensor.COO {
+		switch {
+		case d >= self.Dim()-denseDim(self):
+			p := self.Parts()
+			values := s.at(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
+			return s.Give(s.assemble(self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
+		case b > 0:
+			s.Failf("rows and columns of batches, here dimension %d, are not selected; index the batch dimensions first, or to_sparse_coo() or to_dense() converts", d)
+			return nil, s.Err
+		}
+	}
+	if l := self.Layout(); (l == tensor.CSR && d == 0 || l == tensor.CSC && d == 1) && launch.Known(self.Parts().Indices[0]) {
 		return s.Give(s.tensor(s.line(self, at, sizes)))
 	}
 	x := s.coordinatesOf(self)
@@ -264,20 +297,6 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 		y.indices, y.values = s.shifted(s.take(x.indices, 1, of), d, -start), s.take(x.values, 0, of)
 	}
 	return s.Give(s.from(y, f))
-}
-
-// narrowCopy is narrow with entries of its own.
-func narrowCopy(c aten.Ctx, out, self *tensor.Tensor, dim, start, length int64) (*tensor.Tensor, error) {
-	s := within(c, "narrow_copy")
-	defer s.Close()
-	if !isSparse(self) {
-		return nil, mixed(s.Op, out)
-	}
-	part := s.Step(func() (*tensor.Tensor, error) { return narrow(c, self, dim, start, length) })
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	return s.result(out, s.onParts(part, s.clone, s.clone))
 }
 
 // slice is the positions of a dimension from start to end.
@@ -450,8 +469,12 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 	}
 	spread := make([]*tensor.Tensor, len(list))
 	for i, t := range list {
-		if !isSparse(t) || !slices.Equal(t.Sizes(), list[0].Sizes()) {
-			s.Failf("expected sparse tensors of the same sizes, but number %d has sizes %v and layout %v, and the first one %v", i, t.Sizes(), t.Layout(), list[0].Sizes())
+		switch {
+		case !isSparse(t):
+			s.Failf("expected sparse tensors, but number %d has layout %v; to_dense() converts", i, t.Layout())
+			return nil, s.Err
+		case !slices.Equal(t.Sizes(), list[0].Sizes()):
+			s.Failf("expected sparse tensors of the same sizes, but number %d has sizes %v, and the first one %v", i, t.Sizes(), list[0].Sizes())
 			return nil, s.Err
 		}
 		if list[0].Layout() != tensor.COO && d > batches(list[0]) {

@@ -4,7 +4,6 @@ package status
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"syscall"
 )
@@ -39,7 +38,7 @@ type Error struct {
 func (e *Error) Error() string { return e.Msg }
 
 func newf(code Code, format string, args []any) error {
-	return &Error{Code: code, Msg: fmt.Sprintf(format, args...)}
+	return &Error{Code: code, Msg: Textf(format, args...)}
 }
 
 // Runtimef makes a Runtime error.
@@ -65,7 +64,7 @@ func Memoryf(format string, args ...any) error { return newf(Memory, format, arg
 
 // IOf makes an IO error, with the number of the system's error among the arguments.
 func IOf(format string, args ...any) error {
-	e := &Error{Code: IO, Msg: fmt.Sprintf(format, args...)}
+	e := &Error{Code: IO, Msg: Textf(format, args...)}
 	for _, arg := range args {
 		if behind, ok := arg.(error); ok {
 			errors.As(behind, &e.Errno)

@@ -135,9 +135,9 @@ func (s *slab) put(data unsafe.Pointer) {
 	}
 	c.Unlock()
 	if warm := warmBytes.Add(s.size); warm > allowance() && warm > trimming.at.Load() && trimming.TryLock() {
+		defer trimming.Unlock()
 		trim()
 		trimming.at.Store(warmBytes.Load() + spareBytes)
-		trimming.Unlock()
 	}
 }
 
@@ -153,16 +153,19 @@ func allowance() int64 { return max(spareBytes, spare()-memory.cached.Load()) }
 // trim gives the memory of free blocks back to the system: whole slabs, and the pages inside blocks of the others.
 func trim() {
 	for i := range classes {
-		c := &classes[i]
-		c.Lock()
-		for s := range c.slabs {
-			if len(s.free) == s.count {
-				c.drop(s)
-			} else {
-				s.cool()
-			}
+		classes[i].trim()
+	}
+}
+
+func (c *class) trim() {
+	c.Lock()
+	defer c.Unlock()
+	for s := range c.slabs {
+		if len(s.free) == s.count {
+			c.drop(s)
+		} else {
+			s.cool()
 		}
-		c.Unlock()
 	}
 }
 

@@ -9,10 +9,11 @@ import (
 // call on the tensor enters before it reaches the operator itself. Plain tensors have none.
 type Keys uint16
 
-// The keys, in the order in which their layers are entered. Sparse tensors come first: they are made of dense parts, on which
-// their layers call operators, and it is these that have gradients.
+// The keys, in the order in which their layers are entered. Tensors of transforms come first, whatever the tensors are that they stand for.
+// Sparse tensors are made of dense parts, on which their layers call operators, and it is these that have gradients.
 const (
-	SparseCOO Keys = 1 << iota // in the order of layouts
+	Transformed Keys = 1 << iota
+	SparseCOO        // in the order of layouts
 	SparseCSR
 	SparseCSC
 	SparseBSR
@@ -46,6 +47,7 @@ type History interface {
 	Retain()
 	Release()
 	Describe() (call string, wanted bool) // the recorded call that made the tensor, "" for none, and whether its gradient is wanted
+	Moved(t *Tensor, written bool)        // t has another storage or geometry, which counts as a write or not
 }
 
 // Node is a recorded call, which its histories, later calls and whoever asks for it refer to.
@@ -54,19 +56,19 @@ type Node interface {
 	Name() string // of the call
 }
 
-// History of the tensor; nil where there is none. That of a tensor in parts is its values'.
+// History of the tensor; nil where there is none. That of a tensor in parts is its values', and that of a transform's all examples'.
 func (t *Tensor) History() History {
-	if p := t.Parts(); p != nil {
-		return p.Values.History()
+	if t.kind.state == nil {
+		return t.kind.history
 	}
-	return t.kind.history
+	return t.Behind().kind.history
 }
 
 // SetHistory gives the tensor another history, whose reference it takes over, in place of the one that it had. Nil leaves it
 // without one, and without the key.
 func (t *Tensor) SetHistory(h History) {
-	if p := t.Parts(); p != nil {
-		p.Values.SetHistory(h)
+	if b := t.Behind(); b != t {
+		b.SetHistory(h)
 		return
 	}
 	old := t.kind.history
@@ -92,19 +94,29 @@ func (t *Tensor) GradientWanted() bool {
 	return wanted || call != ""
 }
 
-// SetApart notes that detach() gave the tensor: it and its views have another history than others over its memory.
-func (t *Tensor) SetApart() { t.kind.apart = detached.Add(1) }
+// SetDetached notes that detach() gave the tensor: it and its views have another history than others over its memory.
+func (t *Tensor) SetDetached() { t.kind.detached = detaches.Add(1) }
 
-var detached atomic.Uint64
+var detaches atomic.Uint64
 
-// Apart is the number of the detach() that gave the tensor, or what it is a view of; 0 for none.
-func (t *Tensor) Apart() uint64 { return t.kind.apart }
+// Detached is the number of the detach() that gave the tensor, or what it is a view of; 0 for none.
+func (t *Tensor) Detached() uint64 { return t.kind.detached }
 
-// Silence has writes to the tensor not counted.
-func (t *Tensor) Silence() { t.kind.silent = true }
+// Viewing tells whether the tensor was made as a view of another one.
+func (t *Tensor) Viewing() bool { return t.kind.viewing }
 
-// Silent tells whether writes to the tensor are not counted.
-func (t *Tensor) Silent() bool { return t.kind.silent }
+// SkipVersion has writes to the tensor not counted.
+func (t *Tensor) SkipVersion() { t.kind.skipsVersion = true }
+
+// SkipsVersion tells whether writes to the tensor are not counted.
+func (t *Tensor) SkipsVersion() bool { return t.kind.skipsVersion }
+
+// Wrote counts a write to the tensor.
+func (t *Tensor) Wrote() {
+	if !t.SkipsVersion() {
+		t.storage.Wrote()
+	}
+}
 
 // Plain is an alias without a history and without names.
 func (t *Tensor) Plain() *Tensor {
@@ -122,8 +134,11 @@ func (k *kind) share() {
 	if k.history != nil {
 		k.history.Retain()
 	}
-	if p, ok := k.state.(*Parts); ok {
-		k.state = p.share()
+	switch s := k.state.(type) {
+	case *Parts:
+		k.state = s.share()
+	case *Wrapped:
+		k.state = &Wrapped{s.Value.Alias(), s.Level}
 	}
 }
 
@@ -133,6 +148,10 @@ func (t *Tensor) leave() {
 		t.kind.state = nil
 		p.release()
 	}
+	if w := t.Wrapped(); w != nil {
+		t.kind.state = nil
+		w.Value.Release()
+	}
 	if t.kind.history != nil {
 		t.SetHistory(nil)
 	}
@@ -140,14 +159,15 @@ func (t *Tensor) leave() {
 
 // kind is what a tensor is beside its storage, dtype and geometry. A recycled tensor gets a new one in one assignment.
 type kind struct {
-	layout  Layout
-	apart   uint64 // the number of the detach() that it comes from, or of which it is a view
-	silent  bool   // writes to it are not counted
-	wrapped bool   // a wrapped number: stands for a plain number in promotion
-	fixed   bool   // it is one that an operator's function made of a plain number, not one that was given as a tensor
-	beyond  bool   // it is an integer beyond int64, whose bits are those of an unsigned one
-	keys    Keys
-	state   any
-	history History
-	names   *[]string // of the dimensions; nil where none has one
+	layout       Layout
+	detached     uint64 // the number of the detach() that it comes from, or of which it is a view
+	viewing      bool   // it was made as a view of another tensor
+	skipsVersion bool   // writes to it are not counted
+	wrapped      bool   // a wrapped number: stands for a plain number in promotion
+	fixed        bool   // it is one that an operator's function made of a plain number, not one that was given as a tensor
+	beyond       bool   // it is an integer beyond int64, whose bits are those of an unsigned one
+	keys         Keys
+	state        any
+	history      History
+	names        *[]string // of the dimensions; nil where none has one
 }

@@ -79,6 +79,7 @@ func (t *Tensor) Replace(op string, sizes []int64, p Parts) error {
 	old := t.Parts()
 	t.kind.state = p.share()
 	old.release()
+	t.Parts().Values.moved(true)
 	return nil
 }
 

@@ -265,7 +265,7 @@ func (t *Tensor) View(op string, sizes, strides []int64, offset int64) (*Tensor,
 func (t *Tensor) ViewAs(op string, d dtype.DType, sizes, strides []int64, offset int64) (*Tensor, error) {
 	v, err := New(op, t.storage, d, sizes, strides, offset)
 	if err == nil {
-		v.device, v.kind.apart = t.device, t.kind.apart
+		v.device, v.kind.detached, v.kind.viewing = t.device, t.kind.detached, true
 	}
 	return v, err
 }
@@ -294,6 +294,11 @@ func (t *Tensor) Reach() int64 { return t.reach }
 
 // Set makes t a view of s with a new geometry, giving up the old storage. Nothing changes on an error.
 func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64) error {
+	return t.set(op, s, d, sizes, strides, offset, true)
+}
+
+// set is Set, and tells the tensor's history of it: as of a write, or not.
+func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, strides []int64, offset int64, written bool) error {
 	numel, reach, err := checkGeometry(op, s, d, sizes, strides, offset)
 	if err != nil {
 		return err
@@ -303,6 +308,16 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	if UsedElsewhere(t) {
 		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
 	}
+	t.move(s, d, sizes, strides, offset, numel, reach)
+	t.kind.wrapped, t.kind.beyond, t.kind.fixed = false, false, false // a number stays one as long as nobody gives it another shape or storage
+	if names := t.Names(); len(names) != len(sizes) {
+		t.SetNames(nil)
+	}
+	t.moved(written)
+	return nil
+}
+
+func (t *Tensor) move(s *storage.Storage, d dtype.DType, sizes, strides []int64, offset, numel, reach int64) {
 	sizes, strides = slices.Clone(sizes), slices.Clone(strides)
 	if s != t.storage {
 		t.device = s.Device()
@@ -310,12 +325,18 @@ func (t *Tensor) Set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 	s.Retain()
 	t.storage.Release()
 	t.storage, t.dtype, t.offset, t.numel, t.reach = s, d, offset, numel, reach
-	t.kind.wrapped, t.kind.beyond, t.kind.fixed = false, false, false // a number stays one as long as nobody gives it another shape or storage
 	t.setGeometry(sizes, strides)
-	if names := t.Names(); len(names) != len(sizes) {
-		t.SetNames(nil)
+}
+
+func (t *Tensor) moved(written bool) {
+	if h := t.kind.history; h != nil {
+		h.Moved(t, written)
 	}
-	return nil
+}
+
+// Follow makes an alias of t, which a history keeps, what t has become.
+func (t *Tensor) Follow(now *Tensor) {
+	t.move(now.storage, now.dtype, now.sizes, now.strides, now.offset, now.numel, now.reach)
 }
 
 // Become makes t the tensor that other is, which must be of the same kind; its history and the names that fit it stay. Nothing
@@ -329,7 +350,7 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 	if other.Parts() != nil {
 		return t.replaceParts(op, other)
 	}
-	if err := t.Set(op, other.storage, other.dtype, other.sizes, other.strides, other.offset); err != nil {
+	if err := t.set(op, other.storage, other.dtype, other.sizes, other.strides, other.offset, false); err != nil {
 		return err
 	}
 	t.kind.state = other.kind.state

@@ -74,7 +74,7 @@ func TestSmallTensorsAreRecycledWithTheirMemory(t *testing.T) {
 func TestElementsRoundTripInEveryDType(t *testing.T) {
 	var bytes [16]byte
 	p := unsafe.Pointer(&bytes[0])
-	for d := dtype.DType(0); d < dtype.Count; d++ {
+	for _, d := range dtype.All {
 		tensor.Put(p, d, dtype.IntScalar(1))
 		assert.Equal(t, complex(1, 0), tensor.Get(p, d).Complex(), "%v", d)
 		if d.IsComplex() {

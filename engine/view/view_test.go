@@ -80,7 +80,7 @@ func TestViews(t *testing.T) {
 			return Along(op, strided(t, dtype.Int64, list{3}, list{2}), list{2, 3}, 1)
 		}, list{2, 3}, list{0, 2}, 2, ""},
 		{"reshape", func(op string) (*tensor.Tensor, error) { return Reshape(op, matrix, list{2, -1, 2}) }, list{2, 3, 2}, list{6, 2, 1}, 2, ""},
-		{"reshape", func(op string) (*tensor.Tensor, error) { return Reshape(op, matrix, list{5, -1}) }, nil, nil, 0, "reshape: shape [5 -1] is invalid for input of size 12"},
+		{"reshape", func(op string) (*tensor.Tensor, error) { return Reshape(op, matrix, list{5, -1}) }, nil, nil, 0, "reshape: shape [5, -1] is invalid for input of size 12"},
 		{"as_strided", func(op string) (*tensor.Tensor, error) {
 			return As(op, matrix, shape.Geometry{Sizes: list{2}, Strides: list{1}, Offset: 63})
 		}, nil, nil, 0, "as_strided: sizes [2], strides [1] and storage offset 63"},
@@ -139,7 +139,7 @@ func TestViewsOfOtherDTypes(t *testing.T) {
 	_, err := DType("view", strided(t, dtype.Float32, list{3, 3}, list{4, 1}), dtype.Float64)
 	assert.ErrorContains(t, err, "view: self.size(-1) must be divisible by 2 to view float32 as float64")
 	_, err = Complex("view_as_complex", wide)
-	assert.ErrorContains(t, err, "view_as_complex: self must have a last dimension of size 2, but its sizes are [3 4]")
+	assert.ErrorContains(t, err, "view_as_complex: self must have a last dimension of size 2, but its sizes are [3, 4]")
 }
 
 func must(t *testing.T) func(*tensor.Tensor, error) *tensor.Tensor {

@@ -4,9 +4,10 @@
 package warning
 
 import (
-	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/libtensor/libtensor/engine/status"
 )
 
 // Program hears warnings, on the thread that made the call.
@@ -89,7 +90,7 @@ func (k *Kind) Of(op, format string, args ...any) error {
 			return nil
 		}
 	}
-	err := program.Warn(k.Name, op+": "+fmt.Sprintf(format, args...))
+	err := program.Warn(k.Name, op+": "+status.Textf(format, args...))
 	if err != nil {
 		k.given.Delete(place)
 	}

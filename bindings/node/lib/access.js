@@ -122,6 +122,12 @@ function target(first, ...rest) {
 
 const convert = Tensor.prototype.to;
 
+// What elements can be set to; complex numbers are {re, im}, and floats {value, kind}.
+function isValue(value) {
+  if (typeof value === 'object') return value !== null && (native.isTensor(value) || Array.isArray(value) || memory.isTyped(value) || 're' in value || 'kind' in value);
+  return ['number', 'bigint', 'boolean'].includes(typeof value);
+}
+
 const methods = {
   to(first, ...rest) {
     if (typeof first === 'string' || native.isTensor(first)) return Reflect.apply(convert, this, [target(first, ...rest)]);
@@ -159,6 +165,7 @@ const methods = {
   },
 
   set(index, value) {
+    if (!isValue(value)) throw typeError(`set: argument 'value' must be a tensor, a number or an array, not ${kindOf(value)}`);
     const items = typeof index === 'string' ? index.split(',') : itemsOf(index);
     const made = Array.isArray(value) || memory.isTyped(value) ? tensor(value, Array.isArray(value) ? { dtype: this.dtype } : {}) : undefined;
     try {

@@ -4,6 +4,7 @@
 // (src/box.c): a private field, which nobody else can read, give to another object or change.
 const v8 = require('node:v8');
 const vm = require('node:vm');
+const { watch, unwatch } = require('./signals.js');
 
 // What the addon and this file hand each other without the time that arguments and results take: numbers of boxes, and what the
 // arguments of a call are. As in src/addon.h.
@@ -63,7 +64,8 @@ const common = {
     const box = ownNumber(this);
     if (box === 0) refuse('dispose: the method was used on something else than a tensor, storage, generator or node');
     if (box < 0) return;
-    native.disposeBox(box);
+    cell[READ] = box;
+    native.disposeBox();
     setNumber(this, cell[READ]);
   },
 
@@ -329,7 +331,7 @@ function collect(all) {
 function install(addon) {
   native = addon;
   // An addon that is loaded already has the classes of before.
-  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, toTensor: (array, op) => late.tensor(array, op) });
+  if (!addon.Tensor) addon.install(addon, { classes, makers, read, write, cell, collect, noting, dtypes, watch, unwatch, toTensor: (array, op) => late.tensor(array, op) });
   return addon;
 }
 

@@ -7,7 +7,7 @@ const { late } = require('./classes.js');
 const memory = require('./memory.js');
 const nested = require('./nested.js');
 const { isShown, restored, views } = require('./elements.js');
-const { inNameOf, kindOf, read, renamed, typeError, valueError } = require('./options.js');
+const { failure, inNameOf, kindOf, read, renamed, typeError, valueError } = require('./options.js');
 
 // The dtypes of typed arrays, by the name that the runtime gives these.
 const dtypeOf = {
@@ -42,6 +42,13 @@ function sizesOf(shape, count) {
   return list;
 }
 
+// What takes the place of typed arrays that no dtype is for.
+const insteadOf = {
+  Uint16Array: 'with dtype float16, bfloat16 or complex32 it holds these, and Int32Array.from(array) has its numbers',
+  Uint32Array: 'Float64Array.from(array) has its numbers',
+  BigUint64Array: 'BigInt64Array.from(array) has its numbers below 2^63',
+};
+
 const sizesArray = (sizes) => BigInt64Array.from(sizes, BigInt);
 
 // The dtype that a typed array holds when the user asks for dtype: its own, or the one whose bits its elements are.
@@ -49,7 +56,7 @@ function storedDtype(array, dtype) {
   const name = memory.nameOf(array);
   if (carried.includes(dtype) && views[dtype].name === name) return dtype;
   const own = dtypeOf[name];
-  if (own === undefined) throw typeError(`tensor: a ${name} has no dtype of its own; a Uint16Array can hold float16, bfloat16 or complex32`);
+  if (own === undefined) throw typeError(`tensor: a ${name} has no dtype of its own; ${insteadOf[name] ?? 'a typed array of another kind has one'}`);
   return own;
 }
 
@@ -115,14 +122,23 @@ function nestedOrStacked(op, data, dtype, depth) {
   }
 }
 
+// A look at memory, which may have been taken away.
+function opened(look) {
+  try {
+    return look();
+  } catch {
+    throw failure(Error, 'TENSOR_ERROR_HANDLE', 'tensor: the memory of the data was transferred away, or its buffer became too small');
+  }
+}
+
 // Bytes without a type of their own, seen as elements of dtype: bytes unless given.
 function viewOf(data, dtype = 'uint8') {
   const View = views[dtype];
-  if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}`);
-  const { buffer, offset, length } = memory.bytes(data);
+  if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}; quantizePerTensor() makes such tensors of numbers`);
+  const { buffer, offset, length } = opened(() => memory.bytes(data));
   const size = View.BYTES_PER_ELEMENT;
   if (length % size || offset % size) throw valueError(`tensor: ${length} bytes from byte ${offset} on are no whole elements of ${dtype}`);
-  return new View(buffer, offset, length / size);
+  return opened(() => new View(buffer, offset, length / size));
 }
 
 // The options that a tensor had of which structuredClone, or postMessage, made the data.
@@ -158,7 +174,8 @@ function plain(op, data, options, share) {
   if (native.isTensor(data)) throw typeError(`${op}: the data must be a number, an array or a typed array; use clone() to copy a tensor`);
   if (data === null || data === undefined) throw typeError(`${op}: the data must be a number, an array or a typed array, not ${data}`);
   if (!isShown(data)) return fromNested(op, data, options);
-  return cast(shaped(restored(op, data.elements, (values, given) => fromTyped(values, given, false)), options.shape), options.dtype, options.device);
+  const made = inNameOf(op, () => restored(op, data.elements, (values, given) => fromTyped(values, given, false)));
+  return cast(shaped(made, options.shape), options.dtype, options.device);
 }
 
 // A tensor of a copy of the data.
@@ -169,8 +186,9 @@ function tensor(data, options) {
 // A tensor over the data's own memory where the runtime allows it.
 function asTensor(data, options) {
   if (!native.isTensor(data)) return make('asTensor', data, options, true);
-  const { dtype = data.dtype, device = data.device, shape } = read('asTensor', options, ['dtype', 'device', 'shape']);
-  const made = data.dtype === dtype && data.device === device ? data : data.to({ dtype, device });
+  const given = inNameOf('asTensor', () => ({ dtype: data.dtype, device: data.device }));
+  const { dtype = given.dtype, device = given.device, shape } = read('asTensor', options, ['dtype', 'device', 'shape']);
+  const made = given.dtype === dtype && given.device === device ? data : data.to({ dtype, device });
   return shape === undefined ? made : made.reshape(shape);
 }
 

@@ -60,9 +60,10 @@ function sparse(t, layout) {
   return withForm(undefined, t.detach(), (plain) => withForm(plain, plain.coalesce(), (sorted) => ({ layout, ...partsOf(sorted, coo.parts) })));
 }
 
-function quantized(t) {
+// On the meta device there are no integers.
+function quantized(t, device) {
   const qscheme = t.qscheme();
-  const values = withForm(undefined, t.intRepr(), (integers) => elements(integers, false));
+  const values = device === 'meta' ? null : withForm(undefined, t.intRepr(), (integers) => elements(integers, false));
   if (qscheme.startsWith('per_tensor')) return { qscheme, scale: t.qScale(), zeroPoint: t.qZeroPoint(), values };
   const channels = { scales: 'qPerChannelScales', zeroPoints: 'qPerChannelZeroPoints' };
   for (const [name, method] of Object.entries(channels)) channels[name] = withForm(undefined, t[method](), shown);
@@ -71,8 +72,8 @@ function quantized(t) {
 
 function content(t, device, layout) {
   if (layout !== 'strided') return sparse(t, layout);
+  if (t.isQuantized()) return { ...(device !== 'cpu' && { device }), ...quantized(t, device) };
   if (device === 'meta') return { device, values: null };
-  if (t.isQuantized()) return quantized(t);
   if (device === 'cpu') return { values: elements(t, false) };
   return { device, values: withForm(undefined, t.to('cpu'), (copy) => elements(copy, false)) };
 }
@@ -101,8 +102,8 @@ function isShown(data) {
 function restored(op, found, fromTyped) {
   const { dtype, shape, device, layout } = found;
   if (layout in layouts) return fromParts(op, found, layouts[layout], fromTyped);
-  if (found.values === null) return native.empty(shape, { dtype, device: 'meta' });
   if (found.qscheme !== undefined) return requantized(op, found, fromTyped);
+  if (found.values === null) return native.empty(shape, { dtype, device: 'meta' });
   const made = fromTyped(found.values, { dtype, shape });
   if (device === undefined) return made;
   return withForm(undefined, made, (copy) => copy.to(device));
@@ -128,7 +129,7 @@ function requantized(op, found, fromTyped) {
     return t;
   };
   try {
-    const integers = keep(fromTyped(found.values, { dtype: integersOf[found.dtype] ?? 'uint8', shape: found.shape }));
+    const integers = keep(restored(op, { ...found, qscheme: undefined, dtype: integersOf[found.dtype] ?? 'uint8' }, fromTyped));
     if (found.axis === undefined) return native.makePerTensorQuantizedTensor(integers, found.scale, found.zeroPoint);
     return native.makePerChannelQuantizedTensor(integers, keep(restored(op, found.scales, fromTyped)), keep(restored(op, found.zeroPoints, fromTyped)), found.axis);
   } finally {

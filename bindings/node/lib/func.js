@@ -6,33 +6,13 @@
 const native = require('./native.js');
 const { checkFunction, immediate, same } = require('./graph.js');
 const { kindOf, read, typeError, valueError } = require('./options.js');
-
-// ------------------------------------------------------------------------------------------------------------------------
-// tensors in structures
-
-// A structure with each of its tensors changed, by a function of those in the same places of others.
-function mapped(change, tree, ...others) {
-  if (Array.isArray(tree)) return tree.map((item, i) => mapped(change, item, ...others.map((other) => other[i])));
-  if (typeof tree !== 'object' || tree === null || native.isTensor(tree)) return change(tree, ...others);
-  return Object.fromEntries(Object.entries(tree).map(([key, item]) => [key, mapped(change, item, ...others.map((other) => other[key]))]));
-}
-
-function leaves(tree) {
-  const found = [];
-  mapped((leaf) => found.push(leaf), tree);
-  return found;
-}
-
-function refilled(tree, values) {
-  const next = values[Symbol.iterator]();
-  return mapped(() => next.next().value, tree);
-}
-
-const formOf = (tree) => JSON.stringify(mapped(() => 0, tree));
-const isDifferentiable = (t) => t.isFloatingPoint() || t.isComplex();
+const { leaves, mapped, refilled, vmap } = require('./vmap.js');
 
 // ------------------------------------------------------------------------------------------------------------------------
 // one evaluation
+
+const formOf = (tree) => JSON.stringify(mapped(() => 0, tree));
+const isDifferentiable = (t) => t.isFloatingPoint() || t.isComplex();
 
 // The numbers of the nodes of leaves that evaluations made: how many of these run, and what those left whose results keep a history.
 let running = 0;
@@ -95,6 +75,7 @@ class Evaluation {
   // An input: a view of what has a history, so that gradients flow on, and a leaf otherwise.
   own(t) {
     if (!native.isTensor(t)) throw typeError(`${this.op}: the arguments that are differentiated must be tensors, or structures of them, not ${kindOf(t)}`);
+    t = native.vmapSpread(t); // inside vmap each example has its own
     if (t.requiresGrad) return t.viewAs(t);
     const leaf = (t.isInference() ? t.clone() : t.detach()).requiresGrad_();
     this.nodes.push(native.nodeId(nodeOf(leaf)));
@@ -249,4 +230,4 @@ function hessian(fn, given) {
   return jacrev(jacrev(fn, { argnums }), { argnums });
 }
 
-module.exports = { grad, gradAndValue, hessian, jacfwd, jacrev, jvp, vjp };
+module.exports = { grad, gradAndValue, hessian, jacfwd, jacrev, jvp, vjp, vmap };

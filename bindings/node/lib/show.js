@@ -58,7 +58,7 @@ const getPrintoptions = () => ({ ...print });
 function number(t, hint) {
   const value = t.numel === 1 ? t.item() : undefined;
   if (value === undefined) throw typeError(`a tensor of shape [${t.shape}] is no number: use its methods, such as add and gt, or String(tensor)`);
-  if (typeof value === 'object') throw typeError('a complex number is no number of JavaScript');
+  if (typeof value === 'object') throw typeError('a complex number is no number of JavaScript: item() gives {re, im}');
   return hint === 'number' ? Number(value) : value;
 }
 
@@ -99,7 +99,7 @@ define(Storage, {
 
 define(Generator, {
   toJSON() {
-    throw typeError('a generator has no form in JSON; getState() gives its state');
+    throw typeError('toJSON: a generator has no form in JSON; getState() gives its state');
   },
   [inspect.custom]() {
     return inspected(this, 'Generator', () => `Generator (seed ${this.initialSeed()})`);

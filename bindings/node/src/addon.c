@@ -1,15 +1,9 @@
 // The module: environments and the values that are no operators.
 #include "addon.h"
 
-lt_env *lt_get_env(napi_env env) {
-  void *e = NULL;
-  napi_get_instance_data(env, &e);
-  return e;
-}
-
 static void delete_references(napi_env env, lt_env *e) {
-  const napi_ref others[] = {e->reader,    e->writer, e->collector, e->noting,
-                             e->to_tensor, e->cells,  e->raised};
+  const napi_ref others[] = {e->reader,    e->writer, e->collector, e->noting, e->watch,
+                             e->to_tensor, e->cells,  e->raised,    e->unwatch};
   for (int i = 0; i < LT_CLASSES; i++)
     if (e->makers[i]) napi_delete_reference(env, e->makers[i]);
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -90,6 +84,7 @@ static bool keep_parts(napi_env env, lt_env *e, napi_value parts) {
       return false;
   if (!keep(env, parts, "read", &e->reader) || !keep(env, parts, "write", &e->writer) ||
       !keep(env, parts, "collect", &e->collector) || !keep(env, parts, "noting", &e->noting) ||
+      !keep(env, parts, "watch", &e->watch) || !keep(env, parts, "unwatch", &e->unwatch) ||
       !keep(env, parts, "toTensor", &e->to_tensor) || !keep(env, parts, "cell", &e->cells) ||
       !get(env, parts, "cell", &cells) ||
       !lt_ok(env, napi_get_typedarray_info(env, cells, &type, &length, &cell, &buffer, &offset)))

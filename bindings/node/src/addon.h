@@ -1,6 +1,7 @@
-// The Node addon. gen_operators.c describes every operator in tables; call.c binds JavaScript
-// arguments to a description and runs it, at once or, by async.c, on a thread of its own. One
-// lt_env exists per Node environment (the main thread, each worker).
+// The Node addon. table.c tells what JavaScript sees of the library's operators; call.c binds its
+// arguments to one and runs it, at once or, by async.c, on a thread of its own. One lt_env exists
+// per Node environment (the main thread, each worker). Files use each other one way only, from
+// addon.c at the top down to env.c (.ci/circles.py tells where they do not).
 #ifndef LIBTENSOR_NODE_ADDON_H
 #define LIBTENSOR_NODE_ADDON_H
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../../include/tensor.h"
+#include "../../../capi/value.h"
 
 // -------------------------------------------------------------------------------------------------------
 // descriptions
@@ -47,36 +48,6 @@ enum {
   LT_IS_VARIADIC = 128  // the items of the list may be given as arguments
 };
 
-// An argument or result in C form.
-typedef union lt_value {
-  tensor_t *tensor;
-  tensor_storage_t *storage;
-  tensor_generator_t *generator;
-  tensor_node_t *node;
-  struct lt_kept *kept;
-  tensor_scalar scalar;
-  int64_t i;
-  double f;
-  bool b;
-  tensor_dtype dtype;
-  const double *number;  // an optional float
-  const char *text;
-  char *string;
-  tensor_device device;
-  struct {
-    const void *data;  // NULL when absent
-    int64_t length;
-  } list;
-  struct {
-    tensor_t **items;
-    int64_t length;
-  } tensors;
-  struct {
-    char **items;
-    int64_t length;
-  } strings;
-} lt_value;
-
 typedef struct lt_argument {
   const char *name;  // in camel case
   uint8_t type, flags;
@@ -84,24 +55,14 @@ typedef struct lt_argument {
   lt_value value;  // the default
 } lt_argument;
 
-typedef enum lt_mode { LT_FUNCTION, LT_INPLACE, LT_OUT, LT_MODES } lt_mode;
-
-enum {
-  LT_MAKES = 1,  // a factory, with the options names and requiresGrad
-  LT_VIEWS = 2   // its results lie in the memory of its first argument
-};
-
-// Calls the C function of one form.
-typedef tensor_status (*lt_form)(const lt_value *a, lt_value *r);
-
-typedef struct lt_operator {
+// An operator, as JavaScript calls it.
+typedef struct lt_overload {
   const char *name;
+  const lt_operator *row;  // of the library's table
   const lt_argument *arguments, *results;
   uint8_t argument_count, positional_count, result_count;
   int8_t operand;  // the operand that the number forms take as a number, -1 without
-  uint8_t flags;
-  lt_form forms[LT_MODES][2];  // [mode][the operand is a number]
-} lt_operator;
+} lt_overload;
 
 enum {
   LT_AS_FUNCTION = 1,
@@ -115,14 +76,12 @@ enum {
 // A name in JavaScript and the overloads behind it.
 typedef struct lt_entry {
   const char *path;  // "add", "linalg.norm"
-  const lt_operator *overloads;
+  const lt_overload *overloads;
   uint8_t count, forms;
 } lt_entry;
 
-extern const lt_entry lt_entries[];
-extern const size_t lt_entry_count;
-
-enum { LT_MAX_ARGUMENTS = 24, LT_MAX_RESULTS = 8 };
+// All names; NULL without memory.
+const lt_entry *lt_read_table(size_t *count);
 
 // --------------------------------------------------------------------------------------------------------
 // environments
@@ -191,12 +150,13 @@ typedef struct lt_env {
   lt_pool *pool;
   // Functions of lib/classes.js: they make an object of each kind, tell the number of an object's
   // box, change it, collect garbage, of young objects, or with true of all, wrap a function of
-  // operators so that its arguments are noted, and make a tensor of an array.
-  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor;
+  // operators so that its arguments are noted, and make a tensor of an array. Those of
+  // lib/signals.js have a function called when an AbortSignal is aborted, and no more.
+  napi_ref makers[LT_CLASSES], reader, writer, collector, noting, to_tensor, watch, unwatch;
   napi_ref cells;   // what lib/classes.js and the addon hand each other numbers by
   int32_t *cell;    // its integers: LT_CELL_READ and those that follow
   double *numbers;  // and its numbers, as many as LT_CELL_NUMBERS
-  const lt_operator *index, *select, *slice;
+  const lt_overload *index, *select, *slice;
   struct lt_binding *bindings;
   lt_scope *scope;
   lt_box gone[LT_CLASSES];    // for objects that were disposed
@@ -305,10 +265,14 @@ void lt_detach(napi_env env, lt_env *e, lt_box *box);
 void lt_leave_memory(napi_env env, lt_env *e, lt_memory *memory);
 // Follows a box whose call may have moved its memory, or put it over another storage's.
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved);
+// Follows an out, which the call may have resized.
+void lt_follow_out(napi_env env, lt_env *e, lt_box *box);
 // Whether an object may have the memory of a tensor.
 bool lt_reachable(const lt_env *e, const tensor_t *t);
 // Whether asynchronous calls leave a box's elements free for an access; false with what they do.
 bool lt_unclaimed(const lt_box *box, lt_access access, const char **doing);
+// Whether two boxes have bytes in common, between the first and the last element of each.
+bool lt_overlap(const lt_box *a, const lt_box *b);
 void lt_claim(struct lt_held *held);
 void lt_unclaim(struct lt_held *held);
 
@@ -400,18 +364,18 @@ typedef struct lt_held {
 
 // One call: its bound arguments and what it must give back. Kept on the heap by asynchronous calls.
 struct lt_call {
-  const lt_operator *op;
+  const lt_overload *op;
   const char *name;  // the binding's
-  lt_mode mode;
-  lt_form form;
-  lt_value arguments[LT_MAX_ARGUMENTS];
-  lt_value results[LT_MAX_RESULTS];
-  napi_value outs[LT_MAX_RESULTS];  // the objects that an out or in-place form returns
-  bool views;                       // it only makes views, and reads no elements
-  bool aliases;                     // a result may share memory with its tensors
-  bool shares;                      // a tensor of the call lies in an ArrayBuffer
-  bool moves;                       // a storage of the call may get other memory
-  lt_held *held;                    // tensors, storages and generators of the call
+  int mode;          // LT_FUNCTION, LT_INPLACE or LT_OUT
+  bool number;       // the last operand is a number
+  lt_value arguments[LT_MOST_PARAMETERS];
+  lt_value results[LT_MOST_RESULTS];
+  napi_value outs[LT_MOST_RESULTS];  // the objects that an out or in-place form returns
+  bool views;                        // it only makes views, and reads no elements
+  bool aliases;                      // a result may share memory with its tensors
+  bool shares;                       // a tensor of the call lies in an ArrayBuffer
+  bool moves;                        // a storage of the call may get other memory
+  lt_held *held;                     // tensors, storages and generators of the call
   int32_t held_count, held_room;
   struct lt_temporary *temporaries;  // numbers and arrays made into tensors
   const char *const *names;          // the option names, for what a factory makes; NULL without
@@ -449,8 +413,14 @@ const char *lt_layout_name(tensor_layout layout);
 // How an argument's type reads in messages.
 const char *lt_type_name(const lt_argument *argument);
 const char *lt_kind_name(const lt_js *js);
+// The same of what an argument does not take, whose kind an array's first item may tell.
+void lt_describe(napi_env env, const lt_argument *argument, const lt_js *js, char *to, size_t room);
+// Whether a value is an integer: also -0, which is a number like 0.5 where those are taken.
+bool lt_is_integer(const lt_js *js);
 
 bool lt_read_dtype(const char *text, tensor_dtype *dtype);
+// Reads a string as a value of an enumeration; false when it names none.
+bool lt_read_name(lt_type type, const char *text, lt_value *to);
 // A string, as far as there is room; false for other values and for one with NUL characters.
 bool lt_short_text(napi_env env, napi_value value, char *to, size_t room);
 
@@ -463,11 +433,12 @@ bool lt_define_nested(napi_env env, napi_value exports);
 typedef struct lt_binding {
   const char *name;  // as it is called: "add_", "linalg.normAsync"
   const lt_entry *entry;
-  lt_mode mode;
+  int mode;
   bool method, async;
 } lt_binding;
 
 void *lt_allocate(lt_call *call, size_t bytes);
+void lt_start_call(lt_call *call, const lt_overload *op, int mode);
 // Has a tensor freed with the call; false, with an exception, without memory.
 bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor);
 // Checks a box and notes that the call uses it; *handle is where the call finds its handle.
@@ -488,8 +459,9 @@ napi_value lt_invoke(napi_env env, napi_callback_info info);
 napi_value lt_set_default_dtype(napi_env env, napi_callback_info info);
 napi_value lt_index_noted(napi_env env, napi_callback_info info);
 bool lt_define_operators(napi_env env, lt_env *e, napi_value exports);
-// While a call of the library is in a function of JavaScript's, calls with other default dtypes may
-// run.
+// The turn of calls with one default dtype (turn.c), which a call has while it runs, but not while
+// it is in a function of JavaScript's: leaving it tells the dtype, having it again waits for
+// others.
 tensor_dtype lt_pause(void);
 tensor_status lt_resume(tensor_dtype dtype);
 
@@ -517,6 +489,8 @@ typedef struct lt_question {
 // Keeps some values; NULL with an exception pending.
 lt_kept *lt_keep(napi_env env, const napi_value *values, uint32_t count);
 void lt_let_go(void *kept);  // a tensor_deleter
+// One of the values, from 0 on.
+bool lt_kept_value(napi_env env, const lt_kept *kept, uint32_t at, napi_value *to);
 // A tensor_callback whose context is a lt_kept.
 tensor_status lt_call_back(void *kept, tensor_t **given, int64_t given_count, tensor_t **made,
                            int64_t made_count);
@@ -543,6 +517,14 @@ typedef struct lt_graph {
   bool paused;  // the run waits for a function of JavaScript's, which may write all of it
 } lt_graph;
 
+// Has a call work on copies of what lies in ArrayBuffers; false with an exception pending.
+bool lt_copy_operands(napi_env env, const lt_env *e, lt_call *call);
+// Gives what it wrote to them to its tensors; message is malloc's.
+tensor_status lt_copy_back(napi_env env, const lt_call *call, char **message);
+void lt_drop_copies(lt_call *call);
+// Whether a call writes a part of an ArrayBuffer that it uses as another tensor, too, which copies
+// would not show.
+bool lt_writes_shared(const lt_call *call);
 // Holds what a call that runs through a graph will use; false with an exception pending.
 bool lt_hold_graph(napi_env env, const lt_call *call, lt_graph *graph);
 void lt_release_graph(napi_env env, lt_graph *graph);

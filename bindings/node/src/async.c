@@ -1,36 +1,16 @@
-// Asynchronous calls: jobs that run on threads of the addon's own, so that files and names that
-// libuv's pool looks up never wait for them. The threads serve all environments.
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
+// Asynchronous calls: what they hold and copy, how they end, and what stops them.
 #include <stdio.h>
 
-#include "addon.h"
-
-typedef enum state { NEW, QUEUED, RUNNING, DONE } state;
-
-enum { MOST_THREADS = 256, MOST_DEVICES = 64 };
-
-// What a call carries of the thread that makes it, and takes to the thread that runs it.
-typedef struct modes {
-  tensor_device device;
-  bool grad, inference;
-  int16_t cards;                  // CUDA devices; where there are none, neither of these two counts
-  int16_t current;                // the one among them that is current
-  int64_t streams[MOST_DEVICES];  // and the current stream of each
-} modes;
+#include "queue.h"
 
 // Its tensors stay alive, and are not changed by others, until it is done.
 typedef struct job {
+  lt_job base;
   lt_call call;
   lt_graph graph;
-  lt_env *e;
-  state state;   // changed under the pool's lock
   bool settled;  // the signal has rejected the promise
   tensor_dtype default_dtype;
-  modes modes;
   lt_kept *saving;  // the hooks on what it saves, NULL for none
-  napi_ref raised;  // what a function that it called has thrown
   napi_deferred deferred;
   napi_ref outs;               // an array of the objects that the call returns
   napi_ref caller;             // an error whose stack shows the caller
@@ -40,7 +20,6 @@ typedef struct job {
   tensor_status status;
   char *message;
   int32_t number;  // of the system, 0 for none
-  struct job *previous, *next;
 } job;
 
 // What a listener knows, which the signal may keep after the job.
@@ -48,85 +27,8 @@ typedef struct watch {
   job *job;
 } watch;
 
-typedef struct jobs {
-  job *first, *last;
-  int64_t count;
-} jobs;
-
-// A question of a call that runs, which waits for the answer.
-typedef struct asked {
-  lt_question *question;
-  job *job;
-  modes modes;
-  enum { OPEN, ANSWERED, FAILED } state;
-  struct asked *next;
-} asked;
-
-// What an environment has: all but wake is read under the pool's lock.
-struct lt_async {
-  napi_threadsafe_function wake;
-  jobs done;
-  int64_t running;
-  asked *questions;
-  bool closed;
-};
-
-static struct {
-  pthread_mutex_t lock;
-  pthread_cond_t work, finished;  // finished: jobs and answers
-  jobs queue;
-  int threads, idle, wanted;
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
-          .work = PTHREAD_COND_INITIALIZER,
-          .finished = PTHREAD_COND_INITIALIZER};
-
-static void append(jobs *list, job *j) {
-  j->previous = list->last, j->next = NULL;
-  if (list->last)
-    list->last->next = j;
-  else
-    list->first = j;
-  list->last = j;
-  list->count++;
-}
-
-static void take(jobs *list, job *j) {
-  if (j->previous)
-    j->previous->next = j->next;
-  else
-    list->first = j->next;
-  if (j->next)
-    j->next->previous = j->previous;
-  else
-    list->last = j->previous;
-  list->count--;
-}
-
 // ------------------------------------------------------------------------------------------------
-// threads
-
-static bool read_modes(modes *m) {
-  int64_t cards = 0, current = 0;
-  bool read = !tensor_get_default_device(&m->device) && !tensor_is_grad_enabled(&m->grad) &&
-              !tensor_is_inference_mode_enabled(&m->inference) &&
-              !tensor_device_count("cuda", &cards) &&
-              (cards == 0 || !tensor_device_current("cuda", &current));
-  m->cards = (int16_t)(cards < MOST_DEVICES ? cards : MOST_DEVICES);
-  m->current = (int16_t)current;
-  for (int16_t i = 0; i < m->cards && read; i++)
-    read = !tensor_stream_current((tensor_device){TENSOR_CUDA, i}, &m->streams[i]);
-  return read;
-}
-
-static tensor_status set_modes(const modes *m) {
-  tensor_status status = tensor_set_default_device(m->device);
-  if (!status) status = tensor_set_inference_mode(m->inference);
-  if (!status) status = tensor_set_grad_enabled(m->grad);
-  for (int16_t i = 0; i < m->cards && !status; i++)
-    status = tensor_stream_set_current(m->streams[i]);
-  if (status || !m->cards) return status;
-  return tensor_device_set_current((tensor_device){TENSOR_CUDA, m->current});
-}
+// runs
 
 static void run(job *j) {
   j->status = lt_run(&j->call, j->default_dtype);
@@ -135,15 +37,10 @@ static void run(job *j) {
   j->number = tensor_last_errno();
 }
 
-// The job that the thread runs, NULL for the environments' threads.
-static _Thread_local job *current;
-
-lt_env *lt_env_of_job(void) { return current ? current->e : NULL; }
-
 // Runs a job on a thread that is not its environment's.
-static void run_here(job *j) {
-  current = j;
-  j->status = set_modes(&j->modes);
+static void run_here(lt_job *base) {
+  job *j = (job *)base;
+  j->status = lt_set_modes(&j->base.modes);
   lt_kept *saving = j->saving;
   if (!j->status && saving && !(j->status = lt_push_saving(saving))) j->saving = NULL;
   if (j->status)
@@ -153,168 +50,8 @@ static void run_here(job *j) {
   if (saving && !j->saving) tensor_pop_saved_tensors_hooks();
 }
 
-bool lt_ask(lt_question *question, bool *is_asked) {
-  *is_asked = current != NULL;
-  if (!current) return false;
-  struct lt_async *async = current->e->async;
-  asked a = {.question = question, .job = current};
-  question->raised = &current->raised;
-  if (!read_modes(&a.modes)) return false;
-  pthread_mutex_lock(&pool.lock);
-  if (async->closed) a.state = FAILED;
-  if (a.state == OPEN) {
-    asked **last = &async->questions;
-    while (*last) last = &(*last)->next;
-    *last = &a;
-    napi_call_threadsafe_function(async->wake, NULL, napi_tsfn_nonblocking);
-  }
-  while (a.state == OPEN) pthread_cond_wait(&pool.finished, &pool.lock);
-  pthread_mutex_unlock(&pool.lock);
-  return a.state == ANSWERED;
-}
-
-static void *serve(void *unused) {
-  (void)unused;
-  pthread_mutex_lock(&pool.lock);
-  while (pool.threads <= pool.wanted) {
-    job *j = pool.queue.first;
-    if (!j) {
-      pool.idle++;
-      pthread_cond_wait(&pool.work, &pool.lock);
-      pool.idle--;
-      continue;
-    }
-    take(&pool.queue, j);
-    j->state = RUNNING;
-    struct lt_async *async = j->e->async;
-    async->running++;
-    pthread_mutex_unlock(&pool.lock);
-    run_here(j);
-    pthread_mutex_lock(&pool.lock);
-    j->state = DONE;
-    bool first = !async->done.first;
-    append(&async->done, j);
-    async->running--;
-    // Under the lock, so that the environment cannot end in between.
-    if (first) napi_call_threadsafe_function(async->wake, NULL, napi_tsfn_nonblocking);
-    pthread_cond_broadcast(&pool.finished);
-  }
-  pool.threads--;
-  if (pool.queue.first) pthread_cond_signal(&pool.work);
-  pthread_mutex_unlock(&pool.lock);
-  return NULL;
-}
-
-static int processors(void) {
-  cpu_set_t set;
-  int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-  return count > 0 ? count : 1;
-}
-
-// How many threads run calls, unless the environment or setAsyncThreads says otherwise.
-static int wanted_at_first(void) {
-  const char *text = getenv("LIBTENSOR_ASYNC_THREADS");
-  int wanted = text ? atoi(text) : 0;
-  if (wanted <= 0) wanted = processors();
-  return wanted < MOST_THREADS ? wanted : MOST_THREADS;
-}
-
-// Starts a thread with all signals blocked: they are for the host's threads.
-static bool start_thread(void) {
-  sigset_t all, before;
-  pthread_t thread;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool started = pthread_create(&thread, NULL, serve, NULL) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (started) pthread_detach(thread);
-  return started;
-}
-
-// Queues a job; false where no thread can be had for it.
-static bool queue(job *j) {
-  pthread_mutex_lock(&pool.lock);
-  if (!pool.wanted) pool.wanted = wanted_at_first();
-  append(&pool.queue, j);
-  j->state = QUEUED;
-  bool served = true;
-  if (pool.idle >= pool.queue.count) {
-    pthread_cond_signal(&pool.work);
-  } else if (pool.threads < pool.wanted) {
-    if (start_thread())
-      pool.threads++;
-    else
-      served = pool.threads > 0;
-  }
-  if (!served) take(&pool.queue, j);
-  pthread_mutex_unlock(&pool.lock);
-  return served;
-}
-
 // ------------------------------------------------------------------------------------------------
 // operands
-
-// Memory of an ArrayBuffer can be taken away while a call runs: such operands are copied, and the
-// copy back when the call is done. A SharedArrayBuffer stays.
-static bool copy_operands(napi_env env, const lt_env *e, lt_call *call) {
-  for (int i = 0; call->shares && i < call->held_count; i++) {
-    lt_held *held = &call->held[i];
-    const lt_memory *m = held->box->memory;
-    if (held->box->kind != LT_TENSOR || !m || !m->buffer || !m->buffer->detachable) continue;
-    for (int k = 0; k < i; k++)
-      if (call->held[k].box == held->box && call->held[k].copy) *held->handle = call->held[k].copy;
-    if (*held->handle != held->box->handle) continue;
-    tensor_status status = lt_resume(e->default_dtype);
-    if (!status) {
-      status = tensor_clone(held->box->handle, TENSOR_PRESERVE, &held->copy);
-      lt_pause();
-    }
-    if (status) {
-      lt_throw_status(env, status, tensor_last_error());
-      return false;
-    }
-    *held->handle = held->copy;
-  }
-  return true;
-}
-
-static bool same_sizes(const tensor_t *a, const tensor_t *b) {
-  int64_t dim = tensor_dim(a);
-  return dim == tensor_dim(b) &&
-         memcmp(tensor_sizes(a), tensor_sizes(b), (size_t)dim * sizeof dim) == 0;
-}
-
-// Gives what was written to a copy to the tensor itself.
-static void copy_back(napi_env env, job *j, const lt_held *held) {
-  tensor_status status = TENSOR_OK;
-  const char *message = NULL;
-  if (lt_buffer_detached(env, held->box->memory->buffer)) {
-    status = TENSOR_ERROR_HANDLE;
-    message = "the ArrayBuffer of a tensor that the call writes was transferred away";
-  } else if (!same_sizes(held->box->handle, held->copy)) {
-    status = TENSOR_ERROR_RUNTIME;
-    message =
-        "the memory of an ArrayBuffer is not resizable: out must have the shape of the result";
-  } else if ((status = tensor_copy_(held->box->handle, held->copy, false))) {
-    message = tensor_last_error();
-  }
-  if (!status) return;
-  j->status = status;
-  j->message = strdup(message);
-}
-
-static void copy_all_back(napi_env env, job *j) {
-  const lt_call *call = &j->call;
-  for (int i = 0; !j->status && i < call->held_count; i++)
-    if (call->held[i].copy && call->held[i].access >= LT_WRITES) copy_back(env, j, &call->held[i]);
-}
-
-static void drop_copies(lt_call *call) {
-  for (int i = 0; i < call->held_count; i++) {
-    if (call->held[i].copy) tensor_free(call->held[i].copy);
-    call->held[i].copy = NULL;
-  }
-}
 
 static void hold_operands(napi_env env, lt_env *e, lt_call *call) {
   for (int i = 0; i < call->held_count; i++) {
@@ -341,13 +78,14 @@ static void release_operands(napi_env env, lt_call *call) {
   }
 }
 
-// A call that makes views of an ArrayBuffer runs at once: a view of a copy would be none. So does a
-// run whose graph saved what lies in one.
+// A call that makes views of an ArrayBuffer runs at once: a view of a copy would be none. So does
+// one whose copies would not show that they are parts of each other, and a run whose graph saved
+// what lies in an ArrayBuffer.
 static bool runs_at_once(const job *j) {
   const lt_call *call = &j->call;
-  if (j->graph.shares) return true;
+  if (j->graph.shares || (call->shares && lt_writes_shared(call))) return true;
   for (int i = 0; call->shares && i < call->op->result_count; i++)
-    if (call->mode == LT_FUNCTION && call->op->results[i].flags & LT_IS_ALIAS) return true;
+    if (call->mode != LT_OUT && call->op->results[i].flags & LT_IS_ALIAS) return true;
   return false;
 }
 
@@ -435,28 +173,27 @@ static void delete_reference(napi_env env, napi_ref *ref) {
 static void free_job(napi_env env, job *j) {
   if (j->watch) j->watch->job = NULL;
   lt_release_graph(env, &j->graph);
-  drop_copies(&j->call);
+  lt_drop_copies(&j->call);
   lt_end_call(&j->call);
   delete_reference(env, &j->outs);
   delete_reference(env, &j->caller);
   delete_reference(env, &j->signal);
   delete_reference(env, &j->listener);
-  delete_reference(env, &j->raised);
+  delete_reference(env, &j->base.raised);
   if (j->context) napi_async_destroy(env, j->context);
   if (j->saving) lt_let_go(j->saving);
   free(j->message);
   free(j);
 }
 
-static bool call_signal(napi_env env, job *j, const char *method) {
-  napi_value signal, listener, function, event, result;
+// Calls a function of lib/signals.js with a job's signal and listener.
+static bool call_signal(napi_env env, const job *j, napi_ref function) {
+  napi_value callee, arguments[2], result;
   if (!j->signal) return true;
-  napi_status made = napi_get_reference_value(env, j->signal, &signal);
-  if (!made) made = napi_get_reference_value(env, j->listener, &listener);
-  if (!made) made = napi_get_named_property(env, signal, method, &function);
-  if (!made) made = napi_create_string_utf8(env, "abort", NAPI_AUTO_LENGTH, &event);
-  napi_value arguments[] = {event, listener};
-  if (!made) made = napi_call_function(env, signal, function, 2, arguments, &result);
+  napi_status made = napi_get_reference_value(env, function, &callee);
+  if (!made) made = napi_get_reference_value(env, j->signal, &arguments[0]);
+  if (!made) made = napi_get_reference_value(env, j->listener, &arguments[1]);
+  if (!made) made = napi_call_function(env, callee, callee, 2, arguments, &result);
   return lt_ok(env, made);
 }
 
@@ -464,14 +201,14 @@ static bool call_signal(napi_env env, job *j, const char *method) {
 static void settle(napi_env env, job *j) {
   lt_call *call = &j->call;
   napi_value value = NULL, error;
-  if (!call_signal(env, j, "removeEventListener")) take_exception(env);
+  if (!call_signal(env, j, j->base.e->unwatch)) take_exception(env);
   if (j->settled) {
     if (!j->status) lt_drop_results(call);
   } else if (!j->status && restore_outs(env, j) && (value = lt_results(env, call))) {
     napi_resolve_deferred(env, j->deferred, value);
   } else {
     const char *message = j->message ? j->message : "the call failed";
-    napi_value raised = j->status ? lt_take_raised(env, &j->raised) : NULL;
+    napi_value raised = j->status ? lt_take_raised(env, &j->base.raised) : NULL;
     error = raised      ? raised
             : j->status ? lt_error(env, j->status, j->number, message)
                         : take_exception(env);
@@ -480,13 +217,22 @@ static void settle(napi_env env, job *j) {
   }
 }
 
+// Gives what the call wrote to copies to its tensors, in the modes that the call has.
+static void copy_back(napi_env env, job *j) {
+  lt_modes before;
+  if (!lt_read_modes(&before)) return;
+  if (!(j->status = lt_set_modes(&j->base.modes)))
+    j->status = lt_copy_back(env, &j->call, &j->message);
+  lt_set_modes(&before);
+}
+
 static void finish(napi_env env, lt_env *e, job *j) {
   napi_handle_scope scope;
   lt_scope *of_caller = e->scope;
   e->scope = NULL;
   bool opened = napi_open_handle_scope(env, &scope) == napi_ok;
   // Before the tensors go that were disposed meanwhile.
-  if (opened) copy_all_back(env, j);
+  if (opened && j->call.shares && !j->status) copy_back(env, j);
   release_operands(env, &j->call);
   if (opened) {
     settle(env, j);
@@ -498,7 +244,8 @@ static void finish(napi_env env, lt_env *e, job *j) {
 }
 
 // Calls a function in the asynchronous context of the call that asks for it.
-static bool answer(napi_env env, const job *asking, lt_question *question) {
+static bool answer(napi_env env, const lt_job *base, lt_question *question) {
+  const job *asking = (const job *)base;
   napi_value resource;
   napi_callback_scope scope;
   if (!asking->context || napi_create_object(env, &resource) != napi_ok ||
@@ -509,76 +256,30 @@ static bool answer(napi_env env, const job *asking, lt_question *question) {
   return answered;
 }
 
-// Answers what calls that run ask. A question stays in the list until then, so that one is answered
-// with a failure where the environment ends meanwhile.
-static void answer_all(napi_env env, lt_env *e) {
-  struct lt_async *async = e->async;
-  modes before;
-  if (!read_modes(&before)) return;
-  lt_scope *of_caller = e->scope;
-  e->scope = NULL;
-  pthread_mutex_lock(&pool.lock);
-  for (asked *a; (a = async->questions) && !async->closed;) {
-    pthread_mutex_unlock(&pool.lock);
-    job *asking = a->job;
-    asking->graph.paused = true;
-    bool answered = !set_modes(&a->modes) && answer(env, asking, a->question);
-    pthread_mutex_lock(&pool.lock);
-    if (async->questions != a) break;
-    asking->graph.paused = false;
-    async->questions = a->next;
-    a->state = answered ? ANSWERED : FAILED;
-    pthread_cond_broadcast(&pool.finished);
-  }
-  pthread_mutex_unlock(&pool.lock);
-  e->scope = of_caller;
-  set_modes(&before);
-}
-
 static void finish_all(napi_env env, napi_value unused, void *context, void *data) {
   (void)unused, (void)data;
   lt_env *e = context;
   if (!env) return;
-  answer_all(env, e);
-  pthread_mutex_lock(&pool.lock);
-  job *j = e->async->done.first;
-  e->async->done = (jobs){NULL, NULL, 0};
-  pthread_mutex_unlock(&pool.lock);
-  for (job *next; j; j = next) {
+  lt_answer_asked(env, e, answer);
+  for (lt_job *j = lt_take_done(e), *next; j; j = next) {
     next = j->next;
-    finish(env, e, j);
+    finish(env, e, (job *)j);
   }
   lt_tell_waiters(env, e);
   lt_drain_inbox(env, e);
 }
 
-// The environment ends: jobs that wait never run, those that run are waited for, but get no more
-// answers, and nobody hears of the results.
+// The environment ends, and nobody hears of the results.
 static void close_async(void *data) {
   lt_env *e = data;
-  pthread_mutex_lock(&pool.lock);
-  for (job *j = pool.queue.first, *next; j; j = next) {
-    next = j->next;
-    if (j->e != e) continue;
-    take(&pool.queue, j);
-    j->state = QUEUED;
-    append(&e->async->done, j);
-  }
-  e->async->closed = true;
-  for (asked *a; (a = e->async->questions);) {
-    e->async->questions = a->next;
-    a->state = FAILED;
-  }
-  pthread_cond_broadcast(&pool.finished);
-  while (e->async->running > 0) pthread_cond_wait(&pool.finished, &pool.lock);
-  pthread_mutex_unlock(&pool.lock);
-  for (job *j = e->async->done.first, *next; j; j = next) {
-    next = j->next;
+  lt_close_queue(e);
+  for (lt_job *base = lt_take_done(e), *next; base; base = next) {
+    job *j = (job *)base;
+    next = base->next;
     release_operands(e->env, &j->call);
-    if (j->state == DONE && !j->status) lt_drop_results(&j->call);
+    if (base->state == LT_JOB_DONE && !j->status) lt_drop_results(&j->call);
     free_job(e->env, j);
   }
-  e->async->done = (jobs){NULL, NULL, 0};
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -591,20 +292,16 @@ static napi_value aborted(napi_env env, napi_callback_info info) {
   napi_value signal, reason;
   if (!lt_ok(env, napi_get_cb_info(env, info, NULL, NULL, NULL, &data))) return NULL;
   job *j = ((watch *)data)->job;
-  if (!j || j->settled || j->state == NEW) return NULL;
+  if (!j || j->settled || j->base.state == LT_JOB_NEW) return NULL;
   if (!lt_ok(env, napi_get_reference_value(env, j->signal, &signal)) ||
       !lt_ok(env, napi_get_named_property(env, signal, "reason", &reason)))
     return NULL;
   if (((watch *)data)->job != j || j->settled) return NULL;  // the getter did this already
   j->settled = true;
   napi_reject_deferred(env, j->deferred, reason);
-  pthread_mutex_lock(&pool.lock);
-  bool waits = j->state == QUEUED;
-  if (waits) take(&pool.queue, j);
-  pthread_mutex_unlock(&pool.lock);
-  if (!waits) return NULL;
+  if (!lt_unqueue(&j->base)) return NULL;
   j->status = TENSOR_ERROR_RUNTIME;
-  lt_env *e = j->e;
+  lt_env *e = j->base.e;
   finish(env, e, j);
   lt_tell_waiters(env, e);
   return NULL;
@@ -651,7 +348,7 @@ static bool heed_signal(napi_env env, job *j, napi_value signal) {
     return false;
   }
   return make_listener(env, j) && lt_ok(env, napi_create_reference(env, signal, 1, &j->signal)) &&
-         call_signal(env, j, "addEventListener") && lt_check_held(env, &j->call);
+         call_signal(env, j, j->base.e->watch) && lt_check_held(env, &j->call);
 }
 
 // ------------------------------------------------------------------------------------------------
@@ -678,8 +375,9 @@ static napi_value start_job(napi_env env, lt_env *e, napi_callback_info info) {
   napi_value promise, signal;
   job *j = calloc(1, sizeof *j);
   if (!j) return lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for an asynchronous call");
-  j->e = e, j->default_dtype = e->default_dtype;
-  if (!read_modes(&j->modes)) {
+  j->base.e = e, j->default_dtype = e->default_dtype;
+  j->base.run = run_here, j->base.paused = &j->graph.paused;
+  if (!lt_read_modes(&j->base.modes)) {
     free(j);
     return lt_throw_status(env, TENSOR_ERROR_RUNTIME, tensor_last_error());
   }
@@ -694,21 +392,23 @@ static napi_value start_job(napi_env env, lt_env *e, napi_callback_info info) {
   bool heeded = heed_signal(env, j, signal) && lt_hold_graph(env, &j->call, &j->graph);
   bool at_once = runs_at_once(j);
   if (!heeded || !keep_outs(env, j) || !keep_caller(env, j) ||
-      (!at_once && !copy_operands(env, e, &j->call)) ||
+      (!at_once && !lt_copy_operands(env, e, &j->call)) ||
       !lt_ok(env, napi_create_promise(env, &j->deferred, &promise))) {
+    promise = rejected(env);
+    if (!call_signal(env, j, e->unwatch)) take_exception(env);
     free_job(env, j);
-    return rejected(env);
+    return promise;
   }
   if (!at_once && (j->saving || lt_runs_graph(&j->call))) keep_context(env, j);
   if (at_once) {
     lt_release_graph(env, &j->graph);
     run(j);
-    j->raised = e->raised;
+    j->base.raised = e->raised;
     e->raised = NULL;
   }
   hold_operands(env, e, &j->call);
   if (e->pending++ == 0) napi_ref_threadsafe_function(env, e->async->wake);
-  if (!at_once && !queue(j)) {
+  if (!at_once && !lt_queue(&j->base)) {
     j->status = TENSOR_ERROR_MEMORY;
     j->message = strdup("no thread for an asynchronous call");
     at_once = true;
@@ -733,26 +433,19 @@ static napi_value set_async_threads(napi_env env, napi_callback_info info) {
   if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
       !lt_look(env, value, &js))
     return NULL;
-  if (js.kind != LT_JS_INT || js.scalar.value.i < 1 || js.scalar.value.i > MOST_THREADS) {
+  if (js.kind != LT_JS_INT || js.scalar.value.i < 1 || js.scalar.value.i > LT_MOST_THREADS) {
     lt_throw_status(env, js.kind == LT_JS_INT ? TENSOR_ERROR_VALUE : TENSOR_ERROR_TYPE,
                     "setAsyncThreads: the number of threads must be an integer from 1 to 256");
     return NULL;
   }
-  pthread_mutex_lock(&pool.lock);
-  pool.wanted = (int)js.scalar.value.i;
-  pthread_cond_broadcast(&pool.work);
-  pthread_mutex_unlock(&pool.lock);
+  lt_set_threads((int)js.scalar.value.i);
   lt_ok(env, napi_get_undefined(env, &undefined));
   return undefined;
 }
 
 static napi_value get_async_threads(napi_env env, napi_callback_info info) {
   (void)info;
-  pthread_mutex_lock(&pool.lock);
-  if (!pool.wanted) pool.wanted = wanted_at_first();
-  int wanted = pool.wanted;
-  pthread_mutex_unlock(&pool.lock);
-  return lt_from_int(env, wanted);
+  return lt_from_int(env, lt_threads());
 }
 
 bool lt_open_async(napi_env env, lt_env *e, napi_value exports) {

@@ -7,20 +7,10 @@
 static const char *const class_names[] = {"Tensor", "Storage", "Generator", "Node"};
 
 enum {
-  REPORT_BYTES = 1 << 18,    // V8 is told of external memory in steps of this
   LEAST_BOXES = 1 << 13,     // new handles before garbage is looked for
   LEAST_GARBAGE = 32 << 20,  // bytes of new memory before garbage is looked for
   MOST_GARBAGE = 256 << 20
 };
-
-void lt_account(napi_env env, lt_env *e, int64_t bytes) {
-  e->bytes += bytes;
-  e->unreported += bytes;
-  if (e->unreported < REPORT_BYTES && e->unreported > -REPORT_BYTES) return;
-  int64_t now;
-  napi_adjust_external_memory(env, e->unreported, &now);
-  e->unreported = 0;
-}
 
 void lt_free_handle(lt_type kind, void *handle) {
   if (kind == LT_TENSOR) tensor_free(handle);
@@ -290,16 +280,12 @@ bool lt_check_box(napi_env env, const char *op, const char *argument, lt_box *bo
   return false;
 }
 
-// disposeBox(number): leaves what its object is to have instead in the cell.
+// disposeBox(): the box whose number lies in the cell, where what its object is to have instead
+// lies then.
 static napi_value dispose_box(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value value;
-  int32_t number;
-  if (!lt_ok(env, napi_get_cb_info(env, info, &argc, &value, NULL, NULL)) ||
-      !lt_ok(env, napi_get_value_int32(env, value, &number)))
-    return NULL;
+  (void)info;
   lt_env *e = lt_get_env(env);
-  lt_box *box = lt_box_at(e->pool, number);
+  lt_box *box = lt_box_at(e->pool, e->cell[LT_CELL_READ]);
   int32_t gone = gone_number(box);
   dispose(env, e, box);
   e->cell[LT_CELL_READ] = gone;

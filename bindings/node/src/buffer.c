@@ -3,45 +3,12 @@
 
 #include "addon.h"
 
-void lt_release_buffer(napi_env env, lt_buffer *buffer) {
-  if (--buffer->holders > 0) return;
-  if (buffer->next) buffer->next->link = buffer->link;
-  if (buffer->link) *buffer->link = buffer->next;
-  napi_delete_reference(env, buffer->array_buffer);
-  free(buffer);
-}
-
 static void open_letter(napi_env env, lt_letter *letter) {
   lt_release_buffer(env, (lt_buffer *)letter);
 }
 
 // The deleter of storages in ArrayBuffers: any thread.
 static void storage_freed(void *context) { lt_post(context); }
-
-bool lt_buffer_detached(napi_env env, const lt_buffer *buffer) {
-  napi_value array_buffer;
-  bool detached;
-  return napi_get_reference_value(env, buffer->array_buffer, &array_buffer) == napi_ok &&
-         napi_is_detached_arraybuffer(env, array_buffer, &detached) == napi_ok && detached;
-}
-
-const lt_buffer *lt_buffer_of(napi_env env, const lt_env *e, const tensor_t *t) {
-  void *data = NULL;
-  if (!e->buffers || tensor_data_ptr(t, &data) || !data) return NULL;
-  // Where memory was taken away, another array's may be there since,
-  const lt_buffer *found = NULL;
-  for (const lt_buffer *b = e->buffers; b; b = b->next) {
-    if ((const char *)data < b->data || (const char *)data >= b->data + b->length) continue;
-    if (!found || !lt_buffer_detached(env, b)) found = b;
-  }
-  // or the library's own, which can be resized.
-  tensor_storage_t *storage;
-  bool resizable = true;
-  if (!found || tensor_untyped_storage(t, &storage)) return NULL;
-  if (tensor_storage_resizable(storage, &resizable)) resizable = true;
-  tensor_storage_free(storage);
-  return resizable ? NULL : found;
-}
 
 // -------------------------------------------------------------------------------------------------------
 // typed arrays in
@@ -132,10 +99,10 @@ static napi_value from_typed_array(napi_env env, napi_callback_info info) {
   for (int64_t i = 0; i < dim; i++)
     fits = fits && size[i] >= 0 && !__builtin_mul_overflow(bytes, size[i], &bytes);
   if (!fits || (size_t)bytes != s.bytes) {
-    char message[128];
-    snprintf(message, sizeof message,
-             "tensor: the shape needs %lld bytes of %s, and the array has %zu",
-             fits ? (long long)bytes : -1LL, name, s.bytes);
+    char message[128], needed[48] = "more bytes than there are";
+    if (fits) snprintf(needed, sizeof needed, "%lld bytes", (long long)bytes);
+    snprintf(message, sizeof message, "tensor: the shape needs %s of %s, and the array has %zu",
+             needed, name, s.bytes);
     return lt_throw_status(env, TENSOR_ERROR_VALUE, message);
   }
   if (share && s.bytes) return share_memory(env, &s, dtype, size, dim);
@@ -252,6 +219,10 @@ static napi_value memory_of(napi_env env, napi_callback_info info) {
   }
   if (!lt_check_box(env, "data", "self", js.box, LT_READS)) return NULL;
   tensor_t *t = js.box->handle;
+  if (tensor_get_device(t).type == TENSOR_META)
+    return lt_throw_status(env, TENSOR_ERROR_RUNTIME,
+                           "data: tensors on the meta device have no elements; zerosLike(tensor, "
+                           "{device: 'cpu'}) gives one that has");
   if (tensor_get_device(t).type != TENSOR_CPU)
     return lt_throw_status(
         env, TENSOR_ERROR_RUNTIME,

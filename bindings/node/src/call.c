@@ -1,12 +1,11 @@
 // Binding of JavaScript arguments to an operator's overloads, the call itself, and its results.
 #include <math.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
 #include "addon.h"
 
-enum { MAX_INPUTS = LT_MAX_ARGUMENTS + 1 };
+// With the integers that a list may be given as, one by one.
+enum { MAX_INPUTS = 25 };
 
 typedef struct option {
   char name[48];
@@ -26,104 +25,6 @@ typedef struct inputs {
   napi_value waiting;  // the object that a tensor is for, after the arguments; NULL without
 } inputs;
 
-// --------------------------------------------------------------------------------------------------
-// memory of a call
-
-typedef struct lt_block {
-  struct lt_block *next;
-  _Alignas(16) char data[];
-} lt_block;
-
-void *lt_allocate(lt_call *call, size_t bytes) {
-  bytes = (bytes + 15) / 16 * 16;
-  if (bytes <= sizeof call->inline_block - call->used) {
-    void *p = call->inline_block + call->used;
-    call->used += bytes;
-    return p;
-  }
-  lt_block *block = malloc(sizeof *block + bytes);
-  if (!block) return NULL;
-  block->next = call->blocks;
-  call->blocks = block;
-  return block->data;
-}
-
-typedef struct lt_temporary {
-  tensor_t *tensor;
-  struct lt_temporary *next;
-} lt_temporary;
-
-bool lt_keep_tensor(napi_env env, lt_call *call, tensor_t *tensor) {
-  lt_temporary *kept = lt_allocate(call, sizeof *kept);
-  if (!kept) {
-    tensor_free(tensor);
-    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
-    return false;
-  }
-  *kept = (lt_temporary){tensor, call->temporaries};
-  call->temporaries = kept;
-  return true;
-}
-
-bool lt_hold(napi_env env, lt_call *call, const char *argument, lt_box *box, lt_access access,
-             void **handle) {
-  if (access == LT_READS && call->views) access = LT_LOOKS;
-  if (!lt_check_box(env, call->name, argument, box, access)) return false;
-  if (call->held_count == call->held_room) {
-    int32_t room = call->held_room ? 2 * call->held_room : 4;
-    lt_held *held = lt_allocate(call, (size_t)room * sizeof *held);
-    if (!held) {
-      lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for the arguments");
-      return false;
-    }
-    if (call->held_count) memcpy(held, call->held, (size_t)call->held_count * sizeof *held);
-    call->held = held, call->held_room = room;
-  }
-  call->held[call->held_count++] =
-      (lt_held){.box = box, .argument = argument, .access = access, .handle = handle};
-  call->shares |= box->memory && box->memory->buffer;
-  call->moves |= access == LT_MOVES;
-  *handle = box->handle;
-  return true;
-}
-
-bool lt_check_held(napi_env env, const lt_call *call) {
-  for (int i = 0; i < call->held_count; i++) {
-    const lt_held *held = &call->held[i];
-    if (!lt_check_box(env, call->name, held->argument, held->box, held->access)) return false;
-  }
-  return true;
-}
-
-static void start_call(lt_call *call, const lt_operator *op, lt_mode mode) {
-  call->op = op, call->mode = mode;
-  call->shares = call->moves = false;
-  call->views = mode == LT_FUNCTION && op->result_count > 0;
-  call->aliases = false;
-  for (int i = 0; i < op->result_count; i++) {
-    bool alias = op->results[i].flags & LT_IS_ALIAS || op->results[i].type == LT_STORAGE;
-    call->views &= alias;
-    call->aliases |= alias;
-  }
-  call->held = NULL, call->held_count = call->held_room = 0;
-  call->temporaries = NULL;
-  call->callback = NULL;
-  call->blocks = NULL, call->used = 0;
-  call->names = NULL, call->name_count = 0;
-  call->leaf = false;
-  call->waiting = NULL, call->made = 0;
-}
-
-void lt_end_call(lt_call *call) {
-  for (lt_temporary *t = call->temporaries; t; t = t->next) tensor_free(t->tensor);
-  if (call->callback) lt_let_go(call->callback);
-  while (call->blocks) {
-    lt_block *next = call->blocks->next;
-    free(call->blocks);
-    call->blocks = next;
-  }
-}
-
 // ----------------------------------------------------------------------------------------------------------
 // inputs
 
@@ -137,12 +38,21 @@ static bool is_plain(napi_env env, napi_value object) {
                                 napi_typeof(env, above, &type) == napi_ok && type == napi_null));
 }
 
+static bool is_memory(napi_env env, napi_value object) {
+  bool buffer, view;
+  return napi_is_arraybuffer(env, object, &buffer) == napi_ok &&
+         napi_is_dataview(env, object, &view) == napi_ok && (buffer || view);
+}
+
 static bool read_options(napi_env env, const char *op, napi_value object, bool async, inputs *in) {
   napi_value names;
   uint32_t count;
   if (!lt_ok(env, napi_get_property_names(env, object, &names)) ||
       !lt_ok(env, napi_get_array_length(env, names, &count)))
     return false;
+  if (count == 0 && is_memory(env, object))
+    return lt_throw_type(
+        env, "%s: an ArrayBuffer or a DataView has no dtype; tensor(data, {dtype}) has one", op);
   if (count == 0 && !is_plain(env, object))
     return lt_throw_type(env, "%s: the options must be a plain object, such as {out: x}", op);
   for (uint32_t i = 0; i < count; i++) {
@@ -174,7 +84,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
 // The name of a positional argument; of one among the integers at the end, as in zeros(2, 3), that
 // of the list.
 static const char *positional_name(const lt_binding *b, int at) {
-  const lt_operator *op = b->entry->overloads;
+  const lt_overload *op = b->entry->overloads;
   int last = op->positional_count - 1;
   return last < 0 ? "" : op->arguments[at < last ? at : last].name;
 }
@@ -248,20 +158,20 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info,
 // ----------------------------------------------------------------------------------------------------------
 // binding
 
-static int find_argument(const lt_operator *op, const char *name) {
+static int find_argument(const lt_overload *op, const char *name) {
   for (int i = 0; i < op->argument_count; i++)
     if (strcmp(op->arguments[i].name, name) == 0) return i;
   return -1;
 }
 
 // How many arguments there are when the integers at the end, as in zeros(2, 3), are one list.
-static int gather(const lt_operator *op, inputs *in) {
+static int gather(const lt_overload *op, inputs *in) {
   int at = op->positional_count - 1;
   if (at < 0 || in->count <= op->positional_count || !(op->arguments[at].flags & LT_IS_VARIADIC))
     return in->count;
   bool names = op->arguments[at].dim_of >= 0;
   for (int i = at; i < in->count; i++)
-    if (in->positional[i].kind != LT_JS_INT && !(names && in->positional[i].kind == LT_JS_STRING))
+    if (!lt_is_integer(&in->positional[i]) && !(names && in->positional[i].kind == LT_JS_STRING))
       return in->count;
   in->rest = (lt_js){.kind = LT_JS_REST, .rest = &in->positional[at], .rest_count = in->count - at};
   return op->positional_count;
@@ -274,13 +184,22 @@ static bool is_of_factories(const char *option) {
 
 // Assigns what was passed to an overload's arguments; false, with the reason in why, where it does
 // not fit.
-static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, const lt_js **given,
+static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const lt_js **given,
                 bool arrays, char *why, size_t room) {
-  if (!op->forms[mode][0]) {
+  if (!(op->row->forms & LT_HAS(mode, 0))) {
     snprintf(why, room, "it has no %s form", mode == LT_OUT ? "out" : "in-place");
     return false;
   }
-  int count = gather(op, in);
+  int count = gather(op, in), last = op->positional_count - 1;
+  if (count > op->positional_count && last >= 0 && op->arguments[last].flags & LT_IS_VARIADIC) {
+    // One of the integers at the end is none.
+    const lt_argument *a = &op->arguments[last];
+    int at = last;
+    while (at < count - 1 && lt_is_integer(&in->positional[at])) at++;
+    snprintf(why, room, "argument '%s' must be %s; item %d is %s", a->name, lt_type_name(a),
+             at - last, lt_kind_name(&in->positional[at]));
+    return false;
+  }
   if (count > op->positional_count) {
     snprintf(why, room, "it takes %d positional arguments, but %d were given", op->positional_count,
              in->count);
@@ -290,7 +209,7 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
   if (count < in->count) given[count - 1] = &in->rest;
   for (int i = 0; i < in->option_count; i++) {
     int at = find_argument(op, in->options[i].name);
-    if (at < 0 && op->flags & LT_MAKES && is_of_factories(in->options[i].name)) continue;
+    if (at < 0 && op->row->flags & LT_FACTORY && is_of_factories(in->options[i].name)) continue;
     if (at < 0) {
       snprintf(why, room, "it has no argument '%s'", in->options[i].name);
       return false;
@@ -309,8 +228,9 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
       return false;
     }
     if (given[i] && !lt_accepts(env, a, given[i], arrays && (i > 0 || mode != LT_INPLACE))) {
-      snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a),
-               lt_kind_name(given[i]));
+      char kind[64];
+      lt_describe(env, a, given[i], kind, sizeof kind);
+      snprintf(why, room, "argument '%s' must be %s, not %s", a->name, lt_type_name(a), kind);
       return false;
     }
   }
@@ -318,7 +238,7 @@ static bool fit(napi_env env, const lt_operator *op, lt_mode mode, inputs *in, c
 }
 
 // "add(input, other, {alpha})"
-static int signature(const char *name, const lt_operator *op, char *to, size_t room) {
+static int signature(const char *name, const lt_overload *op, char *to, size_t room) {
   int n = snprintf(to, room, "%s(", name);
   for (int i = 0; i < op->argument_count && n < (int)room; i++) {
     const lt_argument *a = &op->arguments[i];
@@ -339,7 +259,7 @@ static bool has_arrays(const inputs *in) {
   return false;
 }
 
-static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode, inputs *in,
+static const lt_overload *choose(napi_env env, const lt_binding *b, int mode, inputs *in,
                                  const lt_js **given) {
   const lt_entry *entry = b->entry;
   char why[256], message[1024];
@@ -375,23 +295,23 @@ static const lt_operator *choose(napi_env env, const lt_binding *b, lt_mode mode
 
 // A number where C takes only a tensor becomes a zero-dim tensor that counts as a number.
 static bool wrap_number(napi_env env, lt_call *call, tensor_scalar scalar, lt_value *to) {
-  tensor_status status = tensor_scalar_operand(scalar, &to->tensor);
+  tensor_status status = tensor_scalar_operand(scalar, (tensor_t **)&to->pointer);
   if (status) {
     lt_throw_last(env, status, call->name);
     return false;
   }
-  return lt_keep_tensor(env, call, to->tensor);
+  return lt_keep_tensor(env, call, to->pointer);
 }
 
 static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js, lt_value *to,
                             bool *number) {
   const lt_argument *a = &call->op->arguments[i];
   if (js && js->kind == LT_JS_TENSOR)
-    return lt_hold(env, call, a->name, js->box, LT_READS, (void **)&to->tensor);
+    return lt_hold(env, call, a->name, js->box, LT_READS, &to->pointer);
   if (js && (js->kind == LT_JS_ARRAY || js->kind == LT_JS_TYPED_ARRAY))
-    return lt_from_array(env, call, js, &to->tensor);
+    return lt_from_array(env, call, js, (tensor_t **)&to->pointer);
   tensor_scalar scalar = js ? js->scalar : a->value.scalar;
-  if (i == call->op->operand && call->op->forms[call->mode][1]) {
+  if (i == call->op->operand && call->op->row->forms & LT_HAS(call->mode, 1)) {
     to->scalar = scalar;
     *number = true;
     return true;
@@ -401,7 +321,7 @@ static bool convert_operand(napi_env env, lt_call *call, int i, const lt_js *js,
 
 // The tensors of the out option: one, or an array or object of as many as there are results.
 static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
-  const lt_operator *op = call->op;
+  const lt_overload *op = call->op;
   bool array = false;
   uint32_t length = op->result_count;
   if (op->result_count > 1 && !lt_ok(env, napi_is_array(env, out->value, &array))) return false;
@@ -425,8 +345,7 @@ static bool bind_outs(napi_env env, lt_call *call, const lt_js *out) {
     if (js.kind != LT_JS_TENSOR)
       return lt_throw_type(env, "%s: out must be a tensor, not %s", call->name, lt_kind_name(&js));
     call->outs[i] = item;
-    if (!lt_hold(env, call, "out", js.box, LT_WRITES, (void **)&call->results[i].tensor))
-      return false;
+    if (!lt_hold(env, call, "out", js.box, LT_WRITES, &call->results[i].pointer)) return false;
   }
   return true;
 }
@@ -446,14 +365,13 @@ static bool bind_leaf(napi_env env, lt_call *call, const lt_js *js) {
 }
 
 static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **given) {
-  const lt_operator *op = call->op;
+  const lt_overload *op = call->op;
   bool number = false;
   for (int i = 0; i < op->argument_count; i++) {
     const lt_argument *a = &op->arguments[i];
     lt_value *to = &call->arguments[i];
     if (i == 0 && call->mode == LT_INPLACE) {
-      if (!lt_hold(env, call, a->name, given[0]->box, LT_WRITES, (void **)&to->tensor))
-        return false;
+      if (!lt_hold(env, call, a->name, given[0]->box, LT_WRITES, &to->pointer)) return false;
     } else if (a->type == LT_OPERAND) {
       if (!convert_operand(env, call, i, given[i], to, &number)) return false;
     } else if (given[i]) {
@@ -466,11 +384,11 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
   bool returns_self = call->mode == LT_INPLACE || (op->result_count == 0 && op->argument_count &&
                                                    op->arguments[0].flags & LT_IS_MUTATED);
   call->outs[0] = returns_self ? given[0]->value : NULL;
-  call->form = op->forms[call->mode][number];
-  if (op->flags & LT_MAKES && in->names.kind != LT_JS_ABSENT &&
+  call->number = number;
+  if (op->row->flags & LT_FACTORY && in->names.kind != LT_JS_ABSENT &&
       !lt_convert_names(env, call, &in->names))
     return false;
-  if (op->flags & LT_MAKES && !bind_leaf(env, call, &in->leaf)) return false;
+  if (op->row->flags & LT_FACTORY && !bind_leaf(env, call, &in->leaf)) return false;
   if (call->mode == LT_OUT && !bind_outs(env, call, &in->out)) return false;
   return lt_check_held(env, call);
 }
@@ -478,31 +396,33 @@ static bool bind(napi_env env, lt_call *call, const inputs *in, const lt_js **gi
 // ----------------------------------------------------------------------------------------------------------
 // results
 
-static napi_value list_result(napi_env env, lt_call *call, lt_value *r) {
+static napi_value list_result(napi_env env, lt_call *call, const lt_value *r) {
+  tensor_t **items = (tensor_t **)r->list.data;
   napi_value array = NULL, item = NULL;
-  int64_t i = 0, n = r->tensors.length;
+  int64_t i = 0, n = r->list.length;
   if (lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array)))
     for (; i < n; i++) {
-      item = lt_wrap(env, LT_TENSOR, r->tensors.items[i], call);
+      item = lt_wrap(env, LT_TENSOR, items[i], call);
       if (!item || !lt_ok(env, napi_set_element(env, array, (uint32_t)i, item))) {
         i++;
         break;
       }
     }
   bool complete = n == 0 || (i == n && item);
-  for (; i < n; i++) tensor_free(r->tensors.items[i]);
-  tensor_list_free(r->tensors.items, 0);
+  for (; i < n; i++) tensor_free(items[i]);
+  tensor_list_free(items, 0);
   return complete ? array : NULL;
 }
 
-static napi_value strings_result(napi_env env, lt_value *r) {
+static napi_value strings_result(napi_env env, const lt_value *r) {
+  char **items = (char **)r->list.data;
   napi_value array, item;
-  int64_t i = 0, n = r->strings.length;
+  int64_t i = 0, n = r->list.length;
   bool made = lt_ok(env, napi_create_array_with_length(env, (size_t)n, &array));
   for (; made && i < n; i++)
-    made = (item = lt_from_text(env, r->strings.items[i])) &&
+    made = (item = lt_from_text(env, items[i])) &&
            lt_ok(env, napi_set_element(env, array, (uint32_t)i, item));
-  tensor_string_list_free(r->strings.items, n);
+  tensor_string_list_free(items, n);
   return made ? array : NULL;
 }
 
@@ -531,32 +451,32 @@ static napi_value one_result(napi_env env, lt_call *call, int i) {
     return what->type == LT_STR ? strings_result(env, r) : list_result(env, call, r);
   switch (what->type) {
     case LT_TENSOR:
-      if (call->names) return named_result(env, call, r->tensor);
-      if (call->waiting && r->tensor) {
-        call->made = lt_give(env, r->tensor, call, call->waiting);
+      if (call->names) return named_result(env, call, r->pointer);
+      if (call->waiting && r->pointer) {
+        call->made = lt_give(env, r->pointer, call, call->waiting);
         return NULL;
       }
-      return lt_wrap(env, LT_TENSOR, r->tensor, call);
+      return lt_wrap(env, LT_TENSOR, r->pointer, call);
     case LT_STORAGE:
-      return lt_wrap(env, LT_STORAGE, r->storage, call);
+      return lt_wrap(env, LT_STORAGE, r->pointer, call);
     case LT_GENERATOR:
-      return lt_wrap(env, LT_GENERATOR, r->generator, call);
+      return lt_wrap(env, LT_GENERATOR, r->pointer, call);
     case LT_NODE:
-      return lt_wrap(env, LT_NODE, r->node, call);
+      return lt_wrap(env, LT_NODE, r->pointer, call);
     case LT_SCALAR:
       return lt_from_scalar(env, r->scalar);
     case LT_FLOAT:
       lt_ok(env, napi_create_double(env, r->f, &v));
       return v;
     case LT_BOOL:
-      lt_ok(env, napi_get_boolean(env, r->b, &v));
+      lt_ok(env, napi_get_boolean(env, r->i != 0, &v));
       return v;
     case LT_STR:
-      v = lt_from_text(env, r->string);
-      tensor_string_free(r->string);
+      v = lt_from_text(env, r->pointer);
+      tensor_string_free(r->pointer);
       return v;
     case LT_DTYPE:
-      return lt_from_text(env, tensor_dtype_name(r->dtype));
+      return lt_from_text(env, tensor_dtype_name((tensor_dtype)r->i));
     case LT_DEVICE:
       return lt_from_device(env, r->device);
     default:
@@ -569,9 +489,14 @@ static void follow_memory(napi_env env, lt_call *call) {
   if (!call->moves && call->mode != LT_OUT) return;
   bool moved = strcmp(call->op->name, "set_") != 0;
   lt_env *e = lt_get_env(env);
-  for (int i = 0; i < call->held_count; i++)
-    if (call->held[i].access >= LT_WRITES && !call->held[i].box->disposed)
-      lt_follow(env, e, call->held[i].box, moved);
+  for (int i = 0; i < call->held_count; i++) {
+    lt_box *box = call->held[i].box;
+    if (call->held[i].access < LT_WRITES || box->disposed) continue;
+    if (call->moves)
+      lt_follow(env, e, box, moved);
+    else
+      lt_follow_out(env, e, box);
+  }
 }
 
 // Frees the results from one on, which JavaScript has not got.
@@ -580,20 +505,20 @@ static void drop_results(lt_call *call, int from) {
     const lt_argument *what = &call->op->results[i];
     lt_value *r = &call->results[i];
     if (what->flags & LT_IS_LIST && what->type == LT_STR)
-      tensor_string_list_free(r->strings.items, r->strings.length);
+      tensor_string_list_free((char **)r->list.data, r->list.length);
     else if (what->flags & LT_IS_LIST)
-      tensor_list_free(r->tensors.items, r->tensors.length);
+      tensor_list_free((tensor_t **)r->list.data, r->list.length);
     else if (what->type == LT_STR)
-      tensor_string_free(r->string);
+      tensor_string_free(r->pointer);
     else if (what->type < LT_CLASSES)
-      lt_free_handle(what->type, r->tensor);
+      lt_free_handle(what->type, r->pointer);
   }
 }
 
 void lt_drop_results(lt_call *call) { drop_results(call, 0); }
 
 napi_value lt_results(napi_env env, lt_call *call) {
-  const lt_operator *op = call->op;
+  const lt_overload *op = call->op;
   napi_value object, v = NULL;
   follow_memory(env, call);
   if (call->outs[0] && (call->mode != LT_OUT || op->result_count == 1)) return call->outs[0];
@@ -617,14 +542,14 @@ napi_value lt_results(napi_env env, lt_call *call) {
 
 bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value *signal) {
   inputs in;
-  const lt_js *given[LT_MAX_ARGUMENTS];
+  const lt_js *given[LT_MOST_PARAMETERS];
   const lt_binding *b;
   if (!read_inputs(env, lt_get_env(env), info, &b, &in)) return false;
   if (signal) *signal = in.signal;
-  lt_mode mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
-  const lt_operator *op = choose(env, b, mode, &in, given);
+  int mode = b->mode == LT_FUNCTION && in.out.kind != LT_JS_ABSENT ? LT_OUT : b->mode;
+  const lt_overload *op = choose(env, b, mode, &in, given);
   if (!op) return false;
-  start_call(call, op, mode);
+  lt_start_call(call, op, mode);
   call->waiting = in.waiting;
   call->name = b->name;
   if (mode == LT_INPLACE && given[0]->kind != LT_JS_TENSOR)
@@ -634,59 +559,6 @@ bool lt_prepare(napi_env env, napi_callback_info info, lt_call *call, napi_value
   return false;
 }
 
-// The library has one default dtype, and each environment one of its own: calls of environments
-// with different ones take turns. A word counts those that run above the dtype that they share, so
-// that calls need no lock while nobody waits for another dtype.
-enum { TURN_CALL = 1 << 8, TURN_CHANGES = TURN_CALL - 1 };
-static struct {
-  _Atomic int64_t word, waiting;
-  pthread_mutex_t lock;
-  pthread_cond_t left;
-} turn = {TENSOR_FLOAT32, 0, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER};
-
-static bool join_turn(tensor_dtype dtype) {
-  int64_t now = turn.word;
-  while (now % TURN_CALL == dtype)
-    if (atomic_compare_exchange_weak(&turn.word, &now, now + TURN_CALL)) return true;
-  return false;
-}
-
-// Waits until no call with another dtype runs.
-static tensor_status wait_for_turn(tensor_dtype dtype) {
-  tensor_status status = TENSOR_OK;
-  pthread_mutex_lock(&turn.lock);
-  turn.waiting++;
-  while (!status && !join_turn(dtype)) {
-    int64_t now = turn.word;
-    if (now >= TURN_CALL) {
-      pthread_cond_wait(&turn.left, &turn.lock);
-    } else if (atomic_compare_exchange_strong(&turn.word, &now, TURN_CHANGES)) {
-      status = tensor_set_default_dtype(dtype);
-      turn.word = status ? now : dtype;
-    }
-  }
-  turn.waiting--;
-  pthread_mutex_unlock(&turn.lock);
-  return status;
-}
-
-static void leave_turn(void) {
-  if (atomic_fetch_sub(&turn.word, TURN_CALL) >= 2 * TURN_CALL || !turn.waiting) return;
-  pthread_mutex_lock(&turn.lock);
-  pthread_cond_broadcast(&turn.left);
-  pthread_mutex_unlock(&turn.lock);
-}
-
-tensor_dtype lt_pause(void) {
-  tensor_dtype dtype = (tensor_dtype)(turn.word % TURN_CALL);
-  leave_turn();
-  return dtype;
-}
-
-tensor_status lt_resume(tensor_dtype dtype) {
-  return turn.waiting || !join_turn(dtype) ? wait_for_turn(dtype) : TENSOR_OK;
-}
-
 // Has the gradient of a new tensor wanted; it is freed where it can have none.
 static tensor_status make_leaf(tensor_t *made) {
   tensor_status status = tensor_set_requires_grad(made, true);
@@ -694,12 +566,29 @@ static tensor_status make_leaf(tensor_t *made) {
   return status;
 }
 
+// Runs the operator on a copy of the arguments, over which it leaves its results.
+static tensor_status run(lt_call *call) {
+  const lt_operator *row = call->op->row;
+  lt_value a[LT_MOST_PARAMETERS + LT_MOST_RESULTS];
+  int count = call->op->argument_count;
+  memcpy(a, call->arguments, (size_t)count * sizeof *a);
+  if (call->callback) {
+    a[count].pointer = a[count - 1].pointer, a[count + 1].pointer = (void *)(intptr_t)lt_let_go;
+    a[count - 1].pointer = (void *)(intptr_t)lt_call_back;
+  }
+  const size_t bytes = call->op->result_count * sizeof *a;
+  if (call->mode == LT_OUT) memcpy(a + count, call->results, bytes);
+  tensor_status status = row->run(row, call->mode, call->number, a);
+  if (!status && call->mode == LT_FUNCTION) memcpy(call->results, a, bytes);
+  return status;
+}
+
 tensor_status lt_run(lt_call *call, tensor_dtype default_dtype) {
   tensor_status status = lt_resume(default_dtype);
   if (status) return status;
-  status = call->form(call->arguments, call->results);
-  if (!status && call->leaf) status = make_leaf(call->results[0].tensor);
-  leave_turn();
+  status = run(call);
+  if (!status && call->leaf) status = make_leaf(call->results[0].pointer);
+  lt_pause();
   if (!status) call->callback = NULL;
   return status;
 }
@@ -713,7 +602,7 @@ napi_value lt_set_default_dtype(napi_env env, napi_callback_info info) {
   if (dtype >= TENSOR_FLOAT16 && dtype <= TENSOR_FLOAT64) {
     lt_get_env(env)->default_dtype = dtype;
     lt_ok(env, napi_get_undefined(env, &undefined));
-  } else if (call.form(call.arguments, call.results)) {
+  } else if (run(&call)) {
     lt_throw_last(env, TENSOR_ERROR_TYPE, call.name);
   }
   lt_end_call(&call);
@@ -782,10 +671,10 @@ static bool bind_index(napi_env env, lt_env *e, lt_call *call, lt_box *box, int3
   }
   if (!box || box->kind != LT_TENSOR) return lt_throw_type(env, "at: the method is of tensors");
   lt_make_room(env, e);
-  if (!lt_hold(env, call, "self", box, LT_READS, (void **)&call->arguments[0].tensor)) return false;
+  if (!lt_hold(env, call, "self", box, LT_READS, &call->arguments[0].pointer)) return false;
   if (count != 1 || !bind_simple(e, call, box->handle, items))
     call->arguments[1].list.data = items, call->arguments[1].list.length = count;
-  call->form = call->op->forms[LT_FUNCTION][0];
+  call->number = false;
   return true;
 }
 
@@ -802,7 +691,7 @@ napi_value lt_index_noted(napi_env env, napi_callback_info info) {
       !lt_ok(env, napi_get_value_int32(env, argv[1], &count)))
     return NULL;
   lt_keep_boxes(e->pool);
-  start_call(&call, e->index, LT_FUNCTION);
+  lt_start_call(&call, e->index, LT_FUNCTION);
   call.waiting = argv[2];
   call.name = "at";
   call.outs[0] = NULL;

@@ -25,7 +25,7 @@ static bool find_place(napi_env env, napi_value exports, const char *path, napi_
 
 // How many arguments a function needs, as its length tells.
 static double needed_arguments(const lt_binding *binding) {
-  const lt_operator *op = binding->entry->overloads;
+  const lt_overload *op = binding->entry->overloads;
   int needed = -binding->method;
   for (int i = 0; i < op->positional_count; i++)
     needed += !(op->arguments[i].flags & LT_HAS_DEFAULT);
@@ -36,7 +36,7 @@ static double needed_arguments(const lt_binding *binding) {
 static bool makes_tensor(const lt_binding *binding) {
   bool makes = binding->mode == LT_FUNCTION;
   for (int i = 0; i < binding->entry->count; i++) {
-    const lt_operator *op = &binding->entry->overloads[i];
+    const lt_overload *op = &binding->entry->overloads[i];
     makes = makes && op->result_count == 1 && op->results[0].type == LT_TENSOR &&
             !(op->results[0].flags & LT_IS_LIST);
   }
@@ -133,18 +133,20 @@ bool lt_define_operators(napi_env env, lt_env *e, napi_value exports) {
       !prototype_of(env, exports, "Storage", &p.storage) ||
       !prototype_of(env, exports, "Generator", &p.generator))
     return false;
-  lt_binding *next = e->bindings = calloc(5 * lt_entry_count + 1, sizeof *next);
+  size_t count;
+  const lt_entry *entries = lt_read_table(&count);
+  lt_binding *next = e->bindings = entries ? calloc(5 * count + 1, sizeof *next) : NULL;
   if (!next) return false;
   bool defined = true;
-  for (size_t i = 0; defined && i < lt_entry_count; i++) {
+  for (size_t i = 0; defined && i < count; i++) {
     napi_handle_scope scope;
     if (!lt_ok(env, napi_open_handle_scope(env, &scope))) return false;
     // A worker may be terminated in between, which every call of Node-API fails with.
-    const char *path = lt_entries[i].path;
-    if (strcmp(path, "indexGet") == 0) e->index = lt_entries[i].overloads;
-    if (strcmp(path, "select") == 0) e->select = lt_entries[i].overloads;
-    if (strcmp(path, "slice") == 0) e->slice = lt_entries[i].overloads;
-    defined = define_entry(env, e, &next, exports, &p, &lt_entries[i]);
+    const char *name = entries[i].overloads->name;
+    if (strcmp(name, "indexGet") == 0) e->index = entries[i].overloads;
+    if (strcmp(name, "select") == 0) e->select = entries[i].overloads;
+    if (strcmp(name, "slice") == 0) e->slice = entries[i].overloads;
+    defined = define_entry(env, e, &next, exports, &p, &entries[i]);
     napi_close_handle_scope(env, scope);
   }
   const napi_property_descriptor function = {"indexNoted", NULL, lt_index_noted, NULL,

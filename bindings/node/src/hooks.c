@@ -6,43 +6,6 @@
 #include "addon.h"
 
 // ------------------------------------------------------------------------------------------------
-// what is kept
-
-static void open_letter(napi_env env, lt_letter *letter) {
-  lt_kept *kept = (lt_kept *)letter;
-  napi_delete_reference(env, kept->array);
-  free(kept);
-}
-
-lt_kept *lt_keep(napi_env env, const napi_value *values, uint32_t count) {
-  napi_value array;
-  lt_kept *kept = calloc(1, sizeof *kept);
-  if (!kept) {
-    lt_throw_status(env, TENSOR_ERROR_MEMORY, "no memory for a function");
-    return NULL;
-  }
-  bool made = lt_ok(env, napi_create_array_with_length(env, count, &array));
-  for (uint32_t i = 0; made && i < count; i++)
-    made = lt_ok(env, napi_set_element(env, array, i, values[i]));
-  if (!made || !lt_ok(env, napi_create_reference(env, array, 1, &kept->array))) {
-    free(kept);
-    return NULL;
-  }
-  kept->e = lt_get_env(env);
-  kept->letter.open = open_letter;
-  lt_expect(kept->e->inbox, &kept->letter);
-  return kept;
-}
-
-void lt_let_go(void *kept) { lt_post(kept); }
-
-static bool kept_value(napi_env env, const lt_kept *kept, uint32_t at, napi_value *to) {
-  napi_value array;
-  return lt_ok(env, napi_get_reference_value(env, kept->array, &array)) &&
-         lt_ok(env, napi_get_element(env, array, at, to));
-}
-
-// ------------------------------------------------------------------------------------------------
 // answers
 
 static bool given_array(napi_env env, const lt_question *q, napi_value *array) {
@@ -85,11 +48,11 @@ static bool hand_all_over(napi_env env, lt_question *q, napi_value result) {
 static bool call(napi_env env, lt_question *q) {
   napi_value function, undefined, arguments[2], result;
   size_t count = 1;
-  if (!kept_value(env, q->kept, q->kind == LT_UNPACK, &function) ||
+  if (!lt_kept_value(env, q->kept, q->kind == LT_UNPACK, &function) ||
       !lt_ok(env, napi_get_undefined(env, &undefined)))
     return false;
   if (q->kind == LT_UNPACK) {
-    if (!kept_value(env, q->packed, 0, &arguments[0])) return false;
+    if (!lt_kept_value(env, q->packed, 0, &arguments[0])) return false;
   } else if (q->kind == LT_PACK) {
     tensor_t *handle = q->given[0];
     q->given[0] = NULL;
@@ -123,16 +86,6 @@ bool lt_answer(napi_env env, lt_question *q) {
   if (!answered) keep_raised(env, q->raised);
   napi_close_handle_scope(env, scope);
   return answered;
-}
-
-napi_value lt_take_raised(napi_env env, napi_ref *raised) {
-  napi_value array, error = NULL;
-  if (!*raised) return NULL;
-  if (napi_get_reference_value(env, *raised, &array) == napi_ok)
-    napi_get_element(env, array, 0, &error);
-  napi_delete_reference(env, *raised);
-  *raised = NULL;
-  return error;
 }
 
 // ------------------------------------------------------------------------------------------------

@@ -2,7 +2,11 @@
 // asynchronous calls, so that no other call moves it, or writes what they read.
 #include "addon.h"
 
-enum { FIRST_ROOM = 256, SMALL_BYTES = 1 << 16 };
+enum {
+  FIRST_ROOM = 256,
+  SMALL_BYTES = 1 << 16,
+  REPORT_BYTES = 1 << 18  // V8 is told of external memory in steps of this
+};
 
 // ------------------------------------------------------------------------------------------------
 // the table
@@ -49,6 +53,15 @@ static void take(lt_env *e, lt_memory *m) {
   while (*at != m) at = &(*at)->next;
   *at = m->next;
   e->memory_count--;
+}
+
+void lt_account(napi_env env, lt_env *e, int64_t bytes) {
+  e->bytes += bytes;
+  e->unreported += bytes;
+  if (e->unreported < REPORT_BYTES && e->unreported > -REPORT_BYTES) return;
+  int64_t now;
+  napi_adjust_external_memory(env, e->unreported, &now);
+  e->unreported = 0;
 }
 
 static void set_bytes(napi_env env, lt_env *e, lt_memory *m, int64_t bytes) {
@@ -139,8 +152,8 @@ void lt_attach(napi_env env, lt_env *e, lt_box *box, const lt_call *call) {
     }
   }
   for (int i = 0; call && i < call->held_count; i++) lt_track(env, e, call->held[i].box);
-  bool views = call && call->op && call->op->flags & LT_VIEWS && call->mode == LT_FUNCTION &&
-               call->held_count > 0 && call->held[0].handle == (void *)&call->arguments[0].tensor;
+  bool views = call && call->op && call->op->row->flags & LT_A_VIEW && call->mode == LT_FUNCTION &&
+               call->held_count > 0 && call->held[0].handle == &call->arguments[0].pointer;
   lt_memory *m = views ? call->held[0].box->memory : NULL;
   if (m && !m->buffer) {
     m->users++;
@@ -172,6 +185,26 @@ void lt_detach(napi_env env, lt_env *e, lt_box *box) {
   box->memory = NULL;
 }
 
+// The bytes of the storage from its start to the end of the last element.
+static int64_t needed_bytes(const tensor_t *t) {
+  const int64_t *sizes = tensor_sizes(t), *strides = tensor_strides(t);
+  int64_t last = tensor_storage_offset(t);
+  if (tensor_numel(t) == 0) return 0;
+  for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
+  return (last + 1) * element_size(t);
+}
+
+// Whether an out has the memory that it had: its elements lie where they lay, and need no more.
+static bool stays(const lt_box *box) {
+  const lt_memory *m = box->memory;
+  if (box->bytes) return tensor_numel(box->handle) * element_size(box->handle) == box->bytes;
+  return m && m->base == base_of(box) && (m->buffer || needed_bytes(box->handle) <= m->bytes);
+}
+
+void lt_follow_out(napi_env env, lt_env *e, lt_box *box) {
+  if (!stays(box)) lt_follow(env, e, box, true);
+}
+
 void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
   lt_track(env, e, box);
   uintptr_t base = base_of(box);
@@ -190,26 +223,27 @@ void lt_follow(napi_env env, lt_env *e, lt_box *box, bool moved) {
   if (m && !m->buffer) set_bytes(env, e, m, base ? storage_bytes(box) : 0);
 }
 
-// The bytes of the storage from its start to the end of the last element.
-static int64_t needed_bytes(const tensor_t *t) {
-  const int64_t *sizes = tensor_sizes(t), *strides = tensor_strides(t);
-  int64_t last = tensor_storage_offset(t);
-  if (tensor_numel(t) == 0) return 0;
-  for (int64_t i = 0; i < tensor_dim(t); i++) last += (sizes[i] - 1) * strides[i];
-  return (last + 1) * element_size(t);
-}
-
 // ------------------------------------------------------------------------------------------------
 // claims
 
 // The bytes between the first and the last element of a box.
 static void span_of(const lt_box *box, const char **low, const char **high) {
   const char *base = (const char *)box->memory->base;
-  *low = base, *high = base + storage_bytes(box);
-  if (box->kind != LT_TENSOR) return;
+  if (box->kind != LT_TENSOR) {
+    *low = base, *high = base + storage_bytes(box);
+    return;
+  }
   const tensor_t *t = box->handle;
   *low = base + tensor_storage_offset(t) * element_size(t);
   *high = tensor_numel(t) == 0 ? *low : base + needed_bytes(t);
+}
+
+bool lt_overlap(const lt_box *a, const lt_box *b) {
+  const char *low[2], *high[2];
+  if (!a->memory || !b->memory) return false;
+  span_of(a, &low[0], &high[0]);
+  span_of(b, &low[1], &high[1]);
+  return low[0] < high[1] && low[1] < high[0];
 }
 
 static bool claimed(const lt_memory *m) {

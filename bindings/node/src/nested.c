@@ -126,7 +126,7 @@ static napi_value from_nested(napi_env env, napi_callback_info info) {
   tensor_list_lend(&l, numbers, (int64_t)length);
   tensor_status status = tell(env, &w, &l, count), ended;
   ended = tensor_list_end(&l, status ? NULL : &made);
-  if (status || ended) return lt_throw_status(env, status ? status : ended, tensor_last_error());
+  if (status || ended) return lt_throw_last(env, status ? status : ended, "tensor");
   return lt_wrap(env, LT_TENSOR, made, NULL);
 }
 

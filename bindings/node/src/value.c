@@ -139,65 +139,7 @@ bool lt_look(napi_env env, napi_value value, lt_js *js) {
 }
 
 // ----------------------------------------------------------------------------------------------------------
-// names
-
-static const char *const layouts[] = LT_LAYOUTS_BY_NUMBER;
-static const char *const formats[] = LT_FORMATS_BY_NUMBER;
-
-const char *lt_layout_name(tensor_layout layout) {
-  return layout >= 0 && (size_t)layout < sizeof layouts / sizeof *layouts ? layouts[layout]
-                                                                          : "none";
-}
-
-static int find_name(const char *const *names, int count, const char *text) {
-  for (int i = 0; i < count; i++)
-    if (strcmp(names[i], text) == 0) return i;
-  return -1;
-}
-
-bool lt_read_dtype(const char *text, tensor_dtype *dtype) {
-  for (int d = TENSOR_BOOL; d <= TENSOR_QUINT2X4; d++)
-    if (strcmp(tensor_dtype_name((tensor_dtype)d), text) == 0) {
-      *dtype = (tensor_dtype)d;
-      return true;
-    }
-  return false;
-}
-
-static bool read_device(const char *text, tensor_device *device) {
-  return tensor_parse_device(text, device) == TENSOR_OK;
-}
-
-// Reads a string as a value of an enumeration; false when it names none.
-static bool read_name(lt_type type, const char *text, lt_value *to) {
-  int found;
-  switch (type) {
-    case LT_DTYPE: {
-      tensor_dtype d;
-      if (!lt_read_dtype(text, &d)) return false;
-      to->i = d;
-      return true;
-    }
-    case LT_DEVICE:
-      return read_device(text, &to->device);
-    case LT_LAYOUT:
-      found = find_name(layouts, sizeof layouts / sizeof *layouts, text);
-      break;
-    case LT_FORMAT:
-      found = find_name(formats, sizeof formats / sizeof *formats, text);
-      break;
-    default:
-      return false;
-  }
-  to->i = found;
-  return found >= 0;
-}
-
-bool lt_short_text(napi_env env, napi_value value, char *to, size_t room) {
-  size_t length;
-  return napi_get_value_string_utf8(env, value, to, room, &length) == napi_ok &&
-         strlen(to) == length;
-}
+// words
 
 static bool short_text(napi_env env, const lt_js *js, char *to, size_t room) {
   return js->kind == LT_JS_STRING && lt_short_text(env, js->value, to, room);
@@ -230,12 +172,19 @@ const char *lt_type_name(const lt_argument *argument) {
   return argument->flags & LT_IS_LIST ? many[argument->type] : one[argument->type];
 }
 
+// How a number reads that is no integer of 64 bits.
+static const char *float_name(double d) {
+  if (isnan(d)) return "NaN";
+  if (isinf(d)) return d > 0 ? "Infinity" : "-Infinity";
+  if (d != floor(d)) return "a number with a fraction";
+  return d >= -0x1p63 && d < 0x1p63 ? "a float" : "a number beyond 64 bits with sign";
+}
+
 const char *lt_kind_name(const lt_js *js) {
   static const char *const names[] = {[LT_JS_ABSENT] = "undefined",
                                       [LT_JS_NULL] = "null",
                                       [LT_JS_BOOL] = "a boolean",
                                       [LT_JS_INT] = "an integer",
-                                      [LT_JS_FLOAT] = "a number with a fraction",
                                       [LT_JS_COMPLEX] = "a complex number",
                                       [LT_JS_STRING] = "a string",
                                       [LT_JS_ARRAY] = "an array",
@@ -250,7 +199,7 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_REST] = "integers",
                                       [LT_JS_FUNCTION] = "a function",
                                       [LT_JS_OTHER] = "a value of another kind"};
-  return names[js->kind];
+  return js->kind == LT_JS_FLOAT ? float_name(js->scalar.value.f.re) : names[js->kind];
 }
 
 // --------------------------------------------------------------------------------------------------------
@@ -258,6 +207,16 @@ const char *lt_kind_name(const lt_js *js) {
 
 static bool is_number(const lt_js *js) {
   return js->kind >= LT_JS_BOOL && js->kind <= LT_JS_COMPLEX;
+}
+
+bool lt_is_integer(const lt_js *js) {
+  return js->kind == LT_JS_INT ||
+         (js->kind == LT_JS_FLOAT && js->scalar.value.f.re == 0 && signbit(js->scalar.value.f.re));
+}
+
+// The integer that a value is: that of -0 is 0.
+static int64_t integer_of(const lt_js *js) {
+  return js->kind == LT_JS_INT ? js->scalar.value.i : 0;
 }
 
 // How long an array is, also one behind a proxy.
@@ -296,7 +255,7 @@ static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *
     case LT_SCALAR:
       return is_number(js);
     case LT_INT:
-      return js->kind == LT_JS_INT || (js->kind == LT_JS_STRING && argument->dim_of >= 0);
+      return lt_is_integer(js) || (js->kind == LT_JS_STRING && argument->dim_of >= 0);
     case LT_FLOAT:
       return js->kind == LT_JS_INT || js->kind == LT_JS_FLOAT;
     case LT_BOOL:
@@ -308,7 +267,7 @@ static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *
     case LT_INDEX:
       return js->kind < LT_JS_OBJECT;
     default:
-      return short_text(env, js, text, sizeof text) && read_name(type, text, &v);
+      return short_text(env, js, text, sizeof text) && lt_read_name(type, text, &v);
   }
 }
 
@@ -328,6 +287,17 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool
   return napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item) &&
          ((item.kind == LT_JS_NULL && argument->type == LT_TENSOR) || item.kind == LT_JS_WIDE ||
           accepts_one(env, argument, &item) || (arrays && is_array(&item)));
+}
+
+void lt_describe(napi_env env, const lt_argument *argument, const lt_js *js, char *to,
+                 size_t room) {
+  napi_value first;
+  lt_js item;
+  if (js->kind == LT_JS_ARRAY && argument->flags & LT_IS_LIST &&
+      napi_get_element(env, js->value, 0, &first) == napi_ok && lt_look(env, first, &item))
+    snprintf(to, room, "an array whose first item is %s", lt_kind_name(&item));
+  else
+    snprintf(to, room, "%s", lt_kind_name(js));
 }
 
 // ------------------------------------------------------------------------------------------------------
@@ -362,7 +332,7 @@ void lt_throw_of_call(napi_env env, const lt_call *call, tensor_status status) {
 static bool dim_by_name(napi_env env, lt_call *call, const lt_argument *argument, napi_value name,
                         int64_t *to) {
   const lt_value *of = &call->arguments[argument->dim_of];
-  const tensor_t *tensor = of->tensor;
+  const tensor_t *tensor = of->pointer;
   if (call->op->arguments[argument->dim_of].flags & LT_IS_LIST)
     tensor = of->list.length ? *(const tensor_t *const *)of->list.data : NULL;
   const char *text = copy_text(env, call, name);
@@ -457,8 +427,8 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
     return false;
   *to = TENSOR_NONE;
   if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, name);
-  if (js.kind == LT_JS_INT) *to = js.scalar.value.i;
-  if (js.kind == LT_JS_INT || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
+  if (lt_is_integer(&js)) *to = integer_of(&js);
+  if (lt_is_integer(&js) || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
   return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->name, name,
                        lt_kind_name(&js));
 }
@@ -466,10 +436,11 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
 static bool convert_index_item(napi_env env, lt_call *call, const lt_argument *argument,
                                const lt_js *js, uint32_t at, tensor_index *to) {
   *to = (tensor_index){.start = TENSOR_NONE, .stop = TENSOR_NONE, .step = TENSOR_NONE};
+  if (lt_is_integer(js)) {
+    to->kind = TENSOR_INDEX_INT, to->start = integer_of(js);
+    return true;
+  }
   switch (js->kind) {
-    case LT_JS_INT:
-      to->kind = TENSOR_INDEX_INT, to->start = js->scalar.value.i;
-      return true;
     case LT_JS_BOOL:
       to->kind = TENSOR_INDEX_BOOL, to->start = js->scalar.value.i;
       return true;
@@ -546,7 +517,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     default:
       if (js->kind == LT_JS_STRING)
         return dim_by_name(env, call, argument, js->value, (int64_t *)data + at);
-      ((int64_t *)data)[at] = js->scalar.value.i;
+      ((int64_t *)data)[at] = integer_of(js);
       return true;
   }
 }
@@ -608,19 +579,18 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
     case LT_STORAGE:
     case LT_GENERATOR:
     case LT_NODE:
-      to->tensor = NULL;
-      if (is_array(js)) return lt_from_array(env, call, js, &to->tensor);
-      return null ||
-             lt_hold(env, call, argument->name, js->box, access_of(argument), (void **)&to->tensor);
+      to->pointer = NULL;
+      if (is_array(js)) return lt_from_array(env, call, js, (tensor_t **)&to->pointer);
+      return null || lt_hold(env, call, argument->name, js->box, access_of(argument), &to->pointer);
     case LT_SCALAR:
       to->scalar = null ? tensor_none() : js->scalar;
       return true;
     case LT_INT:
       if (js->kind == LT_JS_STRING) return dim_by_name(env, call, argument, js->value, &to->i);
-      to->i = null ? TENSOR_NONE : js->scalar.value.i;
+      to->i = null ? TENSOR_NONE : integer_of(js);
       return true;
     case LT_FLOAT: {
-      to->number = NULL;
+      to->pointer = NULL;
       if (null) return true;
       double d = js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
       if (!(argument->flags & LT_IS_OPTIONAL)) {
@@ -630,7 +600,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
       double *number = lt_allocate(call, sizeof *number);
       if (!number) return out_of_memory(env);
       *number = d;
-      to->number = number;
+      to->pointer = (void *)number;
       return true;
     }
     case LT_BOOL:
@@ -640,7 +610,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
       to->text = NULL;
       return null || (to->text = copy_text(env, call, js->value));
     case LT_CALLBACK:
-      return (call->callback = to->kept = lt_keep(env, &js->value, 1));
+      return (call->callback = to->pointer = lt_keep(env, &js->value, 1));
     case LT_DEVICE:
       to->device = tensor_device_default();
       break;
@@ -649,57 +619,7 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
   }
   if (null) return true;
   char text[64];
-  return short_text(env, js, text, sizeof text) && read_name(argument->type, text, to);
-}
-
-// --------------------------------------------------------------------------------------------------------
-// results
-
-napi_value lt_from_int(napi_env env, int64_t value) {
-  napi_value v = NULL;
-  bool safe = value <= (int64_t)1 << 53 && value >= -((int64_t)1 << 53);
-  lt_ok(env, safe ? napi_create_int64(env, value, &v) : napi_create_bigint_int64(env, value, &v));
-  return v;
-}
-
-napi_value lt_from_text(napi_env env, const char *text) {
-  napi_value v = NULL;
-  lt_ok(env, napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &v));
-  return v;
-}
-
-napi_value lt_from_device(napi_env env, tensor_device device) {
-  static const char *const types[] = LT_DEVICES_BY_NUMBER;
-  char text[32];
-  if (device.type < 0 || device.type > TENSOR_XLA) return lt_from_text(env, "none");
-  if (device.index < 0 || device.type != TENSOR_CUDA) return lt_from_text(env, types[device.type]);
-  snprintf(text, sizeof text, "%s:%d", types[device.type], device.index);
-  return lt_from_text(env, text);
-}
-
-napi_value lt_from_scalar(napi_env env, tensor_scalar scalar) {
-  napi_value v = NULL, part;
-  switch (scalar.kind) {
-    case TENSOR_SCALAR_BOOL:
-      lt_ok(env, napi_get_boolean(env, scalar.value.i, &v));
-      return v;
-    case TENSOR_SCALAR_INT:
-      return lt_from_int(env, scalar.value.i);
-    case TENSOR_SCALAR_FLOAT:
-      lt_ok(env, napi_create_double(env, scalar.value.f.re, &v));
-      return v;
-    case TENSOR_SCALAR_COMPLEX:
-      if (!lt_ok(env, napi_create_object(env, &v)) ||
-          !lt_ok(env, napi_create_double(env, scalar.value.f.re, &part)) ||
-          !lt_ok(env, napi_set_named_property(env, v, "re", part)) ||
-          !lt_ok(env, napi_create_double(env, scalar.value.f.im, &part)) ||
-          !lt_ok(env, napi_set_named_property(env, v, "im", part)))
-        return NULL;
-      return v;
-    default:
-      lt_ok(env, napi_get_null(env, &v));
-      return v;
-  }
+  return short_text(env, js, text, sizeof text) && lt_read_name(argument->type, text, to);
 }
 
 bool lt_convert_names(napi_env env, lt_call *call, const lt_js *js) {

@@ -38,10 +38,14 @@ static char *copy_camel(char *to, const char *word, size_t length) {
   return to;
 }
 
-static char *copy_word(char *to, const char *word, size_t length) {
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (strlen(others[i][0]) == length && strncmp(word, others[i][0], length) == 0)
-      return stpcpy(to, others[i][1]);
+static char *copy_word(char *to, const char *text, const char *word, size_t length) {
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (strlen(others[i][0]) != length || strncmp(word, others[i][0], length) != 0) continue;
+    bool article =
+        to - text >= 2 && to[-1] == ' ' && to[-2] == 'a' && (to - text == 2 || to[-3] == ' ');
+    if (article && strchr("ao", others[i][1][0])) to = stpcpy(to - 1, "n ");
+    return stpcpy(to, others[i][1]);
+  }
   for (size_t i = 0; i < length; i++)
     if (isupper((unsigned char)word[i])) return mempcpy(to, word, length);
   return is_value(word, length) ? mempcpy(to, word, length) : copy_camel(to, word, length);
@@ -74,7 +78,7 @@ char *lt_in_javascript(const char *message) {
     if (*at == '\'' || *at == '"')
       length = (size_t)(end_of_quoted(message, at) - at);
     else if (length && !is_path(message, at, length)) {
-      to = copy_word(to, at, length);
+      to = copy_word(to, text, at, length);
       at += length;
       // name=value
       if (*at == '=' && (is_word(at[1]) || at[1] == '-')) {
@@ -91,13 +95,14 @@ char *lt_in_javascript(const char *message) {
   return text;
 }
 
-// How long a name of the library's is that a message begins with.
+// How long a name of the library's is that a message begins with, with its parentheses.
 static size_t name_length(const char *message) {
   static const char *const after[] = {": ", " is not implemented", " expected "};
   size_t length = 0;
   while (islower((unsigned char)message[length]) || isdigit((unsigned char)message[length]) ||
          message[length] == '_' || message[length] == '.')
     length++;
+  if (length && strncmp(message + length, "(): ", 4) == 0) return length + 2;
   for (size_t i = 0; length && i < sizeof after / sizeof *after; i++)
     if (strncmp(message + length, after[i], strlen(after[i])) == 0) return length;
   return 0;
@@ -106,9 +111,9 @@ static size_t name_length(const char *message) {
 char *lt_in_name_of(const char *name, const char *message) {
   size_t skipped = name_length(message);
   char *rest = lt_in_javascript(message + skipped);
-  if (!rest || !skipped) return rest;
-  char *whole = malloc(strlen(name) + strlen(rest) + 1);
-  if (whole) strcat(strcpy(whole, name), rest);
+  if (!rest) return NULL;
+  char *whole = malloc(strlen(name) + strlen(rest) + sizeof ": ");
+  if (whole) strcat(strcat(strcpy(whole, name), skipped ? "" : ": "), rest);
   free(rest);
   return whole;
 }

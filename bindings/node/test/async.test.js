@@ -2,7 +2,7 @@
 
 const assert = require('node:assert/strict');
 const { AsyncLocalStorage } = require('node:async_hooks');
-const { setMaxListeners } = require('node:events');
+const { getEventListeners } = require('node:events');
 const { test } = require('node:test');
 const lt = require('..');
 
@@ -156,6 +156,37 @@ test('an AbortSignal ends calls', async () => {
   }
 });
 
+test('many calls may have one signal, which has one listener of theirs', async () => {
+  const [warned, a, controller] = [[], lt.zeros([4]), new AbortController()];
+  const { signal } = controller;
+  const warn = (warning) => warned.push(warning.name);
+  process.on('warning', warn);
+  await assert.rejects(lt.addAsync(a, [1, 2], { signal }));
+  const done = await Promise.all(Array.from({ length: 40 }, () => lt.addAsync(a, 1, { signal })));
+  assert.ok(done.every((t) => t.at(3).item() === 1));
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+  const calls = Array.from({ length: 40 }, (_, i) => lt.addAsync(a, i, { signal }));
+  assert.equal(getEventListeners(signal, 'abort').length, 1);
+  controller.abort(new Error('mine'));
+  for (const { status, reason } of await Promise.allSettled(calls)) assert.deepEqual([status, reason?.message], ['rejected', 'mine']);
+  await lt.settled();
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+  await new Promise((resolve) => setTimeout(resolve, 10)); // warnings come later
+  process.off('warning', warn);
+  assert.deepEqual(warned, []);
+});
+
+test('a call that fails before it begins leaves no listener', async () => {
+  const [a, { signal }] = [lt.zeros([4]), new AbortController()];
+  const { addEventListener } = signal;
+  signal.addEventListener = (...args) => {
+    addEventListener.apply(signal, args);
+    a.dispose();
+  };
+  await assert.rejects(lt.addAsync(a, 1, { signal }), { code: 'TENSOR_ERROR_HANDLE' });
+  assert.equal(getEventListeners(signal, 'abort').length, 0);
+});
+
 test('signals that lie do no harm', async () => {
   const a = lt.zeros([4]);
   const listeners = [];
@@ -175,7 +206,6 @@ test('files are read while every thread for tensors is busy', async () => {
   let ended = 0;
   // Work for half a minute and more, most of which never runs.
   const many = new AbortController();
-  setMaxListeners(0, many.signal);
   const calls = Array.from({ length: 2000 }, () => lt.expAsync(a, { signal: many.signal }).then(() => ended++));
   await readFile(__filename);
   assert.ok(ended < 2000);
@@ -250,4 +280,63 @@ test('what a call writes to lent memory gets there though the tensor was dispose
   lent.dispose();
   await Promise.all(promises);
   assert.deepEqual([...memory], [2, 2, 2, 2]);
+});
+
+// The first twelve numbers, in an ArrayBuffer.
+function lent() {
+  const array = Float32Array.from({ length: 12 }, (_, i) => i + 1);
+  return { array, t: lt.asTensor(array) };
+}
+
+// Calls on tensors that lie in one ArrayBuffer: [self or the module, name, arguments].
+const onLent = {
+  'out that is an operand': (t) => [lt, 'add', [t, 1, { out: t }]],
+  'out that is one of three': (t) => [lt, 'where', [t.gt(3), t, 0, { out: t }]],
+  'out that views the same': (t) => [lt, 'add', [t.at(lt.slice(0, 11)), 1, { out: t.at(lt.slice(0, 11)) }]],
+  'out that overlaps': (t) => [lt, 'add', [t.at(lt.slice(0, 11)), 1, { out: t.at(lt.slice(1)) }]],
+  'out that is transposed': (t) => [lt, 'add', [t.at(lt.slice(0, 9)).view(3, 3), 1, { out: t.at(lt.slice(0, 9)).view(3, 3).t() }]],
+  'out that is expanded': (t) => [lt, 'add', [lt.ones(2, 12), 1, { out: t.expand(2, 12) }]],
+  'out with gaps': (t) => [lt, 'add', [lt.ones(6), 1, { out: t.view(6, 2).select(1, 0) }]],
+  'out that is empty': (t) => [lt, 'add', [lt.ones(3), 1, { out: t.at(lt.slice(0, 0)) }]],
+  'out that is too small': (t) => [lt, 'add', [lt.ones(24), 1, { out: t }]],
+  'out of another dtype': (t) => [lt, 'add', [lt.ones(12, { dtype: 'complex64' }), 1, { out: t }]],
+  'parts of out': (t) => [lt, 'cat', [[t.at(lt.slice(6)), t.at(lt.slice(0, 6))], { out: t }]],
+  'two parts': (t) => [lt, 'matmul', [t.view(3, 4).at(lt.slice(), lt.slice(0, 3)), t.view(3, 4), { out: lt.zeros(3, 4) }]],
+  'in place with itself': (t) => [t, 'mul_', [t]],
+  'in place with a part that overlaps': (t) => [t.at(lt.slice(1)), 'add_', [t.at(lt.slice(0, 11))]],
+  'in place, of more elements': (t) => [t.at(lt.slice(11)), 'sub_', [lt.ones(4)]],
+  'in place, transposed': (t) => [t.view(3, 4), 't_', []],
+  'in place, squeezed': (t) => [t.view(1, 12), 'squeeze_', []],
+  'in place, a leaf': (t) => [t.requiresGrad_(), 'add_', [1]],
+};
+
+test('calls on memory of an ArrayBuffer give what they give at once', async () => {
+  for (const [name, of] of Object.entries(onLent)) {
+    const outcome = async (suffix) => {
+      const { array, t } = lent();
+      try {
+        const [self, fn, given] = of(t);
+        const made = await self[fn + suffix](...given);
+        return { array, made: made.toArray(), same: made === (given.at(-1)?.out ?? self) };
+      } catch ({ code, message }) {
+        return { array, code, message: message.replace('Async', '') };
+      }
+    };
+    assert.deepEqual(await outcome('Async'), await outcome(''), name);
+  }
+});
+
+test('what a call wrote goes to an ArrayBuffer in the modes that it was called in', async () => {
+  const { array, t } = lent();
+  t.requiresGrad_();
+  let call;
+  lt.noGrad(() => {
+    call = t.add_Async(1);
+  });
+  await call;
+  assert.equal(array[0], 2);
+  const w = lt.ones(12).requiresGrad_();
+  const product = await lent().t.mul_Async(w);
+  product.sum().backward();
+  assert.deepEqual(w.grad.toArray(), [...lent().array]);
 });

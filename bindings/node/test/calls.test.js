@@ -9,6 +9,15 @@ const x = lt.tensor([
   [3, 2],
 ]);
 
+test('-0 is the integer 0, and a number with its sign', () => {
+  const t = lt.tensor([[1, 2], [3, 4]]);
+  for (const sum of [t.sum(-0), t.sum([-0]), t.sum({ dim: -0 }), t.sum(new Float64Array([-0]))]) assert.deepEqual(sum.toArray(), [4, 6]);
+  assert.deepEqual([lt.zeros(-0, 3).shape, lt.zeros([2, -0]).shape], [[0, 3], [2, 0]]);
+  assert.deepEqual([t.at(-0), t.at([-0]), t.get('-0'), t.at(lt.slice(-0, 1)).at(0), t.at(true, -0).at(0)].map((row) => row.toArray()), Array(5).fill([1, 2]));
+  assert.deepEqual(t.set([-0, lt.slice(-0)], 7).toArray(), [[7, 7], [3, 4]]);
+  assert.ok(Object.is(lt.full([1], -0).item(), -0));
+});
+
 test('functions, methods, options and defaults agree', () => {
   assert.deepEqual(lt.add(x, x, { alpha: 2 }).toArray(), x.add(x, { alpha: 2 }).toArray());
   assert.deepEqual(lt.add(x, { other: 1 }).toArray(), [[2, 6], [4, 3]]);

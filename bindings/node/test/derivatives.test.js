@@ -98,3 +98,24 @@ test('what is computed again for a run in the place of what was saved', () => {
   Checkpoint.apply(layer, b).sum().backward();
   assert.deepEqual(b.grad.toArray(), a.grad.toArray());
 });
+
+test('vmap, with derivatives inside and outside', () => {
+  const x = lt.tensor([[1, 2], [3, 4], [5, 6]], { dtype: 'float64' });
+  const w = lt.tensor([1, 0.5], { dtype: 'float64' });
+  assert.deepEqual(func.vmap((a, b) => a.dot(b), { inDims: [0, null] })(x, w).toArray(), [2, 5, 8]);
+  assert.deepEqual(func.vmap((a) => [a.mul(2), { sum: a.sum() }], { inDims: 1, outDims: [1, { sum: 0 }] })(x)[1].sum.toArray(), [9, 12]);
+  const each = func.vmap(func.grad((v, row) => row.dot(v).pow(2)), { inDims: [null, 0] })(w, x);
+  assert.deepEqual(each.toArray(), [[4, 8], [30, 40], [80, 96]]);
+  const all = func.grad((v) => func.vmap((row) => row.dot(v).pow(2))(x).sum())(w);
+  assert.deepEqual(all.toArray(), each.sum([0]).toArray());
+  const twice = func.vmap((a) => func.vmap((b) => a.mul(b).sum())(x), { chunkSize: 2 })(x);
+  assert.deepEqual(twice.toArray(), x.matmul(x.t()).toArray());
+  assert.equal(func.vmap(() => lt.rand(2), { randomness: 'different' })(x).shape[0], 3);
+  assert.throws(() => func.vmap(() => lt.rand(2))(x), /random operation/);
+  assert.throws(() => func.vmap((a) => lt.tensor(a.sum().item()))(x), /data-dependent control flow/);
+  assert.throws(() => func.vmap((a) => a, { inDims: 2 })(x), /where it can be -2 to 1/);
+  assert.throws(() => func.vmap(() => 1)(x), /must give tensors/);
+  assert.throws(() => func.vmap((a) => a, { outDims: null })(x), /another one for each example/);
+  assert.throws(() => func.vmap((a) => a, { outDims: [0, 0] })(x), /another form/);
+  lt.rand(2); // nothing is left of them
+});

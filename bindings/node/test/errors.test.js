@@ -106,11 +106,64 @@ test('errors name the function that was called, in JavaScript\'s names and words
   const wrong = new Map();
   for (const { name, error } of found) {
     const text = error.message.replace(spelled, '');
-    const named = /^([\w.]+)(?=: | is not implemented)/.exec(error.message)?.[1];
-    const own = named === undefined || named === name || named === name.split('.').at(-1);
+    const named = /^([\w.]+)(?=: | is not implemented| expected )/.exec(error.message)?.[1];
+    const own = named === name || named === name.split('.').at(-1) || /^ERR_|^undefined$/.test(error.code);
     const isOurs = error instanceof TypeError || error instanceof RangeError || /^(TENSOR_ERROR_(?!INTERNAL)|E[A-Z]+$|ERR_)/.test(error.code) || error.name === 'GradcheckError';
     const problem = !isOurs ? 'a kind of error that nobody expects' : /\b[a-z][a-z0-9]*_[a-z0-9]/.test(text) ? 'a name in snake case' : /\b(None|True|False|tuple|dict|kwargs?)\b/.test(text) ? 'a word of Python\'s' : own ? undefined : 'another function';
     if (problem) wrong.set(`${problem}: ${name}: ${error.message}`, error);
   }
   assert.deepEqual([...wrong.keys()], []);
+});
+
+function message(call) {
+  try {
+    call();
+  } catch (error) {
+    return error.message;
+  }
+  return 'no error';
+}
+
+test('errors tell what numbers, arrays and memory are that are not taken', () => {
+  const t = lt.zeros([2, 3]);
+  const numbers = [
+    [NaN, 'NaN'],
+    [Infinity, 'Infinity'],
+    [-Infinity, '-Infinity'],
+    [1e300, 'a number beyond 64 bits with sign'],
+    [1.5, 'a number with a fraction'],
+    [lt.float(2), 'a float'],
+  ];
+  for (const [value, name] of numbers) {
+    assert.equal(message(() => t.select(0, value)), `select: argument 'index' must be an integer, not ${name}`);
+    assert.equal(message(() => lt.zeros([value])), `zeros: argument 'size' must be an integer or an array of integers, not an array whose first item is ${name}`);
+    assert.equal(message(() => lt.zeros([2, value])), `zeros: argument 'size' must be an integer or an array of integers; item 1 is ${name}`);
+    assert.equal(message(() => t.reshape(6, value)), `reshape: argument 'shape' must be an integer or an array of integers; item 1 is ${name}`);
+    assert.equal(message(() => t.at(lt.slice(value))), `at: start of a slice must be an integer, not ${name}`);
+  }
+  assert.match(message(() => lt.add(lt.ones(2, { requiresGrad: true }), 1, { out: lt.zeros(2) })), /^add: functions with out/);
+  assert.equal(message(() => t.at(7)), 'at: index 7 is out of bounds for dimension 0 with size 2');
+  for (const value of ['a', undefined, null, () => 1]) assert.match(message(() => t.set(0, value)), /^set: argument 'value' must be a tensor, a number or an array, not /);
+  for (const memory of [new ArrayBuffer(8), new DataView(new ArrayBuffer(8))]) {
+    assert.equal(message(() => t.add(memory)), 'add: an ArrayBuffer or a DataView has no dtype; tensor(data, {dtype}) has one');
+    structuredClone(memory.buffer ?? memory, { transfer: [memory.buffer ?? memory] });
+    for (const dtype of [undefined, 'float64']) assert.match(message(() => lt.asTensor(memory, { dtype })), /^asTensor: the memory of the data was transferred away/);
+  }
+  for (const [Kind, instead] of [[Uint16Array, /with dtype float16, .* Int32Array\.from/], [Uint32Array, /; Float64Array\.from/], [BigUint64Array, /; BigInt64Array\.from/]]) assert.match(message(() => t.add(new Kind(3))), instead);
+  const clone = { dtype: 'quint8', shape: [2], values: new Uint8Array(2), qscheme: 'per_tensor_affine', scale: 'x', zeroPoint: 0 };
+  assert.equal(message(() => lt.tensor({ elements: clone })), "tensor: argument 'scale' must be a number, not a string");
+  assert.match(message(() => lt.tensor(new Float32Array(4), { shape: [2n ** 62n, 4] })), /^tensor: the shape needs more bytes than there are of float32, and the array has 16$/);
+});
+
+test('errors of elements that cannot be had as such tell what gives them', () => {
+  const t = lt.tensor([[1, 0], [0, 2.5]]);
+  for (const method of ['toArray', 'toJSON', 'data']) {
+    for (const sparse of [t.toSparse(), t.toSparseCsr()]) assert.match(message(() => sparse[method]()), new RegExp(`^${method} is not implemented for sparse_\\w+ tensors; toDense\\(\\) converts$`));
+    const meta = lt.zerosLike(t, { device: 'meta' });
+    assert.equal(message(() => meta[method]()), `${method}: tensors on the meta device have no elements; zerosLike(tensor, {device: 'cpu'}) gives one that has`);
+    assert.deepEqual(lt.zerosLike(meta, { device: 'cpu' })[method]().length, method === 'data' ? 4 : 2);
+  }
+  const quantized = lt.quantizePerTensor(t, 0.5, 0, 'quint8');
+  assert.deepEqual([quantized.toArray(), JSON.stringify(quantized)], [[[1, 0], [0, 2.5]], '[[1,0],[0,2.5]]']);
+  assert.match(message(() => quantized.data()), /^data: .*dequantize\(\) gives its numbers, intRepr\(\) its integers$/);
 });

@@ -41,6 +41,7 @@ class Run {
     process.chdir(this.folder);
     this.trace = trace ? fs.openSync(path.resolve(this.home, trace), 'w') : undefined;
     this.pool = [];
+    this.growing = [];
     this.flying = new Set();
     this.wrong = [];
     this.answers = this.errors = 0;
@@ -114,7 +115,7 @@ class Run {
       case 3:
         return lt.asTensor(new Int32Array(new SharedArrayBuffer(32)));
       case 4:
-        return lt.asTensor(new Float32Array(new WebAssembly.Memory({ initial: 1, maximum: 2 }).buffer, 0, 8));
+        return lt.asTensor(new Float32Array(this.memory(), 0, 8));
       case 5:
         return lt.zeros(shape, { device: 'meta' });
       case 6:
@@ -122,6 +123,14 @@ class Run {
       default:
         return lt.zeros(shape, { dtype: this.pick(dtypes) });
     }
+  }
+
+  // Memory of WebAssembly's, which is taken away when it grows.
+  memory() {
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 2 });
+    if (this.growing.length === 8) this.growing.shift();
+    this.growing.push(memory);
+    return memory.buffer;
   }
 
   // A result with a history, and with a hook that may do anything to what others use.
@@ -272,9 +281,11 @@ class Run {
   disturb() {
     const object = this.object();
     try {
-      switch (this.below(6)) {
+      switch (this.below(7)) {
         case 0:
           return object.dispose();
+        case 6:
+          return this.growing.length > 0 && this.pick(this.growing).grow(0);
         case 4:
           return object.data?.().buffer.transfer?.(this.below(100));
         case 1:
@@ -292,7 +303,7 @@ class Run {
   }
 
   async settle(handles) {
-    this.pool = [];
+    this.pool = this.growing = [];
     for (let i = 0; i < 50 && lt.liveHandles() > handles; i++) {
       globalThis.gc?.();
       await turn();

@@ -206,7 +206,7 @@ test('nothing uses memory that WebAssembly has taken back', async () => {
   const promise = lt.addAsync(t, 1);
   const [target, takeTarget] = Object.values(detached());
   const out = lt.addAsync(1, 1, { out: lt.asTensor(target).at(0) });
-  const refused = assert.rejects(out, { code: 'TENSOR_ERROR_HANDLE', message: /transferred/ }); // whichever of the two comes first
+  const refused = assert.rejects(out, { code: 'TENSOR_ERROR_HANDLE', message: /^addAsync: the ArrayBuffer of argument 'out' was transferred away, or its WebAssembly.Memory grew, .* the result is lost/ }); // whichever of the two comes first
   take();
   takeTarget();
   assert.deepEqual((await promise).toArray(), [1, 1, 1, 1, 1, 1, 1, 1]);
@@ -219,6 +219,26 @@ test('nothing uses memory that WebAssembly has taken back', async () => {
   }
   assert.throws(() => lt.asTensor(array), { code: 'TENSOR_ERROR_HANDLE', message: /transferred/ });
   assert.throws(() => lt.tensor(array), { code: 'TENSOR_ERROR_HANDLE' });
+});
+
+test('what a call writes to memory that grows meanwhile is there, or the promise is rejected', async () => {
+  const shared = new WebAssembly.Memory({ initial: 1, maximum: 4, shared: true });
+  const written = lt.asTensor(new Float32Array(shared.buffer, 0, 8)).add_Async(2);
+  shared.grow(1);
+  await written;
+  assert.deepEqual([...new Float32Array(shared.buffer, 0, 8)], Array(8).fill(2));
+  const [array, take] = Object.values(detached());
+  const t = lt.asTensor(array);
+  const view = t.at(lt.slice(0, 4));
+  const calls = [t.at(lt.slice(4)).mul_Async(2), lt.addAsync(view, 1, { out: view })];
+  t.dispose();
+  take();
+  for (const { status, reason } of await Promise.allSettled(calls)) assert.deepEqual([status, reason?.code], ['rejected', 'TENSOR_ERROR_HANDLE']);
+  const resizable = new ArrayBuffer(16, { maxByteLength: 32 });
+  const copy = lt.asTensor(new Float32Array(resizable));
+  const added = copy.add_Async(1);
+  resizable.resize(0);
+  assert.deepEqual((await added).toArray(), [1, 1, 1, 1]);
 });
 
 test('no run through a graph uses memory that was taken back', async () => {

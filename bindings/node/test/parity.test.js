@@ -33,19 +33,19 @@ const ofStorages = new Set(['is_cuda', 'size', 'element_size', 'byteswap', 'doub
 
 const places = {
   '__init__.pyi': lt,
-  'gen_functions.pyi': lt,
-  'gen_linalg.pyi': lt.linalg,
-  'gen_fft.pyi': lt.fft,
-  'gen_special.pyi': lt.special,
-  'gen_sparse.pyi': lt.sparse,
-  'gen_quantized.pyi': lt.quantized,
-  'gen_signal_windows.pyi': lt.signal.windows,
+  '_gen/gen_functions.pyi': lt,
+  '_gen/gen_linalg.pyi': lt.linalg,
+  '_gen/gen_fft.pyi': lt.fft,
+  '_gen/gen_special.pyi': lt.special,
+  '_gen/gen_sparse.pyi': lt.sparse,
+  '_gen/gen_quantized.pyi': lt.quantized,
+  '_gen/gen_signal_windows.pyi': lt.signal.windows,
   'func.pyi': lt.func,
   'autograd/functional.pyi': lt.autograd.functional,
-  'gen_methods.pyi': lt.Tensor.prototype,
-  '_tensor.pyi': lt.Tensor.prototype,
-  '_storage.pyi': lt.Storage.prototype,
-  '_random.pyi': lt.Generator.prototype,
+  '_gen/gen_methods.pyi': lt.Tensor.prototype,
+  '_core/tensor.pyi': lt.Tensor.prototype,
+  '_storages/storage.pyi': lt.Storage.prototype,
+  '_data/random.pyi': lt.Generator.prototype,
 };
 
 for (const [file, object] of Object.entries(places))

@@ -36,6 +36,14 @@ test('arithmetic has a quantizer of its own, and others refuse by name', () => {
   assert.throws(() => lt.zeros([2], { dtype: 'quint8' }), /quint8, a quantized dtype/);
 });
 
+test('without elements, quantized tensors are compared and cloned by their quantizers', () => {
+  const [q, other] = [0.1, 0.2].map((scale) => lt.quantizePerTensor(lt.ones(2), scale, 3, 'qint8').to('meta'));
+  assert.notDeepEqual(q, other);
+  const clone = lt.tensor(structuredClone(q));
+  assert.deepEqual([clone.qScale(), clone.qZeroPoint(), clone.dtype, clone.device], [0.1, 3, 'qint8', 'meta']);
+  assert.deepEqual(clone, q);
+});
+
 test('the table of dispatch', () => {
   assert.match(lt.dispatchTable('sort'), /^sort\tkind\tquantized\trule$/m);
 });

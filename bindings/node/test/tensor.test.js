@@ -90,9 +90,9 @@ test('arrays that hold themselves, or text for numbers, are refused', () => {
   assert.throws(() => lt.tensor(circle), { name: 'RangeError', message: /more than 128 dimensions; does it contain itself/ });
   const second = [1, 2];
   second[1] = second;
-  assert.throws(() => lt.tensor(second), { name: 'TypeError', message: /expected a number at dim 1, not a list of length 2 \(at position 1\)/ });
+  assert.throws(() => lt.tensor(second), { name: 'TypeError', message: /expected a number at dim 1, not an array of length 2 \(at position 1\)/ });
   assert.throws(() => lt.tensor([[[1], [2]], [[3]]]), { name: 'RangeError' });
-  assert.throws(() => lt.tensor([1, 3, [2]]), { name: 'TypeError', message: /expected a number at dim 1, not a list of length 1 \(at position 2\)/ });
+  assert.throws(() => lt.tensor([1, 3, [2]]), { name: 'TypeError', message: /expected a number at dim 1, not an array of length 1 \(at position 2\)/ });
   assert.throws(() => lt.tensor([[1], 2]), { name: 'TypeError' });
   let wide = [0];
   for (let i = 0; i < 60; i++) wide = [wide, wide];
@@ -128,8 +128,8 @@ test('irregular arrays are refused with the place', () => {
   const mixed = (data, text) => assert.throws(() => lt.tensor(data), { name: 'TypeError', code: 'TENSOR_ERROR_TYPE', message: text });
   mixed([[], 0.5], /not a sequence: expected one at dim 1 \(got float at position 1\)/);
   mixed([[1], true], /not a sequence: expected one at dim 1 \(got bool at position 1\)/);
-  mixed([[1, 2], [true, [3]]], /number at dim 2, not a list of length 1 \(at position 1\)/);
-  mixed([0.5, []], /number at dim 1, not a list of length 0 \(at position 1\)/);
+  mixed([[1, 2], [true, [3]]], /number at dim 2, not an array of length 1 \(at position 1\)/);
+  mixed([0.5, []], /number at dim 1, not an array of length 0 \(at position 1\)/);
   assert.throws(() => lt.tensor([[1, 2], [3, 'a']]), { name: 'TypeError', message: /the text 'a' is not a number/ });
 });
 

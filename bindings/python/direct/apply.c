@@ -1,5 +1,5 @@
 // Function.apply: calls forward without gradients, and records the call. What it cannot take as it
-// is (keywords, setup_context, several outputs, marked ones) goes by way of _function.py.
+// is (keywords, setup_context, several outputs, marked ones) goes by way of _gradients/function.py.
 #include "direct.h"
 
 enum { MOST = 16 };
@@ -160,7 +160,7 @@ static bool record(const state *s, PyObject *ctx, void *const *inputs, int64_t n
   return made;
 }
 
-// record for _function.py, with tuples: of tensors, of tensors and None, and of numbers.
+// record for _gradients/function.py, with tuples: of tensors, of tensors and None, and of numbers.
 EXPORT PyObject *direct_record(const state *s, PyObject *ctx, PyObject *inputs, PyObject *outputs,
                                PyObject *constant) {
   void *few[2][MOST];

@@ -88,6 +88,11 @@ static bool read_ints(PyObject *o, arguments *a, lt_value *v) {
   return true;
 }
 
+PyObject *listed(const arguments *a, Py_ssize_t i) {
+  if (a->listed) return a->listed[i];
+  return a->first && i < size_of(a->s, a->first) ? item_of(a->first, i) : NULL;
+}
+
 // A list may change during the call, so that its tensors are kept: a few one by one, many in a
 // tuple.
 static bool read_tensors(PyObject *o, arguments *a, lt_value *v, bool or_none) {
@@ -249,6 +254,7 @@ static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
       return read_int(o, &v->i);
     case 'G':
     case 'W':
+    case 'J':
     case 'Q':
       v->pointer = PyLong_AsVoidPtr(o);
       return !PyErr_Occurred();
@@ -279,7 +285,7 @@ static bool read_converted(char kind, PyObject *o, arguments *a, lt_value *v) {
 
 // Tells whether a value that cannot be taken as it is may be an argument of a kind. Where one of
 // several overloads is chosen, values of known classes are what they are.
-static bool is_strange(const arguments *a, char kind, PyObject *o) {
+static bool needs_conversion(const arguments *a, char kind, PyObject *o) {
   const state *s = a->s;
   PyTypeObject *type = o->type;
   void *handle;
@@ -305,7 +311,7 @@ static PyObject *ask(const function *f, char kind, PyObject *o, PyObject *name, 
 }
 
 // Tells whether the exception on its way is for a value of a class that an argument cannot have,
-// which another overload may take (_errors.py).
+// which another overload may take (_base/errors.py).
 static bool is_misfit(void) {
   PyObject *type, *value, *trace, *mark = NULL;
   PyErr_Fetch(&type, &value, &trace);
@@ -326,7 +332,7 @@ static verdict convert(const function *f, char kind, PyObject *o, PyObject *name
   bool address = kind == 'f';
   if (read(address ? kind : capital, o, a, v)) return YES;
   bool one = f->count - f->first == 1 || name == f->s->out;
-  if (!one && !is_strange(a, capital, o)) return NO;
+  if (!one && !needs_conversion(a, capital, o)) return NO;
   if (!a->asks) return ASK;
   PyObject *made = ask(f, capital, o, name, a);
   if (made && read_converted(address ? kind : capital, made, a, v)) return YES;
@@ -458,7 +464,7 @@ static bool sort_old_form(const overload *o, PyObject *const *args, Py_ssize_t n
 static verdict other_keyword(const function *f, const overload *o, PyObject *name, PyObject *value,
                              arguments *a) {
   const state *s = f->s;
-  if (is(name, s->out) && o->mode == LT_AS_FUNCTION && o->op->packed[LT_AS_OUT][0]) {
+  if (is(name, s->out) && o->mode == LT_FUNCTION && o->op->forms & LT_HAS(LT_OUT, 0)) {
     if (value != &_Py_NoneStruct) a->out = value;
     return YES;
   }
@@ -540,11 +546,12 @@ static verdict take_outputs(const function *f, const overload *o, arguments *a) 
 
 verdict match(const function *f, const overload *o, PyObject *const *args, Py_ssize_t n,
               PyObject *names, arguments *a) {
-  PyObject *given[MOST_PARAMETERS];
+  PyObject *given[LT_MOST_PARAMETERS];
   const lt_parameter *p = o->op->parameters;
   int count = o->op->count, last = o->positional - 1, spread = -1;
   verdict fits = YES;
   void *one;
+  a->listed = NULL;
   if (n < o->required && !names && f->count - f->first > 1) return NO;
   char kind = last < 0 ? 0 : o->kinds[last];
   if (!names && n >= o->least && n <= last + 1 && kind != 'R') {
@@ -569,6 +576,7 @@ verdict match(const function *f, const overload *o, PyObject *const *args, Py_ss
     lt_value *v = a->values + i;
     if (i == spread) {
       fits = take_rest(f, o, args + i, n - i, a);
+      if (!i) a->listed = args;
     } else if (!given[i] && i >= o->least) {
       *v = p[i].absent;
     } else if (!given[i]) {

@@ -1,16 +1,18 @@
 // Python's way into libtensor: the base class of Tensor, whose objects hold a handle and free it,
-// and callables that turn a call's arguments into those of a packed form, by what the library's
+// and callables that turn a call's arguments into those of an operator, by what the library's
 // table tells of the operator (../../../capi/value.h), and its results into Python objects. A call
 // is matched twice at most. First every value is taken as it is: tensors, Python's own numbers,
 // tuples, lists. Where a value is of a class that this code does not know, the arguments are asked
-// whether one takes the call over (__torch_function__), and then the functions of _convert.py turn
-// such values into known ones, or refuse them. _direct.py loads it all by ctypes.
-//   arguments.c  a call's arguments, turned into those of a packed form
-//   results.c    what a packed form gives, as Python objects
+// whether one takes the call over (__torch_function__), and then the functions of _core/convert.py
+// turn such values into known ones, or refuse them. _base/direct.py loads it all by ctypes.
+//   state.c      the library's functions, and what is told of a refused call
+//   arguments.c  a call's arguments, turned into those of an operator
+//   results.c    what an operator gives, as Python objects
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
 //   dlpack.c     capsules of DLPack, to and from tensors
 //   apply.c      calls of functions with gradients of their own
+//   calls.c      calls of operators: which overload, and who else takes a call over
 //   direct.c     the callables and classes
 #ifndef LIBTENSOR_PYTHON_DIRECT_H
 #define LIBTENSOR_PYTHON_DIRECT_H
@@ -25,12 +27,10 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
-  MOST_PARAMETERS = 12,
-  MOST_RESULTS = 8,
   MOST_OVERLOADS = 8,
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
-  MOST_KEPT = 2 * MOST_PARAMETERS,
+  MOST_KEPT = 2 * LT_MOST_PARAMETERS,
   ALIASES = 12
 };
 
@@ -68,15 +68,15 @@ typedef struct {
 // One overload of a callable.
 typedef struct {
   const lt_operator *op;
-  int mode;        // LT_AS_FUNCTION or LT_AS_INPLACE
+  int mode;        // LT_FUNCTION or LT_INPLACE
   int positional;  // how many parameters may be given by position
   int required;    // how many have no default
   int least;       // how many, where nothing is named, are all that has to be looked at
   bool makes;      // its result is one tensor
   int changed;     // the parameter that is changed and given back, beyond the last for none
-  char kinds[MOST_PARAMETERS];
-  bool tensors[MOST_PARAMETERS];  // where one tensor may be given
-  PyObject *names[MOST_PARAMETERS];
+  char kinds[LT_MOST_PARAMETERS];
+  bool tensors[LT_MOST_PARAMETERS];  // where one tensor may be given
+  PyObject *names[LT_MOST_PARAMETERS];
 } overload;
 
 typedef PyObject *(*vectorcall)(PyObject *, PyObject *const *, size_t, PyObject *);
@@ -123,7 +123,7 @@ enum {
 // The arguments of one call.
 typedef struct {
   const state *s;
-  lt_value values[MOST_PARAMETERS + MOST_RESULTS];
+  lt_value values[LT_MOST_PARAMETERS + LT_MOST_RESULTS];
   int64_t numbers[MOST_NUMBERS];  // what lists and addresses among the values point to
   int used;
   bool asks;      // values of unknown classes are converted
@@ -136,6 +136,7 @@ typedef struct {
   int keeps;      // objects that stay alive through the call
   PyObject *kept[MOST_KEPT];
   PyObject *out, *first, *changed;  // what is given for out=, first, and for what is changed
+  PyObject *const *listed;          // the first list, where its items are given one by one
   PyObject *names;                  // and for names=
 } arguments;
 
@@ -145,7 +146,7 @@ typedef enum { NO, YES, ASK, FAILED } verdict;
 
 struct lt_list;
 
-// The library's functions, in the order of _direct.py's list.
+// The library's functions, in the order of _base/direct.py's list.
 typedef struct {
   const lt_operator *(*find)(const char *);
   tensor_status (*free)(void *);
@@ -218,11 +219,14 @@ static inline PyObject *maybe(const state *s, void *handle) {
   return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
 }
 
-// A result of an operator whose results may be views of its first argument, which knows it if it is
-// one; that argument itself where it is the same.
-PyObject *as_view(const function *f, const overload *o, const arguments *a, PyObject *made);
+// A result of an operator whose results may be views of an argument, which knows it if it is one;
+// that argument itself where it is the same.
+PyObject *as_view(const function *f, const overload *o, PyObject *of, PyObject *made);
 
-// What a call gives whose packed form has succeeded, but for a form that makes one tensor.
+// Item i of the first list that is given, NULL where what is given first is none.
+PyObject *listed(const arguments *a, Py_ssize_t i);
+
+// What a call gives that has succeeded, but for a form that makes one tensor.
 PyObject *result_of(const function *f, const overload *o, arguments *a);
 
 PyObject *device_of(const state *s, tensor_device d);
@@ -236,6 +240,11 @@ PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args
                       PyObject *names);
 
 // Vectorcalls.
+PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *operates(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *reflects(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *assign(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *get(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *make_tensor(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);

@@ -10,17 +10,6 @@ static PyObject *tuple_of(PyTypeObject *type, const int64_t *numbers, int64_t n)
   return made;
 }
 
-bool is_contiguous(const void *handle) {
-  const int64_t *sizes = library.sizes(handle), *strides = library.strides(handle);
-  int64_t step = 1;
-  if (!sizes || !strides) return false;
-  for (int64_t d = library.dim(handle) - 1; d >= 0; d--) {
-    if (sizes[d] != 1 && strides[d] != step) return false;
-    step *= sizes[d];
-  }
-  return true;
-}
-
 // What a getter gives of a tensor, and of one dimension when `dim` is not NULL; NULL without an
 // exception where the fallback has to explain.
 static PyObject *read(const function *f, PyObject *tensor, const void *handle, PyObject *dim) {

@@ -219,6 +219,17 @@ static PyObject *read_list(const void *handle, const void *data) {
   return made;
 }
 
+bool is_contiguous(const void *handle) {
+  const int64_t *sizes = library.sizes(handle), *strides = library.strides(handle);
+  int64_t step = 1;
+  if (!sizes || !strides) return false;
+  for (int64_t d = library.dim(handle) - 1; d >= 0; d--) {
+    if (sizes[d] != 1 && strides[d] != step) return false;
+    step *= sizes[d];
+  }
+  return true;
+}
+
 static PyObject *read_bytes(const void *handle, const void *data) {
   Py_ssize_t n = library.numel(handle) * library.dtype_size(library.dtype(handle));
   return is_contiguous(handle) ? PyBytes_FromStringAndSize(n ? data : "", n) : NULL;

@@ -106,36 +106,44 @@ static bool same_geometry(const void *a, const void *b) {
   return true;
 }
 
-PyObject *as_view(const function *f, const overload *o, const arguments *a, PyObject *made) {
-  void *of, *handle = made ? (void *)(uintptr_t)((tensor *)made)->handle : NULL;
-  if (!(o->op->flags & LT_VIEWS) || !made || !a->first || !read_tensor(f->s, a->first, &of) ||
-      !library.same_memory(handle, of))
+PyObject *as_view(const function *f, const overload *o, PyObject *of, PyObject *made) {
+  void *whole, *handle = made ? (void *)(uintptr_t)((tensor *)made)->handle : NULL;
+  if (!(o->op->flags & LT_VIEWS) || !made || !of || !read_tensor(f->s, of, &whole) ||
+      !library.same_memory(handle, whole))
     return made;
-  PyObject *base = ((tensor *)a->first)->base;
-  if (o->op->flags & LT_ITSELF && same_geometry(handle, of)) {
+  PyObject *base = ((tensor *)of)->base;
+  if (o->op->flags & LT_ITSELF && same_geometry(handle, whole)) {
     Py_DecRef(made);
-    Py_IncRef(a->first);
-    return a->first;
+    Py_IncRef(of);
+    return of;
   }
-  base = base ? base : a->first;
+  base = base ? base : of;
   Py_IncRef(base);
   ((tensor *)made)->base = base;
   return made;
 }
 
+// Views of one tensor, or each of its own.
+static void as_views(const function *f, const overload *o, const arguments *a, PyObject *all) {
+  bool each = strchr("AR", o->kinds[0]);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(all); i++) {
+    PyObject *made = PyTuple_GetItem(all, i);
+    Py_IncRef(made);
+    PyTuple_SetItem(all, i, as_view(f, o, each ? listed(a, i) : a->first, made));
+  }
+}
+
 PyObject *result_of(const function *f, const overload *o, arguments *a) {
   const char *kinds = o->op->results;
   if (a->out) return outputs_of(f, o, a->out);
-  if (o->mode == LT_AS_INPLACE || !*kinds) {
+  if (o->mode == LT_INPLACE || !*kinds) {
     PyObject *first = a->changed ? a->changed : &_Py_NoneStruct;
     Py_IncRef(first);
     return first;
   }
   if (!kinds[1]) {
     PyObject *all = object_of(f->s, *kinds, a->values);
-    for (Py_ssize_t i = 0; all && *kinds == 'A' && o->op->flags & LT_VIEWS && i < PyTuple_Size(all);
-         i++)
-      as_view(f, o, a, PyTuple_GetItem(all, i));
+    if (all && *kinds == 'A' && o->op->flags & LT_VIEWS) as_views(f, o, a, all);
     return all;
   }
   PyObject *made = PyType_GenericAlloc(f->tuple, (Py_ssize_t)strlen(kinds));

@@ -3,14 +3,42 @@
 import math as _math
 import sys as _sys
 
-from . import _grad, _hooks, _methods, _names, gen_operators  # for the methods that they give Tensor
-from . import gen_functions as _functions
-from ._anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from ._arrow import from_arrow
-from ._cast import METHODS as _METHODS
-from ._compose import einsum, histogramdd, lu, nonzero, positive, tensordot, typename, unique, unique_consecutive
-from ._create import LEGACY as _LEGACY
-from ._create import (
+from ._base.device import device
+from ._base.dtypes import NAMES as _NAMES
+from ._base.dtypes import dtype, finfo, iinfo, layout, memory_format, qscheme
+from ._base.dtypes import named as _constant
+from ._base.errors import OutOfMemoryError
+from ._base.extend import publish as _publish
+from ._base.forked import refuse as _refuse_in_forks
+from ._base.library import __version__
+from ._base.size import Size
+from ._core.modes import (
+    are_deterministic_algorithms_enabled,
+    autocast,
+    enable_grad,
+    get_deterministic_debug_mode,
+    get_num_interop_threads,
+    inference_mode,
+    is_autocast_enabled,
+    is_deterministic_algorithms_warn_only_enabled,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_deterministic_debug_mode,
+    set_flush_denormal,
+    set_grad_enabled,
+    set_num_interop_threads,
+    use_deterministic_algorithms,
+)
+from ._core.results import rebuild as _result
+from ._core.tensor import Tensor
+from ._core.tensor import as_leaf as _as_leaf
+from ._core.tensor import with_names as _with_names
+from ._data.arrow import from_arrow
+from ._data.cast import METHODS as _METHODS
+from ._data.compose import einsum, histogramdd, lu, nonzero, positive, tensordot, typename, unique, unique_consecutive
+from ._data.create import LEGACY as _LEGACY
+from ._data.create import (
     as_tensor,
     asarray,
     broadcast_shapes,
@@ -29,50 +57,37 @@ from ._create import (
     set_default_tensor_type,
     tensor,
 )
-from ._create import legacy_class as _legacy_class
-from ._device import device
-from ._dlpack import from_dlpack, from_numpy, to_dlpack
-from ._dtypes import NAMES as _NAMES
-from ._dtypes import dtype, finfo, iinfo, layout, memory_format, qscheme
-from ._errors import OutOfMemoryError
-from ._files import load, load_npy, load_npz, save, save_npy, save_npz
-from ._forked import refuse as _refuse_in_forks
-from ._library import __version__
-from ._modes import (
-    are_deterministic_algorithms_enabled,
-    autocast,
-    enable_grad,
-    get_deterministic_debug_mode,
-    get_num_interop_threads,
-    inference_mode,
-    is_autocast_enabled,
-    is_deterministic_algorithms_warn_only_enabled,
-    is_grad_enabled,
-    is_inference_mode_enabled,
-    no_grad,
-    set_deterministic_debug_mode,
-    set_flush_denormal,
-    set_grad_enabled,
-    set_num_interop_threads,
-    use_deterministic_algorithms,
-)
-from ._print import get_printoptions, set_printoptions
-from ._quantized import PRIVATE as _QUANTIZED
-from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
-from ._random import default as _default_generator
-from ._sharing import register as _register_sharing
-from ._size import Size
-from ._sparse import compressed_rows as _convert_indices_from_coo_to_csr
-from ._sparse import coordinates as _convert_indices_from_csr_to_coo
-from ._sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
-from ._sparse import validate_compressed as _validate_sparse_compressed_tensor_args
-from ._sparse import validate_coo as _validate_sparse_coo_tensor_args
-from ._storage import UntypedStorage
-from ._tensor import Tensor
-from ._threadpools import watch as _watch_for_threadpoolctl
-from ._typed_storage import LEGACY as _STORAGES
-from ._typed_storage import TypedStorage
-from ._typed_storage import legacy as _legacy_storage
+from ._data.create import legacy_class as _legacy_class
+from ._data.dlpack import from_dlpack, from_numpy, to_dlpack
+from ._data.print import get_printoptions, set_printoptions
+from ._data.quantized import PRIVATE as _QUANTIZED
+from ._data.random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
+from ._data.random import default as _default_generator
+from ._data.random import restore as _restore_generator
+from ._data.sparse import compressed_rows as _convert_indices_from_coo_to_csr
+from ._data.sparse import coordinates as _convert_indices_from_csr_to_coo
+from ._data.sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
+from ._data.sparse import validate_compressed as _validate_sparse_compressed_tensor_args
+from ._data.sparse import validate_coo as _validate_sparse_coo_tensor_args
+from ._devices.threadpools import watch as _watch_for_threadpoolctl
+from ._gen import gen_functions as _functions
+from ._gradients import grad as _grad  # for the methods that they give Tensor
+from ._gradients import hooks as _hooks
+from ._gradients.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from ._gradients.vmap import vmap
+from ._storages import serialize as _serialize
+from ._storages.files import load, load_npy, load_npz, save, save_npy, save_npz
+from ._storages.sharing import register as _register_sharing
+from ._storages.storage import UntypedStorage
+from ._storages.storage import meta as _meta_storage
+from ._storages.storage import restore as _restore_storage
+from ._storages.typed_storage import LEGACY as _STORAGES
+from ._storages.typed_storage import TypedStorage
+from ._storages.typed_storage import legacy as _legacy_storage
+from ._storages.typed_storage import typed as _typed
+from ._tensors import gen_operators
+from ._tensors import methods as _methods  # for the methods that they give Tensor
+from ._tensors import names as _names
 
 inf, nan, pi, e = _math.inf, _math.nan, _math.pi, _math.e
 newaxis = None
@@ -89,18 +104,58 @@ _SUBMODULES = frozenset(
 globals().update({name: getattr(_functions, name) for name in _functions.__all__ if name not in globals()})
 globals().update(_NAMES)
 globals().update({"_" + name: getattr(_functions, name) for name in _QUANTIZED})
+_segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
-
-# The classes that scripts print and pickles name are the package's, wherever they are defined.
-for _class in (Tensor, Size, dtype, device, layout, memory_format, qscheme, finfo, iinfo, Generator, UntypedStorage, TypedStorage):
-    _class.__module__ = __name__
 
 _refuse_in_forks(Tensor)
 _watch_for_threadpoolctl()
 
 # Submodules that were imported above are no names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]
+_publish(globals(), __all__)
+
+# What pickles call, under names that stay, wherever it is written.
+_REBUILDS = {"tensor": _serialize.rebuild, "sparse": _serialize.rebuild_sparse, "quantized": _serialize.rebuild_quantized}
+_REBUILDS |= {"meta": _serialize.rebuild_meta, "leaf": _as_leaf, "names": _with_names, "constant": _constant, "result": _result}
+_REBUILDS |= {"generator": _restore_generator, "storage": _restore_storage, "meta_storage": _meta_storage, "typed_storage": _typed}
+for _name, _made in _REBUILDS.items():
+    _made.__module__, _made.__qualname__ = __name__, "_rebuild_" + _name
+    globals()[_made.__qualname__] = _made
+
+# The modules that older pickles name, by the folder where each is now.
+_EARLIER = {
+    "_base": "_dtypes _errors _overrides",
+    "_core": "_modes _results _tensor",
+    "_gen": "gen_fft gen_functions gen_linalg gen_nn_functional gen_quantized gen_signal_windows gen_sparse gen_special",
+    "_data": "_arrow _compose _create _dlpack _print _random _sparse",
+    "_devices": "_accelerators _cuda_random _streams",
+    "_storages": "_files _serialize _sharing _storage _typed_storage",
+    "_gradients": "_anomaly _function _grad _hooks _nodes _vmap",
+    "_tensors": "_methods",
+}
+_EARLIER = {f"libtensor.{old}": f"libtensor.{folder}.{old.lstrip('_')}" for folder, names in _EARLIER.items() for old in names.split()}
+
+
+class _Earlier:
+    """Finds and loads what older pickles name, when one is read."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return type(__spec__)(name, cls) if name in _EARLIER else None
+
+    @staticmethod
+    def create_module(spec):
+        return None
+
+    @staticmethod
+    def exec_module(module):
+        import importlib
+
+        _sys.modules[module.__name__] = importlib.import_module(_EARLIER[module.__name__])
+
+
+_sys.meta_path.append(_Earlier)
 
 
 def __getattr__(name):

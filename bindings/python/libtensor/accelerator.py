@@ -1,7 +1,7 @@
 """The accelerator, if there is one."""
 
-from ._accelerators import count
-from ._device import device as _device
+from ._base.device import device as _device
+from ._devices.accelerators import count
 
 KINDS = ("cuda", "mps", "xpu")
 

@@ -3,12 +3,12 @@ there is none."""
 
 from types import SimpleNamespace
 
-from . import _accelerators
-from . import gen_functions as _f
-from ._create import LEGACY as _LEGACY
-from ._create import legacy_class as _legacy_class
-from ._cuda_random import generators as _generators
-from ._cuda_random import (  # noqa: F401
+from ._base.errors import OutOfMemoryError  # noqa: F401
+from ._data.create import LEGACY as _LEGACY
+from ._data.create import legacy_class as _legacy_class
+from ._devices import accelerators as _accelerators
+from ._devices.cuda_random import generators as _generators
+from ._devices.cuda_random import (
     get_rng_state,
     get_rng_state_all,
     initial_seed,
@@ -19,8 +19,7 @@ from ._cuda_random import (  # noqa: F401
     set_rng_state,
     set_rng_state_all,
 )
-from ._errors import OutOfMemoryError  # noqa: F401
-from ._streams import (  # noqa: F401
+from ._devices.streams import (
     Event,
     ExternalStream,
     Stream,
@@ -33,14 +32,19 @@ from ._streams import (  # noqa: F401
     set_stream,
     stream,
 )
-from ._streams import cuda as _cuda
+from ._devices.streams import cuda as _cuda
+from ._gen import gen_functions as _f
 
 _asked = _accelerators.Kind("cuda")
 globals().update(_accelerators.functions("cuda") | {"manual_seed": manual_seed, "manual_seed_all": manual_seed_all})
 globals().update({name + "Tensor": _legacy_class(name, "cuda") for name in _LEGACY})
 
-for _class in (Event, ExternalStream, Stream, StreamContext, device, device_of):
-    _class.__module__ = __name__
+for _made in (
+    *(Event, ExternalStream, Stream, StreamContext, device, device_of),
+    *(current_stream, default_stream, get_stream_from_external, set_stream, stream),
+    *(get_rng_state, get_rng_state_all, initial_seed, manual_seed, manual_seed_all, seed, seed_all, set_rng_state, set_rng_state_all),
+):
+    _made.__module__ = __name__
 
 
 def is_initialized():

@@ -1,6 +1,6 @@
 """What operators do for kinds of tensors, devices and dtypes."""
 
-from . import gen_functions as _f
+from ._gen import gen_functions as _f
 
 __all__ = ["Table", "table"]
 

@@ -1,4 +1,4 @@
 """Fourier transforms."""
 
-from .gen_fft import *  # noqa: F403
-from .gen_fft import __all__  # noqa: F401
+from ._gen.gen_fft import *  # noqa: F403
+from ._gen.gen_fft import __all__  # noqa: F401

@@ -1,1 +1,1 @@
-from .gen_fft import *  # noqa: F403
+from ._gen.gen_fft import *  # noqa: F403

@@ -5,48 +5,14 @@ they depend on.
 
 from functools import wraps
 
-from . import gen_functions as _f
-from ._grad import grad as _gradients
-from ._modes import inference_mode, is_grad_enabled
-from ._nodes import edge_of
-from ._tensor import Tensor
+from ._core.modes import inference_mode, is_grad_enabled
+from ._core.tensor import Tensor
+from ._gen import gen_functions as _f
+from ._gradients.grad import grad as _gradients
+from ._gradients.nodes import edge_of
+from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"]
-
-
-# ----------------------------------------------------------------------------------------------------- nested tensors
-
-
-def mapped(change, tree, *others):
-    """A structure with each of its tensors changed, by a function of those in the same places of others."""
-    if isinstance(tree, dict):
-        return type(tree)((k, mapped(change, v, *(other[k] for other in others))) for k, v in tree.items())
-    if isinstance(tree, (tuple, list)):
-        made = [mapped(change, *items) for items in zip(tree, *others, strict=True)]
-        return type(tree)(*made) if hasattr(tree, "_fields") else type(tree)(made)
-    return change(tree, *others)
-
-
-def leaves(tree):
-    """The tensors and other values of a structure, in order."""
-    found = []
-    mapped(found.append, tree)
-    return found
-
-
-def tensors(tree):
-    return [t for t in leaves(tree) if isinstance(t, Tensor)]
-
-
-def refilled(tree, values):
-    """A structure with other values in the places of its own."""
-    values = iter(values)
-    return mapped(lambda _: next(values), tree)
-
-
-def shape_of(tree):
-    """What two structures of the same form have in common."""
-    return mapped(lambda _: None, tree)
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
 
 
 # --------------------------------------------------------------------------------------------------- one evaluation
@@ -81,9 +47,10 @@ class Evaluation:
         self.connected = self.enabled and depends(self.outputs, self.operands)
 
     def own(self, t):
-        """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise."""
+        """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise. Inside vmap each example has its own."""
         if not isinstance(t, Tensor):
             raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
+        t = _f.vmap_spread(t)
         if t.is_inference():
             t = t.clone()
         if t.requires_grad:

@@ -4,14 +4,14 @@ import mmap
 import os
 import tempfile
 
-from . import _dtypes
-from . import gen_functions as _f
-from ._create import frombuffer
-from ._errors import wrong_type
-from ._files import is_path, path_of, readable, writing
-from ._interop import FROM_TYPESTR
-from ._size import Size
-from ._tensor import Tensor
+from ._base import dtypes as _dtypes
+from ._base.errors import wrong_type
+from ._base.size import Size
+from ._core.tensor import Tensor
+from ._data.create import frombuffer
+from ._data.interop import FROM_TYPESTR
+from ._gen import gen_functions as _f
+from ._storages.files import is_path, path_of, readable, writing
 
 __all__ = ["load", "read", "save"]
 

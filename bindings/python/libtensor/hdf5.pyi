@@ -2,7 +2,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from ._tensor import Tensor
+from ._core.tensor import Tensor
 
 _File: TypeAlias = str | os.PathLike[str] | Any  # a path, or an open h5py File or Group
 

@@ -1,3 +1,3 @@
-from .gen_linalg import *  # noqa: F403
+from ._gen.gen_linalg import *  # noqa: F403
 
 class LinAlgError(RuntimeError): ...

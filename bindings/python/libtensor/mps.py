@@ -1,5 +1,5 @@
 """MPS devices: whether there are any."""
 
-from . import _accelerators
+from ._devices import accelerators as _accelerators
 
 globals().update(_accelerators.functions("mps"))

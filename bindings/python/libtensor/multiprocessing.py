@@ -12,7 +12,7 @@ The library cannot be used in processes that are forked after its first call, so
 from multiprocessing import *  # noqa: F403
 from multiprocessing import get_context as _get_context
 
-from ._sharing import register as _register
+from ._storages.sharing import register as _register
 
 _register()
 _spawn = _get_context("spawn")

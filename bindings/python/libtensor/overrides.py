@@ -1,10 +1,12 @@
 """What classes with __torch_function__ and modes need: the same names as in torch.overrides."""
 
-from . import _overrides
-from ._overrides import Mode as TorchFunctionMode
-from ._tensor import Tensor
+from ._base import overrides as _overrides
+from ._base.overrides import Mode as TorchFunctionMode
+from ._core.tensor import Tensor
 
 __all__ = ["TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like", "wrap_torch_function"]
+
+TorchFunctionMode.__module__, TorchFunctionMode.__name__, TorchFunctionMode.__qualname__ = __name__, *("TorchFunctionMode",) * 2
 
 
 def has_torch_function(relevant_args):

@@ -2,10 +2,10 @@
 
 from contextlib import contextmanager
 
-from ._accelerators import Kind
-from ._device import device as _device
-from ._random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
-from ._random import default as _default
+from ._base.device import device as _device
+from ._data.random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator
+from ._data.random import default as _default
+from ._devices.accelerators import Kind
 
 __all__ = ["Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
 

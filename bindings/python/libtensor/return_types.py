@@ -1,6 +1,6 @@
 """The tuple types of functions with several results, such as torch.return_types.topk."""
 
-from ._results import types
+from ._core.results import types
 
 
 def __getattr__(name):

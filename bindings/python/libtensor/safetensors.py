@@ -8,9 +8,9 @@ import json
 import os
 import weakref
 
-from . import gen_functions as _f
-from ._files import read, readable, writing
-from ._interop import raw_bytes
+from ._data.interop import raw_bytes
+from ._gen import gen_functions as _f
+from ._storages.files import read, readable, writing
 
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]
 

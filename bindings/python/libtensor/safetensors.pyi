@@ -3,8 +3,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from ._device import device as _device
-from ._tensor import Tensor
+from ._base.device import device as _device
+from ._core.tensor import Tensor
 
 _Path: TypeAlias = str | os.PathLike[str]
 _Device: TypeAlias = _device | str | int

@@ -2,13 +2,13 @@
 
 import functools
 
-from . import _sparse
-from . import gen_functions as _f
-from ._dlpack import from_numpy
-from ._dtypes import bcomplex32, bfloat16, complex32, complex64, float16, float32, int64, sparse_bsr, sparse_coo, sparse_csr
-from ._serialize import parts
-from .gen_sparse import *  # noqa: F403
-from .gen_sparse import __all__ as _names
+from ._base.dtypes import bcomplex32, bfloat16, complex32, complex64, float16, float32, int64, sparse_bsr, sparse_coo, sparse_csr
+from ._data import sparse as _sparse
+from ._data.dlpack import from_numpy
+from ._gen import gen_functions as _f
+from ._gen.gen_sparse import *  # noqa: F403
+from ._gen.gen_sparse import __all__ as _names
+from ._storages.serialize import parts
 
 __all__ = [*_names, "as_sparse_gradcheck", "check_sparse_tensor_invariants", "from_scipy", "to_scipy"]
 

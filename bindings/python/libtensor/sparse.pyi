@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ._tensor import Tensor
-from .gen_sparse import *  # noqa: F403
+from ._core.tensor import Tensor
+from ._gen.gen_sparse import *  # noqa: F403
 
 _Check = TypeVar("_Check", bound=Callable[..., bool])
 _Function = TypeVar("_Function", bound=Callable[..., Any])

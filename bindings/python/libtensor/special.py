@@ -1,4 +1,4 @@
 """Special functions."""
 
-from .gen_special import *  # noqa: F403
-from .gen_special import __all__  # noqa: F401
+from ._gen.gen_special import *  # noqa: F403
+from ._gen.gen_special import __all__  # noqa: F401

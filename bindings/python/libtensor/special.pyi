@@ -1,1 +1,1 @@
-from .gen_special import *  # noqa: F403
+from ._gen.gen_special import *  # noqa: F403

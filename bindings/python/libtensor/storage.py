@@ -1,6 +1,12 @@
 """The storages' classes."""
 
-from ._storage import UntypedStorage
-from ._typed_storage import TypedStorage
+from ._storages.storage import UntypedStorage
+from ._storages.typed_storage import LEGACY as _LEGACY
+from ._storages.typed_storage import TypedStorage
 
 __all__ = ["TypedStorage", "UntypedStorage"]
+
+
+def _dtype_to_storage_type_map():
+    """The names of the legacy storages by dtype, as in `torch.FloatStorage`."""
+    return {dtype: name + "Storage" for name, dtype in _LEGACY.items()}

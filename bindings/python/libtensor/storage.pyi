@@ -1,2 +1,2 @@
-from ._storage import UntypedStorage as UntypedStorage
-from ._typed_storage import TypedStorage as TypedStorage
+from ._storages.storage import UntypedStorage as UntypedStorage
+from ._storages.typed_storage import TypedStorage as TypedStorage

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from . import _dtypes
-from . import gen_functions as _f
-from ._create import tensor
-from ._tensor import Tensor
+from ._base import dtypes as _dtypes
+from ._core.tensor import Tensor
+from ._data.create import tensor
+from ._gen import gen_functions as _f
 
 __all__ = ["assert_close"]
 

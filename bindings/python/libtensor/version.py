@@ -1,6 +1,6 @@
 """The version, and those of the accelerators' software that the library is built with: none."""
 
-from ._library import __version__
+from ._base.library import __version__
 
 cuda = hip = xpu = rocm = None
 debug = False

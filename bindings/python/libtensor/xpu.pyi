@@ -1,1 +1,1 @@
-from ._accelerators import *  # noqa: F403
+from ._devices.accelerators import *  # noqa: F403

@@ -5,7 +5,7 @@ import gc
 import pytest
 
 import libtensor as torch
-from libtensor import _library
+from libtensor._base import library as _library
 
 
 def in_use():

@@ -19,7 +19,8 @@ import zipfile
 import zlib
 
 import libtensor as torch
-from libtensor import _library, safetensors
+from libtensor import safetensors
+from libtensor._base import library as _library
 
 DATA = pathlib.Path(__file__).parents[3] / "engine/serial/testdata"
 ALLOWED = (RuntimeError, ValueError, EOFError, MemoryError, pickle.UnpicklingError)

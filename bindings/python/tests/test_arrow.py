@@ -7,7 +7,7 @@ import weakref
 import pytest
 
 import libtensor as torch
-from libtensor import _arrow
+from libtensor._data import arrow as _arrow
 
 NUMERIC = ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
 

@@ -367,3 +367,25 @@ def test_hooks_that_pop_themselves_save_what_they_are_given():
     (x * x.exp()).sum().backward()
     assert popped and x.grad.allclose(2 * torch.tensor(1.0).exp())
     assert (torch.ones(2) + 1).tolist() == [2, 2]
+
+
+def test_gradients_of_a_batch_are_those_of_its_items():
+    x, unused = torch.randn(2, 3, requires_grad=True), torch.ones(1, requires_grad=True)
+    y, batch = x.square(), torch.randn(4, 2, 3)
+    grads = torch.autograd.grad(y, (x, unused), batch, is_grads_batched=True, allow_unused=True, retain_graph=True)
+    assert grads[1] is None and grads[0].shape == (4, 2, 3)
+    for row, item in zip(grads[0], batch, strict=True):
+        assert torch.equal(row, torch.autograd.grad(y, x, item, retain_graph=True)[0])
+    (scalars,) = torch.autograd.grad(y.sum(), x, torch.arange(3.0), is_grads_batched=True, create_graph=True)
+    assert torch.equal(scalars, torch.arange(3.0)[:, None, None] * 2 * x) and scalars.requires_grad
+    for wrong in (torch.ones(2, 3), torch.tensor(1.0), torch.ones(4, 3, 2)):
+        with pytest.raises(RuntimeError, match=r"grad_outputs\[0\] has shape"):
+            torch.autograd.grad(x.square(), x, wrong, is_grads_batched=True)
+
+
+def test_a_strided_gradient_makes_a_sparse_one_another_tensor():
+    x = torch.tensor([1.5, 1.5]).requires_grad_()
+    x.grad = before = torch.sparse_coo_tensor([[1, 1]], [1.0, 1.0])
+    x.backward(torch.tensor([1.5, 1.5]))
+    assert x.grad is not before and x.grad.tolist() == [1.5, 3.5]
+    assert before.to_dense().tolist() == [0, 2]

@@ -79,3 +79,12 @@ def test_second_derivatives_beside_results_that_have_none():
     x = torch.tensor([0.75, 3.0, -5.0], dtype=torch.float64, requires_grad=True)
     (first,) = torch.autograd.grad((torch.frexp(x).mantissa ** 2).sum(), x, create_graph=True)
     assert torch.autograd.grad(first.sum(), x)[0].tolist() == [2.0, 2 / 16, 2 / 64]
+
+
+@pytest.mark.parametrize("base", [-1.5, torch.tensor([-1.5, 2.0], dtype=torch.float64)], ids=["number", "tensor"])
+def test_complex_powers_of_numbers_below_zero(base):
+    exponent = torch.tensor([0.3 + 0.2j, 1 - 1j], dtype=torch.complex128, requires_grad=True)
+    (slope,) = torch.autograd.grad(torch.pow(base, exponent).real.sum(), exponent)
+    logarithm = torch.log(torch.as_tensor(base, dtype=torch.complex128))
+    assert torch.allclose(slope, (torch.pow(base, exponent.detach()) * logarithm).conj())
+    assert torch.autograd.gradcheck(lambda exponent: torch.pow(base, exponent), (exponent,))

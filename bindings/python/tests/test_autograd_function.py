@@ -379,3 +379,91 @@ def test_two_derivatives_are_refused():
     y = Both.apply(leaf(1, 2))
     with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allowed: Both has both"):
         y.sum().backward()
+
+
+def test_callbacks_at_the_end_of_a_run():
+    """They are called once the run has done all else, in the order of their coming, also those that others queue."""
+    queue, seen = torch.autograd.Variable._execution_engine.queue_callback, []
+    x = leaf(1, 2)
+
+    def last():
+        seen.append(("last", x.grad.tolist()))
+        queue(lambda: seen.append("after it"))
+
+    def inner(grad):
+        queue(lambda: seen.append("outer"))
+        y = leaf(3)
+        y.register_hook(lambda grad: queue(lambda: seen.append("inner")))
+        with torch.enable_grad():
+            y.sum().backward()
+        queue(last)
+
+    y = x * 2
+    y.register_hook(inner)
+    y.sum().backward()
+    assert seen == ["inner", "outer", ("last", [2, 2]), "after it"]
+    torch.autograd.grad((x * x).sum(), x)
+    with pytest.raises(RuntimeError, match="Final callbacks can only be installed during backward pass"):
+        queue(last)
+
+
+def test_views_that_functions_make_under_no_grad_are_those_of_their_steps():
+    class Alias(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x[:]
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    x = leaf(1, 2)
+    with torch.no_grad():
+        made, step = Alias.apply(x), x[:]
+    assert made.requires_grad is step.requires_grad and made.data_ptr() == x.data_ptr()
+    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace"):
+        made.zero_()
+
+
+def test_old_names():
+    assert issubclass(torch.autograd.function.InplaceFunction, torch.autograd.Function)
+
+    class Twice(torch.autograd.function.InplaceFunction):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            assert ctx.saved_variables[0].tolist() == [1, 2]
+            return grad * 2
+
+    x = leaf(1, 2)
+    with pytest.warns(DeprecationWarning, match="saved_variables: deprecated"):
+        Twice.apply(x).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_a_gradient_that_backward_hands_on_is_not_copied():
+    class Add(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a + b
+
+        @staticmethod
+        def backward(ctx, grad):
+            Add.place = grad.data_ptr()
+            return grad, grad
+
+    a, b = torch.ones(5, 6, requires_grad=True), torch.ones(5, 6, requires_grad=True)
+    Add.apply(a, b)[1][0].backward()
+    assert sorted(t.grad.data_ptr() == Add.place for t in (a, b)) == [False, True]
+    assert torch.equal(a.grad, b.grad)
+    a.grad = b.grad = None
+    held = []
+    y = Add.apply(a, b)
+    y.register_hook(held.append)
+    y[1][0].backward()
+    a.grad.zero_(), b.grad.zero_()
+    assert held[0].sum() == 1

@@ -151,3 +151,56 @@ def test_views_of_leaves_turn_without_gradients_alone():
     with torch.no_grad():
         x.t_()
     assert x.is_leaf and x.shape == (3, 2)
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("write", [lambda y, v: None, lambda y, v: y.mul_(2), lambda y, v: v.mul_(3)], ids=["none", "base", "view"])
+def test_hooks_of_a_turned_base_hear_of_its_gradient(turn, write):
+    x, seen = SQUARE.clone().requires_grad_(), []
+    y = x * 1
+    v = y[0]
+    TURNS[turn](y)
+    y.register_hook(lambda g: seen.append(g.clone()))
+    write(y, v)
+    (y.sum() + v.sum()).backward()
+    assert len(seen) == 1 and seen[0].shape == y.shape
+    assert sorted(seen[0].reshape(-1).tolist()) == sorted(x.grad.reshape(-1).tolist())
+
+
+MOVES = {
+    "set_": lambda x: x.set_(torch.tensor([[10.0, 20.0]])),
+    "set_ to a storage": lambda x: x.set_(torch.tensor([10.0, 20.0, 30.0]).untyped_storage()),
+    "set_ to a storage's place": lambda x: x.set_(torch.tensor([10.0, 20.0, 30.0]).untyped_storage(), 1, (2,), (1,)),
+    "set_ to a tensor's place": lambda x: x.set_(torch.tensor([10.0, 20.0, 30.0]), 1, (2, 1)),
+    "set_ to its own place": lambda x: x.set_(x.untyped_storage(), 1, (2,), (1,)),
+    "set_ to nothing": lambda x: x.set_(),
+    "t_": lambda x: x.t_(),
+    "unsqueeze_": lambda x: x.unsqueeze_(0),
+    "out of another shape": lambda x: torch.add(torch.ones(7), 1.0, out=x),
+    "resize_": lambda x: x.requires_grad_(False).resize_(4).fill_(5.0).requires_grad_(),
+    "resize_as_": lambda x: x.requires_grad_(False).resize_as_(torch.ones(4, 4)).fill_(5.0).requires_grad_(),
+}
+
+
+@pytest.mark.parametrize("move", MOVES)
+@pytest.mark.filterwarnings("ignore:.*out")
+def test_leaf_with_another_storage_or_geometry_gets_the_gradient_where_it_is(move):
+    x = torch.tensor([[2.0, 3.0, 4.0], [5.0, 6.0, 7.0]], requires_grad=True)
+    before = (x * x).sum()
+    with torch.no_grad():
+        MOVES[move](x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        before.backward()
+    assert x.grad is None
+    (x * x).sum().backward()
+    assert x.grad.shape == x.shape
+    assert x.grad.tolist() == (x.detach() * 2).tolist()
+
+
+def test_what_used_a_leaf_before_set_adds_to_it_after():
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    tripled, other = (x * 3).sum(), torch.tensor([10.0, 20.0])
+    with torch.no_grad():
+        x.set_(other)
+    (tripled + (x * x).sum()).backward()  # the derivative of the first needs nothing of x
+    assert x.grad.tolist() == [23.0, 43.0]

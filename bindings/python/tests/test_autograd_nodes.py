@@ -181,3 +181,111 @@ def test_a_hook_that_removes_a_later_one(on):
     for _ in range(2):
         y.backward(retain_graph=True)
     assert called == ["first", "second", "first"]
+
+
+def test_hooks_of_a_node_whose_gradient_is_asked_for():
+    """backward(inputs=[y]) runs the call that made y, but none before it."""
+    x, seen = torch.tensor(2.0, requires_grad=True), []
+    y = x * 3
+    y.register_hook(lambda g: (seen.append("tensor"), g * 3)[1])
+    y.grad_fn.register_prehook(lambda grads: seen.append("before"))
+    y.grad_fn.register_hook(lambda made, grads: seen.append(("after", made[0])))
+    (y * y).backward(inputs=[y])
+    assert seen == ["tensor", "before", ("after", None)]
+    assert y.grad.item() == 36 and x.grad is None
+
+
+PARTS = {
+    "tensor_split": lambda x: x.tensor_split(3),
+    "tensor_split at places": lambda x: x.tensor_split((1, 3)),
+    "tensor_split by a tensor": lambda x: x.tensor_split(torch.tensor([2])),
+    "hsplit": lambda x: x.hsplit(2),
+    "vsplit": lambda x: x.vsplit([1, 2]),
+    "dsplit": lambda x: x.view(2, 1, 4).dsplit(2),
+    "chunk": lambda x: x.chunk(2),
+    "split": lambda x: x.split([1, 3]),
+    "unbind": lambda x: x.unbind(),
+}
+
+
+@pytest.mark.parametrize("cut", PARTS)
+def test_slices_have_nodes_of_their_own(cut):
+    x = torch.arange(8.0).view(4, 2).requires_grad_()
+    parts = PARTS[cut](x)
+    own = cut not in ("chunk", "split", "unbind")
+    assert [p.output_nr for p in parts] == ([0] * len(parts) if own else list(range(len(parts))))
+    assert (parts[0].grad_fn is not parts[1].grad_fn) == own
+    seen = [[] for _ in parts]
+    for part, heard in zip(parts, seen, strict=True):
+        part.grad_fn.register_hook(lambda made, grads, heard=heard: heard.append([g if g is None else g.tolist() for g in grads]))
+    sum((i + 1) * p.sum() for i, p in enumerate(parts)).backward()
+    want = [torch.full_like(p, i + 1.0).tolist() for i, p in enumerate(parts)]
+    assert seen == [[[w]] if own else [want] for w in want]
+    total = torch.zeros(4, 2)
+    for i, p in enumerate(PARTS[cut](total)):
+        p.add_(i + 1)
+    assert x.grad.tolist() == total.tolist()
+
+
+def test_parts_that_are_slices_are_written_to():
+    x = torch.ones(6, requires_grad=True)
+    y = x * 1
+    first, second, _ = y.tensor_split(3)
+    first.mul_(3)
+    (y.sum() + second.sum()).backward()
+    assert x.grad.tolist() == [3, 3, 2, 2, 1, 1]
+
+
+def test_hooks_hear_of_missing_gradients():
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return None
+
+    for materialize in (True, False):
+        seen = []
+
+        class Later(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, materialize=materialize):
+                ctx.set_materialize_grads(materialize)
+                return x * 3
+
+            @staticmethod
+            def backward(ctx, grad, seen=seen):
+                seen.append(grad if grad is None else grad.tolist())
+                return grad
+
+        x = torch.ones(2, requires_grad=True)
+        x.register_post_accumulate_grad_hook(lambda p, seen=seen: seen.append(p.grad if p.grad is None else p.grad.tolist()))
+        Nothing.apply(Later.apply(x).exp()).sum().backward()
+        assert seen == ([[0, 0], [0, 0]] if materialize else [None, None])
+
+
+def test_a_leaf_that_wants_no_gradient_any_more():
+    x, seen = torch.ones(2, requires_grad=True), []
+    x.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad))
+    y = (x * 2).sum()
+    x.requires_grad_(False)
+    y.backward()
+    assert seen == [None] and x.grad is None
+
+
+def test_what_a_graph_keeps_cannot_be_made_or_deleted():
+    with pytest.raises(RuntimeError, match="Trying to create a SavedTensor object from Python is forbidden"):
+        torch.autograd.SavedTensor()
+    x = torch.ones(2, requires_grad=True)
+    y = x * x
+    assert isinstance(y.grad_fn._raw_saved_self, torch.autograd.SavedTensor) and y._grad_fn is y.grad_fn
+    for name in ("_grad_fn", "_backward_hooks", "requires_grad", "data"):
+        with pytest.raises(RuntimeError, match="deleted"):
+            delattr(y, name)
+    assert x._backward_hooks is None
+    handle = x.register_hook(lambda grad: grad * 2)
+    assert list(x._backward_hooks) == [handle.id]
+    handle.remove()
+    assert x._backward_hooks is None

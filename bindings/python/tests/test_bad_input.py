@@ -227,7 +227,7 @@ def test_broadcast_shapes_names_itself(shape):
         (lambda z: z(3).index_copy(0, torch.tensor([0]), z(2)), IndexError, "index has 1 elements"),
         (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(2, 2)), IndexError, "index has 1 elements"),
         (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(2)), IndexError, r"source of shape \[2\]"),
-        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(1, 3)), RuntimeError, r"source of shape \[1 3\]"),
+        (lambda z: z(3, 2).index_copy(0, torch.tensor([0]), z(1, 3)), RuntimeError, r"source of shape \[1, 3\]"),
         (lambda z: z(()).repeat_interleave(2, dim=-1), IndexError, "dimension -1 was given, but the tensor has no dimensions"),
         (lambda z: z(()).repeat_interleave(torch.tensor([2]), dim=0), IndexError, "no dimensions"),
         (lambda z: z(3, 0).kthvalue(1), IndexError, "dim 1 to have non-zero size"),
@@ -280,3 +280,33 @@ def test_integers_beyond_int64_keep_their_value_beside_floats_and_wrap_beside_in
 def test_an_integer_beyond_int64_fills_no_integers():
     with pytest.raises(RuntimeError, match=str(BEYOND)):
         torch.full((1,), BEYOND)
+
+
+def test_refusals_name_the_function_that_was_called():
+    x, s = torch.tensor([0, 3]), torch.tensor(2)
+    for call, kind, text in (
+        (lambda: torch.nonzero(x, as_tuple=True, out=torch.empty(0)), RuntimeError, "nonzero.*as_tuple=False"),
+        (lambda: x.apply_(lambda k: "a"), TypeError, "apply_.*number.*str"),
+        (lambda: x.map2_(s, s, lambda *k: None), TypeError, "map2_.*number.*NoneType"),
+        (lambda: torch.set_default_tensor_type(torch.float64), TypeError, r"set_default_dtype\(torch.float64\)"),
+        (lambda: torch.set_default_dtype(torch.qint8), TypeError, "set_default_dtype.*floating-point.*qint8"),
+        (lambda: torch.save_npy("x.npy", x), TypeError, "save_npy.*'tensor' must be Tensor, not str"),
+    ):
+        with pytest.raises(kind, match=text):
+            call()
+    assert x.tolist() == [0, 3] and x.map2_(s, s, lambda a, b, c: a * b + c).tolist() == [2, 8] and torch.get_default_dtype() is torch.float32
+
+
+def test_empty_texts_stand_for_nothing():
+    x = torch.ones(2, 2)
+    for call, argument in (
+        (lambda: torch.div(x, x, rounding_mode=""), "div: argument 'rounding_mode'"),
+        (lambda: x.div_(2, rounding_mode=""), "argument 'rounding_mode'"),
+        (lambda: torch.fft.fft(x, norm=""), "fft.fft: argument 'norm'"),
+        (lambda: torch.meshgrid(x[0], x[0], indexing=""), "meshgrid: argument 'indexing'"),
+        (lambda: torch.linalg.lstsq(x, x, driver=""), "linalg.lstsq: argument 'driver'"),
+        (lambda: torch.searchsorted(x[0], x, side=""), "searchsorted: argument 'side'"),
+    ):
+        with pytest.raises(RuntimeError, match=f"{argument} is an empty text; leave it out"):
+            call()
+    assert x.tolist() == [[1, 1], [1, 1]]

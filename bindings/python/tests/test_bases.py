@@ -46,6 +46,44 @@ def test_copy_has_no_base(make):
     assert y._base is None and not y._is_view()
 
 
+@pytest.mark.parametrize("make", [torch.meshgrid, torch.atleast_2d], ids=lambda f: f.__name__)
+@pytest.mark.filterwarnings("ignore:meshgrid")
+def test_views_of_several_know_their_own_bases(make):
+    x, y = torch.zeros(3), torch.zeros(3)
+    for made in (make(x, y), make([x, y])):
+        assert made[0]._base is x and made[1]._base is y
+
+
+def test_broadcast_tensors_gives_what_has_the_sizes_itself():
+    x, y = torch.zeros(3), torch.zeros(1)
+    made = torch.broadcast_tensors(x, y)
+    assert made[0] is x and made[1]._base is y
+
+
+COMPOSED = {
+    "kron": lambda x: torch.kron(x, x),
+    "rot90": lambda x: torch.rot90(x),
+    "combinations": lambda x: torch.combinations(x[0]),
+    "quantile": lambda x: torch.quantile(x, torch.tensor([0.2, 0.7], dtype=x.dtype), dim=1),
+    "vecdot": lambda x: torch.linalg.vecdot(x, x),
+    "einsum": lambda x: torch.einsum("ij,kj->ik", x, x),
+    "inner": lambda x: torch.inner(x, x),
+}
+
+
+@pytest.mark.parametrize("make", COMPOSED.values(), ids=COMPOSED)
+def test_composed_is_no_view_of_its_steps(make):
+    x, seen = torch.tensor([[1.0, 2.0], [3.0, 5.0]], dtype=torch.float64, requires_grad=True), []
+    y = make(x)
+    assert not y._is_view()
+    y.register_hook(seen.append)
+    y.add_(1)
+    y.sum().backward()
+    assert len(seen) == 1 and seen[0].shape == y.shape
+    z = make(x)
+    assert z.detach_().is_leaf
+
+
 @pytest.mark.parametrize("name", ITSELF.split())
 def test_operand_itself(name):
     x = torch.ones(2, 3)
@@ -53,6 +91,15 @@ def test_operand_itself(name):
     assert torch.ravel(x[0].clone()).dim() == 1 and torch.real(x) is x and x.to(torch.float32) is x
     z = torch.tensor([1j, 2])
     assert z.conj() is not z and torch.flatten(x) is not x
+
+
+@pytest.mark.parametrize("layout", ["sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"])
+def test_sparse_tensors_that_share_entries(layout):
+    x = torch.eye(4).to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
+    for y in (x.t(), x.mT, x.transpose(0, 0), x.values(), x.t()._values()[1:] if layout == "sparse_coo" else x.t().values()):
+        assert y._is_view()
+    assert x.t()._base is x and x.values()._base is x
+    assert not any(y._is_view() for y in (x, x.clone(), x * 2, x.to_dense(), x.detach()))
 
 
 def test_view_keeps_its_base_and_rings_are_collected():
@@ -81,3 +128,13 @@ def test_data_cannot_be_deleted():
     with pytest.raises(RuntimeError, match="data"):
         del x.data
     assert x.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("make", [lambda x: x.view(-1), lambda x: x[...], lambda x: x.unsqueeze(0)], ids=["view", "index", "unsqueeze"])
+@pytest.mark.parametrize("write", [0, 1], ids=["base", "view"])
+def test_plain_base_stays_the_base_once_there_are_gradients(make, write):
+    x, c = torch.zeros(2, 2), torch.tensor(3.0, requires_grad=True)
+    v = make(x)
+    (x, v)[write].add_(c)
+    assert torch.autograd.grad((v * v).sum(), x, retain_graph=True)[0].tolist() == [[6, 6], [6, 6]]
+    assert torch.autograd.grad((x * x).sum(), v, allow_unused=True) == (None,)

@@ -225,3 +225,40 @@ def test_reentrant_ones_run_inside_hooks_of_others():
             checkpoint(lambda p: p * w, torch.ones(1, requires_grad=True), use_reentrant=True).backward()
 
     assert torch.autograd.grad(y, x)[0].item() == 2 and w.grad.item() == 1
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_functions_that_run_backward_themselves(early):
+    """What they save until then is there again though they have not come to their end, also where second calls do not stop early."""
+
+    def slope(x):
+        with torch.enable_grad():
+            y = x.sin().exp().sin()
+            return torch.autograd.grad(y, x, create_graph=True)[0]
+
+    x = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)
+    (want,) = torch.autograd.grad(slope(x), x)
+    for function in (slope, lambda x: checkpoint(slope, x, use_reentrant=False, early_stop=early)):
+        y = checkpoint(function, x, use_reentrant=False, early_stop=early)
+        assert torch.autograd.grad(y, x)[0].allclose(want)
+
+
+def test_what_was_saved_is_made_again_once_for_a_run():
+    class Product(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, grad):
+            x, y = ctx.saved_tensors
+            with pytest.raises(RuntimeError, match="If you are calling ctx.saved_tensors in backward, make sure to do so only once"):
+                _ = ctx.saved_tensors
+            return grad * y, grad * x
+
+    x = torch.tensor(3.0, requires_grad=True)
+    y = checkpoint(lambda x: Product.apply(x * 2, x), x, use_reentrant=False)
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad.item() == 24

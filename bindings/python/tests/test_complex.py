@@ -93,6 +93,33 @@ def test_powers():
             close(torch.pow(torch.tensor([z], dtype=torch.complex128), e).item(), want, 64)
 
 
+def test_large_powers_of_numbers_on_the_unit_circle():
+    for z, exponent, want in (
+        (-1, 1e13, 1),
+        (-1, 1e13 + 1, -1),
+        (1j, 1e15 + 1, 1j),
+        (-1j, 4e15 + 1, -1j),
+        (0.6 + 0.8j, 1e13, 1.000222069258653),
+        (0.6 - 0.8j, 1e15, 1.0224528143065128),
+    ):
+        got = torch.pow(torch.tensor([z], dtype=torch.complex128), exponent).item()
+        if isinstance(want, float):
+            assert abs(abs(got) - want) < 1e-13
+        else:
+            close(got, want, 8)
+
+
+def test_infinite_powers_hide_no_nan():
+    """log x times y is infinite where one of them is, as C's Annex G has it."""
+    for dtype in (torch.complex64, torch.complex128):
+        for z in (complex(INF, NAN), complex(-INF, NAN), complex(NAN, INF)):
+            z = torch.tensor([z], dtype=dtype)
+            for y, size in ((complex(INF, INF), INF), (complex(INF, NAN), INF), (complex(-INF, INF), 0), (complex(-INF, NAN), 0)):
+                assert torch.pow(z, torch.tensor([y], dtype=dtype)).abs().item() == size
+        known = torch.tensor([complex(NAN, NAN), 2, 2], dtype=dtype), torch.tensor([2, complex(NAN, 1), complex(NAN, NAN)], dtype=dtype)
+        assert torch.pow(*known).isnan().all()
+
+
 def test_logaddexp():
     for a, b, want in LOGADDEXP:
         a, b = (torch.tensor([v], dtype=torch.complex128) for v in (a, b))

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 import libtensor as torch
-from libtensor import _library
+from libtensor._base import library as _library
 
 NO_DRIVER = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 
@@ -47,7 +47,7 @@ def test_what_needs_a_device_says_why():
 
 
 def test_streams_are_of_devices():
-    from libtensor import gen_functions as functions
+    from libtensor._gen import gen_functions as functions
 
     for call in (
         lambda: functions.stream_new("cpu"),

@@ -1,4 +1,4 @@
-"""How a call finds its operator, and its arguments (_direct.py, direct/direct.c)."""
+"""How a call finds its operator, and its arguments (_base/direct.py, direct/direct.c)."""
 
 import copy
 import ctypes
@@ -11,7 +11,8 @@ import threading
 import pytest
 
 import libtensor as torch
-from libtensor import _dtypes, _library
+from libtensor._base import dtypes as _dtypes
+from libtensor._base import library as _library
 
 
 def same(a, b):
@@ -182,7 +183,7 @@ def test_operators_with_a_number_on_the_left():
 
 
 REFUSED = {
-    "sizes": (RuntimeError, lambda x: x + torch.zeros(5), "[2 3 4]"),
+    "sizes": (RuntimeError, lambda x: x + torch.zeros(5), "[2, 3, 4]"),
     "an index": (IndexError, lambda x: x[2], "index 2 is out of bounds for dimension 0 with size 2"),
     "a dim": (IndexError, lambda x: x.sum(3), "3"),
     "an unknown keyword": (TypeError, lambda x: x.sum(dimm=1), "dimm"),
@@ -375,17 +376,13 @@ def test_other_threads_run_during_a_call():
     assert seen
 
 
-class Value(ctypes.Union):
-    _fields_ = [("pointer", ctypes.c_void_p), ("packed", ctypes.c_int64 * 3)]
-
-
 class Operator(ctypes.Structure):
-    """The beginning of the library's lt_operator: the name and the packed forms."""
+    """The beginning of the library's lt_operator: what runs it."""
 
-    _fields_ = [("name", ctypes.c_char_p), ("packed", ctypes.c_void_p * 2 * 3)]
+    _fields_ = [("run", ctypes.c_void_p)]
 
 
-WORDS = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
+RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.c_void_p)
 
 
 @pytest.mark.parametrize(
@@ -407,25 +404,21 @@ WORDS = ctypes.CFUNCTYPE(ctypes.c_ssize_t, ctypes.POINTER(Value))
 def test_a_refused_call_runs_once(name, call):
     find = _library.library.tensor_operator
     find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
-    words, calls, x = find(name.encode()).contents.packed, [], base()
-    before = [list(pair) for pair in words]
+    row, calls, x = find(name.encode()).contents, [], base()
+    before = row.run
+    run = RUN(before)
 
-    def counted(address):
-        def count(values):
-            calls.append(name)
-            return WORDS(address)(values)
+    def counted(*arguments):
+        calls.append(name)
+        return run(*arguments)
 
-        return WORDS(count)
-
-    kept = [[counted(address) if address else None for address in pair] for pair in before]
+    kept = RUN(counted)
     try:
-        for pair, functions in zip(words, kept, strict=True):
-            pair[:] = [ctypes.cast(f, ctypes.c_void_p).value if f else None for f in functions]
+        row.run = ctypes.cast(kept, ctypes.c_void_p).value
         with pytest.raises((RuntimeError, IndexError, TypeError)):
             call(x)
     finally:
-        for pair, addresses in zip(words, before, strict=True):
-            pair[:] = addresses
+        row.run = before
     assert calls == [name]
 
 

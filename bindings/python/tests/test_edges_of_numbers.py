@@ -94,3 +94,39 @@ def test_complex_halves_say_what_to_do():
 def test_vecdot_needs_floats(dtype):
     with pytest.raises(NotImplementedError, match=r"linalg.vecdot.*convert to floats"):
         torch.linalg.vecdot(torch.ones(2, dtype=dtype), torch.ones(2, dtype=dtype))
+
+
+@pytest.mark.parametrize("shift", [0, 1, 4, 63, 64, 65, 4032, 4095])
+@pytest.mark.parametrize("n", [511, 512, 513, 1023, 1024, 1025, 4096, 5000, (1 << 20) - 1, 1 << 20])
+def test_copies_to_other_places_of_a_page(shift, n):
+    size, threads = n + 8192, torch.get_num_threads()
+    source, target = torch.arange(size).to(torch.uint8), torch.full((size,), 255, dtype=torch.uint8)
+    begin = (source.data_ptr() - target.data_ptr() + shift) % 4096
+    torch.set_num_threads(1)  # all at once
+    try:
+        target[begin : begin + n].copy_(source[:n])
+    finally:
+        torch.set_num_threads(threads)
+    assert target[begin : begin + n].equal(source[:n]) and int((target == 255).sum()) == size - n + int((source[:n] == 255).sum())
+
+
+@pytest.mark.parametrize("by", [1, 3, 500, -1])
+@pytest.mark.parametrize("sizes", [(1000,), (40, 1000), (1000, 40), (300000,)], ids=str)
+def test_rolled_rows(by, sizes):
+    x = torch.arange(math.prod(sizes)).view(sizes)
+    for d in range(len(sizes)):
+        want = torch.cat([x.narrow(d, -by % sizes[d], by % sizes[d]), x.narrow(d, 0, -by % sizes[d])], d)
+        assert x.roll(by, d).equal(want), d
+
+
+@pytest.mark.parametrize(
+    ("default", "number", "filled"),
+    [("float16", "complex32", "complex64"), ("bfloat16", "complex64", "complex64"), ("float64", "complex128", "complex128")],
+)
+def test_complex_numbers_by_the_default_dtype(default, number, filled):
+    torch.set_default_dtype(getattr(torch, default))
+    try:
+        made = [torch.tensor(1j), torch.tensor([1]) * 1j, torch.linspace(0, 1j, 3), torch.full((2,), 1j)]
+    finally:
+        torch.set_default_dtype(torch.float32)
+    assert [x.dtype for x in made] == [getattr(torch, number)] * 3 + [getattr(torch, filled)]

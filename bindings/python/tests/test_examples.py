@@ -47,7 +47,7 @@ def test_examples(text):
 
 
 def test_every_operator_has_an_example():
-    generated = [name for name in torch.gen_functions.__all__ if getattr(torch, name) is getattr(torch.gen_functions, name)]
+    generated = [name for name in torch._gen.gen_functions.__all__ if getattr(torch, name) is getattr(torch._gen.gen_functions, name)]
     missing = [name for name in generated if ">>>" not in getattr(torch, name).__doc__]
     assert len(generated) > 300 and not missing, missing
 

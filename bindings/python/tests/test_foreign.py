@@ -7,8 +7,8 @@ import socket
 import pytest
 
 import libtensor as torch
-from libtensor import _arrow
-from libtensor import gen_functions as raw
+from libtensor._data import arrow as _arrow
+from libtensor._gen import gen_functions as raw
 
 
 class DLTensor(ctypes.Structure):

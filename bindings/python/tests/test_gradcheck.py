@@ -54,3 +54,33 @@ def test_arguments():
         gradcheck(torch.sin, (X,), check_backward_ad=False)
     with pytest.raises(ZeroDivisionError):
         gradcheck(lambda x: x * (1 / 0), (X,), raise_exception=False)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_results_that_change_with_the_values(fast):
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match="return outputs with the same shape when inputs are perturbed"):
+        torch.autograd.gradcheck(lambda x: torch.cat([x, x]) if bool((x >= 1).all()) else x, (x,), fast_mode=fast)
+    with pytest.raises(AssertionError, match="return outputs with the same dtype when inputs are perturbed"):
+        torch.autograd.gradcheck(lambda x: x.to(torch.float32) if bool((x >= 1).all()) else x, (x,), fast_mode=fast)
+    assert x.tolist() == [1]
+
+
+def test_hooks_that_take_no_undefined_gradients_are_found():
+    def refuses(x):
+        y = x.clone()
+
+        def hook(grad):
+            if grad is None:
+                raise RuntimeError("no gradient")
+
+        y.register_hook(hook)
+        return y
+
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    for fast in (True, False):
+        with pytest.warns(UserWarning, match="New undefined gradient support checking feature"):
+            with pytest.raises(GradcheckError, match="Expected backward function to handle undefined output grads"):
+                gradcheck(refuses, (x,), fast_mode=fast)
+            assert not gradcheck(refuses, (x,), fast_mode=fast, raise_exception=False)
+        assert gradcheck(refuses, (x,), fast_mode=fast, check_undefined_grad=False)

@@ -50,6 +50,13 @@ def test_parts_that_do_not_meet():
     assert x[:3].scatter_(0, at, x[3:]).tolist() == [5, 4, 3]
 
 
+@pytest.mark.parametrize("value", [torch.ones(7), torch.ones(2, dtype=torch.int64), 1j, torch.tensor(2.0)], ids=str)
+def test_false_writes_nothing_whatever_it_is(value):
+    x = torch.zeros(2, 2)
+    x[False] = value
+    assert x.tolist() == [[0, 0], [0, 0]]
+
+
 def test_assignments_have_one_meaning():
     x = numbers()
     x[at] = x[1:4]

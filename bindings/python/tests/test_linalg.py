@@ -197,6 +197,21 @@ def test_functions_of_matrices():
         assert x.residuals.numel() == (0 if driver == "gelsy" else 1)
 
 
+def test_tolerances_keep_their_digits():
+    x = torch.tensor([[0.1]])  # in float32 more than 0.1
+    assert torch.linalg.matrix_rank(x, atol=0.1, rtol=0.1) == 1 and torch.linalg.pinv(x, atol=0.1).item() == pytest.approx(10)
+    assert torch.linalg.matrix_rank(x, atol=torch.tensor([0.1, 0.2])).tolist() == [0, 0]
+    assert torch.linalg.matrix_rank(torch.diag(torch.tensor([1, 0.1, 0])), rtol=torch.tensor(0.1)) == 1
+    assert torch.linalg.matrix_rank(torch.zeros(2, 0, 3)).tolist() == [0, 0]
+
+
+def test_a_norm_with_an_order_has_a_dimension():
+    for order in (0, 1, 2, torch.inf):
+        with pytest.raises(RuntimeError, match=r"without dim, ord is for tensors of one or two dimensions, but the shape is \[\]"):
+            torch.linalg.norm(torch.tensor(-3.0), order)
+    assert torch.linalg.norm(torch.tensor(-3.0)) == torch.linalg.vector_norm(torch.tensor(-3.0), 1) == 3
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64, torch.complex128])
 def test_roots_of_matrices_of_deficient_rank(dtype):
     """Rounding makes eigenvalues of 0 negative."""
@@ -496,3 +511,21 @@ def test_norms_without_an_identity_refuse_empty_dimensions(p):
             torch.linalg.vector_norm(torch.zeros(shape), p, dim=0)
     assert torch.linalg.vector_norm(torch.zeros(0, 15), p, dim=1).shape == (0,)
     assert torch.linalg.vector_norm(torch.zeros(0, 2), 3, dim=0).tolist() == [0, 0]
+
+
+def test_factors_of_addr_are_those_of_add():
+    for dtype in (torch.float32, torch.int64, torch.complex64):
+        a, m = torch.ones(3, dtype=dtype), torch.ones(3, 3, dtype=dtype)
+        for name in ("alpha", "beta"):
+            with pytest.raises(RuntimeError, match=f"addr: {name} True must be .* bool only with bool"):
+                torch.addr(m, a, a, **{name: True})
+    a, m = torch.ones(3, dtype=torch.int64), torch.ones(3, 3, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="addr: beta 1.5 must be of the category of the result's dtype int64"):
+        torch.addr(m, a, a, beta=1.5)
+    assert torch.equal(torch.addr(m.bool(), a.bool(), a.bool(), beta=False, alpha=True), m.bool())
+
+
+def test_einsum_of_nothing():
+    for arguments in (("",), ("", []), ("i", []), ([],)):
+        with pytest.raises(ValueError, match="einsum: must provide at least one operand"):
+            torch.einsum(*arguments)

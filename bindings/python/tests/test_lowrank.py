@@ -46,7 +46,7 @@ def test_lowrank_draws_what_the_seed_says_and_refuses():
     assert [t.shape for t in torch.svd_lowrank(a, 0)] == [(30, 0), (0,), (8, 0)]
     with pytest.raises(RuntimeError, match=r"svd_lowrank: q must not be negative, got -1"):
         torch.svd_lowrank(a, -1)
-    with pytest.raises(ValueError, match=r"pca_lowrank: q must be .* \[30 8\], 8, got 9"):
+    with pytest.raises(ValueError, match=r"pca_lowrank: q must be .* \[30, 8\], 8, got 9"):
         torch.pca_lowrank(a, 9)
     with pytest.raises(RuntimeError, match="svd_lowrank.*int64"):
         torch.svd_lowrank(torch.ones(3, 3, dtype=torch.int64))
@@ -59,6 +59,18 @@ def test_principal_components():
     assert torch.allclose(s, torch.linalg.svdvals(centred), atol=1e-9)
     assert torch.allclose(u * s @ v.T, centred, atol=1e-9)
     assert torch.pca_lowrank(a, q=1, center=False)[1].item() == pytest.approx(torch.linalg.svdvals(a)[0].item())
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_csc])
+@pytest.mark.parametrize("turned", [False, True])
+def test_principal_components_of_sparse_matrices(layout, turned):
+    a = of_rank(4, torch.float64, 17, 4)
+    a[::2, 1:3] = 0
+    a = a.t() if turned else a
+    u, s, v = torch.pca_lowrank(a.to_sparse(layout=layout), q=4)
+    centred = a - a.mean(dim=0)
+    assert torch.allclose(s, torch.linalg.svdvals(centred), atol=1e-7)
+    assert torch.allclose(u * s @ v.T, centred, atol=1e-9)
 
 
 def test_lowrank_has_gradients():
@@ -112,7 +124,7 @@ def test_some_eigenvalues_refuse():
         torch.lobpcg(a, 2, n=1)
     with pytest.raises(RuntimeError, match="B must be .*float64"):
         torch.lobpcg(a, B=a.double())
-    with pytest.raises(RuntimeError, match=r"X must be .*\[5 1\]"):
+    with pytest.raises(RuntimeError, match=r"X must be .*\[5, 1\]"):
         torch.lobpcg(a, X=torch.ones(5, 1))
     with pytest.raises(RuntimeError, match="niter must be between 0 and 10000, got -1"):
         torch.lobpcg(a, niter=-1)
@@ -154,3 +166,16 @@ def test_numbers_of_vectors_that_cannot_be():
         torch.lobpcg(a, k=-1, X=torch.randn(9, 2))
     with pytest.raises(RuntimeError, match=r"k must be between 0 and the number of vectors, 2, got 3$"):
         torch.lobpcg(a, k=3, n=2)
+
+
+def test_gradients_of_some_eigenvalues_are_symmetric_and_differences():
+    m = torch.rand(6, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    a, start = (m @ m.T / 10).requires_grad_(), torch.eye(6, 1, dtype=torch.float64)
+
+    def function(a):
+        values, vectors = torch.lobpcg(a, X=start)
+        return values, vectors * vectors[vectors.abs().argmax()].sign()
+
+    assert torch.autograd.gradcheck(function, (a,))
+    (slope,) = torch.autograd.grad(function(a)[1].square().cumsum(0).sum(), a)
+    assert torch.equal(slope, slope.T)

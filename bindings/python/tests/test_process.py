@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import libtensor as torch
-from libtensor import _library
+from libtensor._base import library as _library
 
 PACKAGE = str(Path(torch.__file__).parent.parent)
 
@@ -320,7 +320,7 @@ torch.MODULE.refers = refers
 
 @pytest.mark.parametrize(
     ("kind", "module"),
-    [("buffer", "_interop"), ("capsule", "_arrow"), ("hook", "_callbacks"), ("function", "_callbacks"), ("saved", "_callbacks")],
+    [("buffer", "_data.interop"), ("capsule", "_data.arrow"), *((kind, "_gradients.callbacks") for kind in ("hook", "function", "saved"))],
 )
 def test_tensors_may_be_freed_after_the_functions_that_give_back_what_they_hold(kind, module):
     done = python(AT_THE_END.replace("KIND", repr(kind)).replace("MODULE", module))

@@ -32,7 +32,7 @@ def test_packed_weights_give_exact_sums(dtype, zero, rows, k, n):
         packed = ops.linear_pack(w)
         assert torch.equal(ops.linear(x, ops.linear_prepack(w), 0.25, zero).int_repr(), want)
         assert packed.dtype is torch.uint8 and packed.dim() == 1
-        for f in (torch.gen_quantized.linear, torch.gen_quantized.linear_relu):
+        for f in (torch._gen.gen_quantized.linear, torch._gen.gen_quantized.linear_relu):
             plain = f(x, w, None, 0.25, zero)
             assert torch.equal(f(x, w, None, 0.25, zero, packed).int_repr(), plain.int_repr())
 
@@ -49,9 +49,9 @@ def test_what_is_packed_stays_what_it_was():
     with pytest.raises(RuntimeError, match=r"linear_pack: weight must be a quantized tensor of qint8, but got quint8"):
         ops.linear_prepack(x)
     with pytest.raises(RuntimeError, match=r"linear: packed must be what quantized.linear_pack gives of the weight.*but got uint8 of sizes \[3\]"):
-        torch.gen_quantized.linear(x, w, None, 0.5, 0, torch.zeros(3, dtype=torch.uint8))
+        torch._gen.gen_quantized.linear(x, w, None, 0.5, 0, torch.zeros(3, dtype=torch.uint8))
     meta = w.to("meta")
-    assert torch.gen_quantized.linear(x.to("meta"), meta, None, 0.5, 0, ops.linear_pack(meta)).shape == (2, 3)
+    assert torch._gen.gen_quantized.linear(x.to("meta"), meta, None, 0.5, 0, ops.linear_pack(meta)).shape == (2, 3)
 
 
 def test_nan_in_a_bias_is_the_largest_integer():
@@ -85,7 +85,7 @@ def test_sums_and_products_of_every_layout(dtype):
                 assert numbers.numel() == 0 or (integers(got) - want.long()).abs().max() <= 1
             relu = {ops.add: ops.add_relu, ops.mul: ops.mul_relu}[f](x, y, 0.04, lo + 90)
             assert torch.equal(relu.int_repr(), got.int_repr().clamp(min=lo + 90))
-    with pytest.raises(RuntimeError, match=r"quantized.add: .*shapes \[70 33\] and \[5\] do not broadcast"):
+    with pytest.raises(RuntimeError, match=r"quantized.add: .*shapes \[70, 33\] and \[5\] do not broadcast"):
         ops.add(a, torch.quantize_per_tensor(torch.randn(5), 0.02, 0, dtype), 0.1, 0)
 
 

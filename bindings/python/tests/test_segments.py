@@ -14,6 +14,7 @@ WANT = {
     "min": [[1, 2, 3], [4, 5, 6], [math.inf] * 3, [10, 11, 12]],
     "prod": [[1, 2, 3], [28, 40, 54], [1, 1, 1], [10, 11, 12]],
 }
+WANT |= {"amax": WANT["max"], "amin": WANT["min"]}
 
 
 @pytest.mark.parametrize("reduce", WANT)
@@ -68,7 +69,7 @@ def test_segments_that_do_not_fit_are_refused():
         ({"indices": torch.tensor([0, 0, 1, 1])}, "indices"),
         ({"lengths": torch.tensor([1.0, 3.0])}, "float32"),
     ):
-        with pytest.raises(RuntimeError, match=words):
+        with pytest.raises(RuntimeError, match=rf"^segment_reduce: (?!segment_reduce: ).*{words}"):
             torch.segment_reduce(data, "sum", **given)
     with pytest.raises((RuntimeError, ValueError), match="median"):
         torch.segment_reduce(data, "median", lengths=torch.tensor([4]))
@@ -102,3 +103,39 @@ def test_cosines_that_there_are_not():
         torch.cosine_similarity(torch.ones(2), torch.ones(2))
     with pytest.raises(RuntimeError, match=r"2.*3|3.*2"):
         torch.cosine_similarity(torch.ones(2, 2), torch.ones(2, 3))
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("reduce", "initial", "values", "shares"),
+    [
+        ("max", None, [NAN, 1, 2], [1, 0, 0]),
+        ("max", None, [1, NAN, NAN], [0, 0.5, 0.5]),
+        ("min", None, [0, NAN, 2], [0, 1, 0]),
+        ("max", None, [1, 1, 2], [0, 0, 1]),
+        ("min", None, [1, 1, 2], [0.5, 0.5, 0]),
+        ("min", 1.0, [1, 1, 2], [0.5, 0.5, 0]),  # what segments begin with has no share
+        ("max", INF, [1, INF, 0], [0, 1, 0]),
+        ("max", 5.0, [1, 2, 3], [0, 0, 0]),
+        ("max", NAN, [1, 2, 3], [0, 0, 0]),
+    ],
+)
+@pytest.mark.parametrize("by", ["lengths", "offsets"])
+def test_elements_share_the_gradient_of_an_extreme(reduce, initial, values, shares, by):
+    x = torch.tensor([7.0, *values, 9.0, 9.0], dtype=torch.float64, requires_grad=True)
+    given = {"lengths": torch.tensor([1, 3, 0, 1])} if by == "lengths" else {"offsets": torch.tensor([0, 1, 4, 4, 5])}
+    y = torch.segment_reduce(x, reduce, initial=initial, unsafe=True, **given)  # which leaves the last element out
+    assert y.grad_fn.name() == "SegmentReduceBackward0" and y.shape == (4,)
+    y[1].mul(3).backward()
+    assert x.grad.tolist() == [0, *(3.0 * s for s in shares), 0, 0]
+
+
+def test_second_derivatives_of_extremes():
+    x = torch.tensor([[0.1, 0.7], [0.3, 0.9], [0.8, 0.2], [0.6, 0.75], [0.55, 0.95]], dtype=torch.float64, requires_grad=True)
+    for reduce in ("max", "min"):
+        for initial in (None, 0.5):  # which is the extreme of some segments
+            assert torch.autograd.gradgradcheck(
+                lambda x, r=reduce, i=initial: torch.segment_reduce(x, r, lengths=torch.tensor([2, 3]), initial=i) ** 3, (x,)
+            )

@@ -178,6 +178,21 @@ def test_meta_tensors_and_map_location(tmp_path):
         torch.load(tmp_path / "a.pt", map_location="cuda")
 
 
+def test_a_file_holds_tensors_of_every_kind_side_by_side():
+    x = torch.arange(6.0).reshape(2, 3)
+    kinds = {
+        "sparse": x.to_sparse(),
+        "quantized": torch.quantize_per_tensor(x, 0.1, 0, torch.qint8),
+        "named": x.rename("a", "b"),
+        "rows": x.to_sparse_csr(),
+    }
+    file = io.BytesIO()
+    torch.save(kinds, file)
+    file.seek(0)
+    back = torch.load(file)
+    assert back.keys() == kinds.keys() and all(str(back[k]) == str(kinds[k]) for k in kinds)
+
+
 def test_file_objects_of_every_kind():
     points = make_points()
     f = io.BytesIO(b"before")

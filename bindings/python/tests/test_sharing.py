@@ -130,6 +130,7 @@ def test_private_file(tmp_path):
     t[0] = 0
     assert path.read_bytes() == bytes(range(16)) and t.tolist()[:2] == [0, 0x07060504]
     assert t.untyped_storage().filename is None and torch.from_file(str(path)).shape == (0,)
+    assert torch.from_file(str(path), True, 3, dtype=torch.int32).shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ OPERATORS = {name: getattr(torch, name) for name in NAMES.split()} | {
     "x % 3": lambda x: x % 3,
     "fmod": lambda x: torch.fmod(x, 2),
     "x ** 2": lambda x: x**2,
+    "true_divide": lambda x: torch.true_divide(x, 2),
     "div floor": lambda x: torch.div(x, 2, rounding_mode="floor"),
     "x @ x": lambda x: x @ x,
     "x @ d": lambda x: x @ x.to_dense(),
@@ -136,3 +137,16 @@ def test_slices_that_cannot_be_are_refused_by_name():
     s = torch.ones(4, 4).to_sparse_bsr((2, 2))
     with pytest.raises(RuntimeError, match=r"^slice: matrices of sizes \(3, 4\) cannot be divided into blocks"):
         s[1:]
+
+
+@pytest.mark.parametrize("d1", [torch.int16, torch.float32, torch.bool])
+@pytest.mark.parametrize("d2", [torch.int8, torch.int64, torch.float64])
+def test_dtypes_of_two_operands_without_dimensions_count_as_much(d1, d2):
+    x, number = torch.tensor(3).to(d1), torch.tensor(2).to(d2)
+    s = x.to_sparse()
+    for f in (lambda a, b: a * b, lambda a, b: b * a, lambda a, b: a / b, lambda a, b: a // b, lambda a, b: a**b):
+        made, want = f(s, number), f(x, number)
+        assert made.dtype == want.dtype and torch.equal(made.to_dense(), want)
+    for made in (s * number.to_sparse(), number.to_sparse() * s):
+        assert made.dtype == (x * number).dtype and torch.equal(made.to_dense(), x * number)
+    assert (s * 2).dtype == (x * 2).dtype and (s * 2.5).dtype == (x * 2.5).dtype

@@ -210,7 +210,7 @@ def test_sums_of_lines():
         for mixed in (narrow[0] + y, x + narrow[1]):
             assert torch.equal(mixed.to_dense(), want.to_dense()) and getattr(mixed, plain)().dtype == torch.int64
         assert torch.equal((x + b.to_sparse_coo()).to_dense(), want.to_dense()) and (x + b.to_sparse_coo()).layout is layout
-    with pytest.raises(RuntimeError, match=r"the sizes of sparse tensors must be the same, but got \[7 5\] and \[5 7\]"):
+    with pytest.raises(RuntimeError, match=r"the sizes of sparse tensors must be the same, but got \[7, 5\] and \[5, 7\]"):
         a.to_sparse_csr() + b.t().to_sparse_csr()
     for sizes in ((0, 3), (3, 0), (0, 0)):
         none = torch.zeros(sizes).to_sparse_csr()
@@ -256,9 +256,9 @@ def test_sampled_products_of_all_dtypes(dtype, inner):
 
 def test_parts_that_do_not_fit_are_refused():
     crow, col, one, m = torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2), torch.ones(2, 3)
-    sampled, added = torch.gen_functions.csr_sddmm, torch.gen_functions.csr_spadd
+    sampled, added = torch._gen.gen_functions.csr_sddmm, torch._gen.gen_functions.csr_spadd
     for call, says in (
-        (lambda: sampled(crow, col, torch.ones(()), m), r"must be matrices with as many columns, but got sizes \[\] and \[2 3\]"),
+        (lambda: sampled(crow, col, torch.ones(()), m), r"must be matrices with as many columns, but got sizes \[\] and \[2, 3\]"),
         (lambda: sampled(crow, col, m, torch.ones(())), "must be matrices with as many columns"),
         (lambda: sampled(crow, col, m, torch.ones(2, 2)), "must be matrices with as many columns"),
         (lambda: sampled(crow, col, m, m.double()), "must have the same dtype"),

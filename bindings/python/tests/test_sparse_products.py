@@ -20,7 +20,7 @@ def test_sums_with_products_are_sparse(layout):
     hybrid = torch.hspmm(s, b)
     assert (hybrid.sparse_dim(), hybrid.dense_dim(), hybrid.indices().tolist()) == (1, 1, [[0, 1]])
     assert torch.equal(hybrid.values(), (d @ b)[:2]) and hybrid.is_coalesced()
-    with pytest.raises(RuntimeError, match=r"sspaddmm: self must have the sizes \[3 2\] of the product, but got \[3 3\]"):
+    with pytest.raises(RuntimeError, match=r"sspaddmm: self must have the sizes \[3, 2\] of the product, but got \[3, 3\]"):
         torch.sspaddmm(s, s, b)
     with pytest.raises(RuntimeError, match="hspmm: expected a sparse tensor as operand 1, but got layout strided"):
         torch.hspmm(d, b)
@@ -103,7 +103,7 @@ def test_what_a_product_is_added_to_does_not_count_times_zero(layout):
         assert got.layout is getattr(torch, other) and torch.equal(got.to_dense(), d @ d)
         assert torch.addmm(of(other, d), s, s).layout is got.layout
     assert torch.equal(torch.addmv(gone[0], s, d[0], beta=0), d @ d[0])
-    with pytest.raises(RuntimeError, match=r"the added sparse tensor must have the sizes \[3 3\] of the product, but got \[1 3\]"):
+    with pytest.raises(RuntimeError, match=r"the added sparse tensor must have the sizes \[3, 3\] of the product, but got \[1, 3\]"):
         torch.addmm(gone[:1].to_sparse(), s, s, beta=0)
 
 
@@ -160,7 +160,7 @@ def test_sampled_products_of_batches(batch):
     g = torch.Generator().manual_seed(1)
     a, b = torch.randn(*batch, 3, 5, generator=g), torch.randn(*batch, 5, 4, generator=g)
     pattern = torch.tensor([[1.0, 0, 2, 0], [0, 0, 0, 3], [0, 4, 0, 0]]).expand(*batch, 3, 4)
-    s = pattern.to_sparse_csr()
+    s = pattern.to_sparse_csr() if batch[0] else pattern.new_ones(1, 3, 4).to_sparse_csr().narrow(0, 0, 0)
     got = torch.sparse.sampled_addmm(s, a, b, alpha=2, beta=3)
     assert got.shape == pattern.shape and torch.allclose(got.to_dense(), (2 * (a @ b) + 3 * pattern) * (pattern != 0))
     assert torch.allclose(torch.sparse.sampled_addmm(s, a, b, beta=0, out=s).to_dense(), (a @ b) * (pattern != 0))
@@ -207,3 +207,14 @@ def test_batches_of_matrices_times_one(layout):
     for b in (batch, batch[0], batch[:0]):
         assert torch.equal(b @ of(layout, d), b @ d) and torch.equal((b.to_sparse() @ d).to_dense(), b @ d)
     assert torch.equal(batch @ d[0].to_sparse(), batch @ d[0])
+
+
+@pytest.mark.parametrize("left", ["to_sparse_csr", "to_sparse_csc"])
+@pytest.mark.parametrize("right", ["to_sparse_csr", "to_sparse_csc"])
+def test_a_strided_out_takes_the_product_of_compressed_matrices(left, right):
+    x = torch.tensor([[1.0, 2.0], [0.0, 3.0]])
+    a, b, out = getattr(x, left)(), getattr(x, right)(), torch.empty(2, 2)
+    assert torch.mm(a, b, out=out) is out and out.tolist() == [[1, 8], [0, 9]]
+    assert torch.matmul(a, b, out=out) is out and out.tolist() == [[1, 8], [0, 9]]
+    with pytest.raises(RuntimeError, match="cannot be written to a tensor of layout strided"):
+        torch.mm(x.to_sparse(), x.to_sparse(), out=out)

@@ -94,7 +94,7 @@ def test_a_tensor_without_dimensions_is_a_number():
     wide = torch.tensor(0.5, dtype=torch.float64).to_sparse()
     assert (x.to_sparse() * wide).dtype is torch.float32 and (number * wide).dtype is torch.float64
     assert (torch.eye(2, dtype=torch.int32).to_sparse() * wide).dtype is torch.float64
-    with pytest.raises(RuntimeError, match=r"mul_: a tensor without dimensions cannot take the result, of sizes \[2 2\]"):
+    with pytest.raises(RuntimeError, match=r"mul_: a tensor without dimensions cannot take the result, of sizes \[2, 2\]"):
         wide.mul_(x.to_sparse())
 
 

@@ -71,7 +71,7 @@ def test_reshape_of_coordinates(coalesced):
     v = torch.arange(12.0).reshape(2, 3, 2)
     h = torch.sparse_coo_tensor([[1, 3]], v, (4, 3, 2))
     same(h.reshape(2, 2, 3, 2), h.to_dense().reshape(2, 2, 3, 2))
-    with pytest.raises(RuntimeError, match=r"the dense dimensions of sizes \[3 2\] stay the last ones"):
+    with pytest.raises(RuntimeError, match=r"the dense dimensions of sizes \[3, 2\] stay the last ones"):
         h.reshape(12, 2)
 
 
@@ -231,18 +231,18 @@ def test_batches_times_matrices_and_vectors():
     assert torch.zeros(0, 3, 4).to_sparse().matmul(m).shape == (0, 3, 2)
 
 
-def test_dense_dimensions_change_without_a_dense_copy():
+def test_dense_dimensions_differ_without_a_dense_copy():
     d = torch.tensor(DENSE).double().reshape(2, 2, 4)
     for a in range(1, 4):
         for b in range(1, 4):
-            s = d.to_sparse(a).to_sparse(b)
-            assert s.sparse_dim() == b and torch.equal(s.to_dense(), d)
+            s = d.to_sparse(a) + d.to_sparse(b)
+            assert s.sparse_dim() == a and torch.equal(s.to_dense(), d * 2)
     big = torch.sparse_coo_tensor([[10**9, 5]], torch.ones(2, 3), (2**31, 3))
-    split = big.to_sparse(2)
-    assert split.coalesce().indices().tolist() == [[5, 5, 5, 10**9, 10**9, 10**9], [0, 1, 2, 0, 1, 2]]
-    assert torch.equal(split.to_sparse(1).coalesce().indices(), big.coalesce().indices())
+    split = torch.sparse_coo_tensor([[5, 5, 5, 10**9, 10**9, 10**9], [0, 1, 2, 0, 1, 2]], torch.ones(6), (2**31, 3))
+    assert (split + big).coalesce().indices().tolist() == split.coalesce().indices().tolist()
+    assert torch.equal((big + split).coalesce().indices(), big.coalesce().indices())
     h = d.to_sparse(1).requires_grad_()
-    (h.to_sparse(3).to_dense() * 2).sum().backward()
+    ((d.to_sparse(3) + h).to_dense() * 2).sum().backward()
     assert torch.equal(h.grad.to_dense(), torch.full_like(d, 2))
 
 
@@ -475,7 +475,7 @@ def test_matrices_are_repeated_in_batches(layout):
     assert s.expand(3, 4, 4).layout is s.layout and torch.equal(s.expand(3, -1, -1).to_dense(), d.expand(3, 4, 4))
     assert torch.equal((s * torch.ones(2, 1, 4)).to_dense(), d.expand(2, 4, 4))
     for size in ((4,), (3, 5, 4), (-1, 4, 4), (-2, 4)):
-        with pytest.raises(RuntimeError, match=r"expand: a tensor of sizes \[4 4\] does not expand to"):
+        with pytest.raises(RuntimeError, match=r"expand: a tensor of sizes \[4, 4\] does not expand to"):
             s.expand(size)
 
 
@@ -498,7 +498,7 @@ def test_entries_grow_with_their_dense_dimensions():
     want = torch.zeros(4, 5)
     want[[0, 2], :2] = 1
     assert torch.equal(s.sparse_resize_((4, 5), 1, 1).to_dense(), want)
-    with pytest.raises(RuntimeError, match=r"its dense sizes \[5\] do not become smaller, but got size \[4 4\]"):
+    with pytest.raises(RuntimeError, match=r"its dense sizes \[5\] do not become smaller, but got size \[4, 4\]"):
         s.sparse_resize_((4, 4), 1, 1)
     with pytest.raises(RuntimeError, match="keeps its 1 sparse dimensions"):
         s.sparse_resize_((4, 5), 2, 0)
@@ -559,3 +559,83 @@ def test_positions_are_refused_alike_in_every_layout(layout):
             with pytest.raises(error, match=f"{f.__name__}: {says}"):
                 f(x, *args)
         assert torch.equal(f(x, 0, -2, 2).to_dense(), torch.eye(4)[2:])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_batches_change_places(layout):
+    d = torch.arange(1, 2 * 3 * 4 * 6 + 1).reshape(2, 3, 4, 6)
+    d[..., ::2, :3] = 0
+    s = to(layout, d)
+    for order in ((1, 0, 2, 3), (1, 0, 3, 2), (0, 1, 3, 2)):
+        same(s.permute(order), d.permute(order))
+    turned = s.transpose(0, 1)
+    assert turned.layout == s.layout and turned.values().data_ptr() == s.values().data_ptr()
+    same(turned[2], d.transpose(0, 1)[2])
+    same(turned.transpose(0, 1), d)
+    same(turned + turned, 2 * d.transpose(0, 1))
+    with pytest.raises(RuntimeError, match="dimension 2 cannot go to place 1: batch dimensions .* the first 2"):
+        s.transpose(1, 2)
+
+
+def test_sums_with_no_entries_are_as_sparse_as_the_other_operand():
+    d = torch.zeros(3, 4, 2)
+    d[1, 2] = torch.tensor([1.0, 2.0])
+    s, none = d.to_sparse(2), torch.sparse_coo_tensor(size=(3, 4, 2))
+    for made in (none + s, s + none):
+        same(made, d)
+        assert made.sparse_dim() == 2 and made.dense_dim() == 1 and made._nnz() == 1
+    same(none - s, -d)
+    same(none.clone().add_(s), d)
+
+
+def test_products_with_a_number_of_no_dimensions_keep_their_entries():
+    x = torch.sparse_coo_tensor(torch.zeros(0, 3, dtype=torch.int64), torch.tensor([1.0, 2.0, 3.0]), ())
+    number = torch.tensor(2.0).to_sparse()
+    assert (x * number)._nnz() == (number * x)._nnz() == 3
+    same(x * number, torch.tensor(12.0))
+    same(number * x, torch.tensor(12.0))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_copies_have_no_memory_format(layout):
+    _, s = pair(layout)
+    same(s.clone(memory_format=torch.preserve_format), s.to_dense())
+    with pytest.raises(RuntimeError, match="clone: memory format torch.channels_last is of strided tensors"):
+        s.clone(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_siblings_of_operators_of_sparse_tensors(layout):
+    d, s = pair(layout)
+    for f in (
+        lambda t: t.true_divide(2),
+        lambda t: t.clone().true_divide_(4),
+        lambda t: torch.true_divide(t, torch.tensor(0.5)),
+        lambda t: t.float_power(2),
+        lambda t: t.broadcast_to((4, 4)),
+        lambda t: torch.broadcast_to(t, (2, 4, 4)),
+    ):
+        same(f(s), f(d))
+        assert f(s).layout == s.layout
+    assert not (s.is_conj() or s.is_neg() or s.is_pinned())
+    with pytest.raises(RuntimeError, match="float_power: what makes other elements of zeros"):
+        s.float_power(0)
+    with pytest.raises(RuntimeError, match="true_divide: sparse division requires"):
+        s.true_divide(d)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[3:])
+def test_one_size_of_blocks_is_that_of_squares(layout):
+    d = torch.tensor(DENSE)
+    blocks = getattr(d, "to_" + layout)(2)
+    assert blocks.values().shape[1:] == (2, 2)
+    same(blocks, d)
+    same(d.to_sparse(layout=getattr(torch, layout), blocksize=2), d)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS[1:])
+def test_resizing_like_a_tensor_with_as_many_entries_keeps_them(layout):
+    d, s = pair(layout)
+    same(s.clone().resize_as_sparse_(s), d)
+    more = to(layout, torch.ones(6, 6))
+    assert s.clone().resize_as_sparse_(more).to_dense().count_nonzero() == 0

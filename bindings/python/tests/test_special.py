@@ -180,6 +180,19 @@ def test_logarithms_of_gamma_at_poles_and_ends():
     assert str(torch.lgamma(lanes).tolist()) == str(alone.tolist())
 
 
+def test_lgamma_of_floats_is_right_on_both_sides_of_each_branch():
+    """Below 3.5 the recurrence, beyond it Stirling's series; each vector has lanes of all."""
+    ends = torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.5, 8.0, -0.5, -2.5])
+    sides = torch.stack([torch.nextafter(ends, torch.tensor(-9.0)), ends, torch.nextafter(ends, torch.tensor(99.0))])
+    x = torch.cat([sides.flatten(), torch.linspace(0.01, 9, 999), torch.logspace(-44, 38, 500)])
+    for given in (x, x.sort().values):
+        got, want = torch.lgamma(given).double(), torch.lgamma(given.double())
+        finite = want.float().isfinite()
+        assert torch.equal(got[~finite], want[~finite].float().double())
+        error = (got - want).abs()[finite] / want.abs()[finite].clamp(min=2.0**-149)
+        assert error.max() < 2.0**-23, given[finite][error.argmax()]
+
+
 def test_the_phase_of_airy_is_not_made_up():
     x = torch.tensor([-(2.0**64), -(2.0**65), -1e300], dtype=torch.float64)
     assert str(torch.special.airy_ai(x).tolist()[1:]) == "[nan, nan]" and abs(torch.special.airy_ai(x)[0]) < 1e-5

@@ -147,6 +147,12 @@ def test_legacy_classes(name):
         assert kind(wrap_storage=s.untyped()) == s and copy.deepcopy(s).dtype is dtype and pickle.loads(pickle.dumps(s)).tolist() == s.tolist()
 
 
+def test_the_size_of_a_storage_counts_its_elements():
+    x = torch.zeros(100)
+    for of in (torch.Tensor.untyped_storage, torch.Tensor.storage):
+        assert of(x).__sizeof__() - of(torch.zeros(0)).__sizeof__() == 400
+
+
 def test_storage_of_a_tensor():
     t = torch.tensor([[1, 2], [3, 4]])
     s = t.t().storage()
@@ -277,3 +283,31 @@ def test_directories_have_no_internal_names():
         assert not [name for name in dir(thing) if name[0] == "_" and not name.startswith("__")] and "size" in dir(thing)
     assert not [name for name in dir(torch) if name[0] == "_" and not name.startswith("__") or name.startswith("gen_")] and "cuda" in dir(torch)
     assert not {"index_get", "index_set_", "index_set_scalar_"} & set(dir(torch.Tensor))
+
+
+def test_storages_by_dtype():
+    names = torch.storage._dtype_to_storage_type_map()
+    assert names[torch.float32] == "FloatStorage" and names[torch.qint8] == "QInt8Storage" and len(names) == 17
+    for dtype, name in names.items():
+        s = getattr(torch, name)(4)
+        s[1:3] = 1
+        assert s.dtype is dtype and s.tolist()[1] == s.tolist()[2]
+
+
+def test_objects_of_one_storage_have_one_number():
+    x = torch.arange(4)
+    assert x.storage()._cdata == x[1:].storage()._cdata == x.untyped_storage()._cdata != x.clone().storage()._cdata
+    assert x.storage()._untyped_storage == x.untyped_storage()
+
+
+def test_byte_order_by_position():
+    assert torch.ShortStorage.from_buffer(b"\1\2\3\4", "big").tolist() == [0x102, 0x304]
+    assert torch.UntypedStorage.from_buffer(b"\1\2\3\4", "big", 1, 2, dtype=torch.int16).tolist() == [4, 3]
+
+
+def test_deep_copies_of_tensors_and_of_their_storages_share():
+    a = torch.arange(4.0)
+    b, storages, view, empty = copy.deepcopy([a, [a.storage(), a.untyped_storage()], a[1:], [torch.empty(0), torch.empty(0)]])
+    b.add_(1)
+    assert storages[0].tolist() == b.tolist() == [1, 2, 3, 4] and view.tolist() == [2, 3, 4] and storages[1] == b.untyped_storage()
+    assert a.tolist() == [0, 1, 2, 3] and empty[0].untyped_storage() != empty[1].untyped_storage()

@@ -284,6 +284,7 @@ def test_conversions():
     assert x.to("cpu") is x and x.to(x) is x and x.to("cpu", torch.float64, True).dtype is torch.float64
     assert x.to(torch.float32, copy=True) is not x and x.to(torch.zeros(1, dtype=torch.int8)).dtype is torch.int8
     assert x.type() == "torch.FloatTensor" and x.type(torch.float64).dtype is torch.float64 and x.type("torch.LongTensor").dtype is torch.int64
+    assert x.int().type(torch.Tensor).dtype is torch.get_default_dtype()
     with pytest.raises(TypeError, match="dtype"):
         x.to(3.5, 1)
 
@@ -559,6 +560,14 @@ def test_roots_of_negative_bases(dtype):
     assert torch.allclose(y, torch.tensor([1j, -1j], dtype=dtype), atol=1e-6)
     assert torch.logspace(-1, 2, 4, -2.0, dtype=dtype).tolist() == [-0.5, 1, -2, 4]
     assert torch.logspace(2.5, 3.5, 2, -1.0, dtype=torch.float64).isnan().all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_logspace_is_pow_of_linspace(dtype):
+    for n in (49, 100_000):
+        exponents = torch.linspace(-5, 6, n, dtype=torch.float64)
+        assert torch.equal(torch.logspace(-5, 6, n, 1.7, dtype=dtype), torch.pow(1.7, exponents).to(dtype))
+    assert torch.logspace(0, 18, 19, dtype=torch.int64).tolist() == [10**i for i in range(19)]
 
 
 def test_joining_writes_all_or_nothing():

@@ -121,7 +121,7 @@ def test_modes_come_back_after_an_error(manager):
 
 def test_the_library_knows_the_mode():
     """What Python sets is what calls of this thread carry."""
-    from libtensor import gen_functions
+    from libtensor._gen import gen_functions
 
     with torch.no_grad():
         assert gen_functions.is_grad_enabled() is False

@@ -66,7 +66,7 @@ PROGRAMS = {
     "cumsum of a dtype": (lambda: C.cumsum(0, dtype=torch.float32), "cumsum: converting", ONCE),
     "grad": (lambda: (tracked() * 2).grad, "grad: the tensor is no leaf", EACH),
     "add": (resized(lambda out: torch.add(ones(3), 1, out=out), two), "add: out with shape [2]", EACH),
-    "the same number": (resized(lambda out: torch.add(ones(2, 1), 1, out=out), two), "shape [2 1]", EACH),
+    "the same number": (resized(lambda out: torch.add(ones(2, 1), 1, out=out), two), "shape [2, 1]", EACH),
     "sum": (resized(lambda out: torch.sum(ones(3, 3), 0, out=out), two), "sum: out", EACH),
     "mm": (resized(lambda out: torch.mm(ones(3, 3), ones(3, 3), out=out), two), "mm: out", EACH),
     "cat": (resized(lambda out: torch.cat([ones(3)], out=out), two), "cat: out", EACH),

@@ -29,6 +29,7 @@ LAWS = (
     *("views", "outputs", "refusals", "allocations", "pieces", "places", "tiers", "languages", "storages", "hostile", "threads"),
     "derivatives",
     "gradients",
+    "bases",
     "callbacks",
     "programs",
     "kinds",

@@ -1,5 +1,7 @@
 """Compares what calls gave, and says what differs."""
 
+import re
+
 import numpy as np
 from inputs import COMPLEX, FLOATS, decode
 from library import INTERNAL, OK, SIZES, Seen, Store
@@ -136,6 +138,10 @@ def unsound(call, outcome):
     if outcome.status != OK:
         if not outcome.message:
             return f"status {outcome.status} without a message"
+        if re.match(r"([\w.]+): \1: ", outcome.message):
+            return f"the message names the operator twice ({outcome.message})"
+        if re.search(r"\[-?\d+ -?\d+", outcome.message):
+            return f"the message shows a list without commas ({outcome.message})"
         if outcome.used > 0:
             return f"a refused call left {outcome.used} bytes in use ({outcome.message})"
         for at, t in places.items():

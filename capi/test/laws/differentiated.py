@@ -32,12 +32,16 @@ class Function:
         return [laid(tensors[at], stores).requires_grad_(wanted) for at in self.places]
 
     def __call__(self, *operands):
+        """What the call gives, without names."""
+        return [t.rename(None) for t in self.results(*operands)]
+
+    def results(self, *operands):
         """All floats and complex numbers that the call gives, and what it changes."""
         given = {at: t.clone() if at in self.mutated else t for at, t in zip(self.places, operands, strict=True)}
         types = self.form["types"]
         values = [self.value(kind, v, (i,), given) for i, (kind, v) in enumerate(zip(types, self.call.args, strict=True))]
         got = operators.apply(self.operator, self.form, values)
-        return [t.rename(None) for t in flat(got) if t.is_floating_point() or t.is_complex()]
+        return [t for t in flat(got) if t.is_floating_point() or t.is_complex()]
 
     def value(self, kind, v, at, given):
         if at in given:

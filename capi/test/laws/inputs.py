@@ -1,10 +1,12 @@
 """Calls to try: recorded ones (operators_record.py), those of seeds.py, and variations of both in dtype, sizes and values."""
 
+import itertools
 import json
 import os
 import random
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import ml_dtypes
@@ -210,6 +212,13 @@ def with_size(call, rng, size=None, old=None, most=1 << 16, axis=None):
 
 def rng_of(*words):
     return random.Random("/".join(map(str, words)))
+
+
+def case_numbers(options, per_round):
+    """The numbers of a law's cases: that of the case asked for, or those of its rounds, or all that there is time for."""
+    end = time.monotonic() + options.budget if options.budget else None
+    wanted = [int(options.case.rsplit("/", 1)[1])] if options.case else range(10**9 if end else options.rounds * per_round)
+    return itertools.takewhile(lambda _: not end or time.monotonic() <= end, wanted)
 
 
 # --------------------------------------------------------------------------------------------------------------- layouts

@@ -223,6 +223,9 @@ def on_its_own(place, scene):
     return told[0]
 
 
+TELLS = {"is_grad_enabled", "memory_stats", "memory_stats_of"}  # of where it is called: a run's hooks are not recorded, and its memory is in use
+
+
 def check(library, call, rng):
     if call.operator["name"] in ("set_num_threads", "set_memory_limit", "fail_allocation"):
         return None
@@ -241,5 +244,5 @@ def check(library, call, rng):
         return f"{where}: {text}", call
     if want.status != found[0].status:
         return f"{where}: status {want.status} outside and {found[0].status} inside ({want.message or found[0].message})", call
-    text = "" if makes_garbage(call) else values_differ(want.results, found[0].results)
+    text = "" if makes_garbage(call) or call.operator["name"] in TELLS else values_differ(want.results, found[0].results)
     return (f"{where}: outside and inside differ in {text}", call) if text else ""

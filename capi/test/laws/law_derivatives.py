@@ -16,6 +16,7 @@ HOST_ONLY = "a derivative is the same composition of operators everywhere, whose
 LARGE = 24  # elements from which random directions are tried rather than all
 # Ranges of elements, after those that are recorded: functions are defined on different parts of the line.
 RANGES = (None, (-2, 2), (0.1, 0.9), (1.1, 3))
+MIXED = "float64 and complex128"  # the first operand real, and others complex
 DRAWS = 3  # of elements, since one draw can hit a step of the function
 HERMITIAN = ("cholesky", "cholesky_ex", "eigvalsh", "matrix_sqrth")  # which read one half of a matrix that is its own adjoint
 STEEP = ("remainder", "fmod")  # whose steps lie close together for small divisors
@@ -51,7 +52,7 @@ REASONS = {
         "want blocks that divide the sizes, or indices in order; bindings/python/tests/test_sparse.py",
     ),
     **dict.fromkeys(("align_as", "align_tensors"), "wants names; bindings/python/tests/test_names.py"),
-    "detach": "ends the history",
+    **dict.fromkeys(("detach", "detach_copy"), "ends the history"),
     "lend": "gives an address",
     "pin_memory": "wants an accelerator",
 }
@@ -74,7 +75,7 @@ def run(options, law, report):
             case = f"{c}/{n}"
             report.start(case)
             try:
-                found = [attempt(inputs, c, dtype, rng_of(options.seed, law, case, dtype)) for dtype in ("float64", "complex128")]
+                found = [attempt(inputs, c, dtype, rng_of(options.seed, law, case, dtype)) for dtype in ("float64", "complex128", MIXED)]
             except Wrong as wrong:
                 report.fail(law, case, *wrong.args)
                 continue
@@ -119,7 +120,7 @@ def attempt(inputs, c, dtype, rng):
     for limits in RANGES if FORMS[c][0]["name"] not in STEEP else RANGES[-1:]:
         for call in rng.sample(calls, len(calls)):
             for n in range(DRAWS):
-                made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, dtype, rng, limits))
+                made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, one_of(dtype, at), rng, limits))
                 try:
                     found = checked(kind(made), made)
                 except Wrong:
@@ -132,6 +133,10 @@ def attempt(inputs, c, dtype, rng):
                     result = DISCRETE
                 break
     return result
+
+
+def one_of(dtype, at):
+    return dtype if dtype != MIXED else "complex128" if at != (0,) else "float64"
 
 
 def generic(t, dtype, rng, limits):
@@ -165,7 +170,7 @@ def checked(function, call):
         return UNSUITED
     live = [t for t in outputs if t.requires_grad]
     if live and not finite(torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True)):
-        return UNSUITED
+        raise Wrong(f"{operands[0].dtype}: a gradient is not finite, though the results are", program(call))
     fast = max(t.numel() for t in (*operands, *outputs)) > LARGE
     try:
         torch.autograd.gradcheck(function, operands, fast_mode=fast)

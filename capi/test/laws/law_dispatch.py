@@ -22,7 +22,9 @@ WITNESSES = {
     "copy_": lambda x: x.clone().copy_(x),
     "div": lambda x: x / 2,
     "divide": lambda x: x / 2,
+    "broadcast_to": lambda x: x.broadcast_to(x.shape),
     "expand": lambda x: x.expand(x.shape),
+    "float_power": lambda x: x.float_power(2),
     "fmod": lambda x: x.fmod(2),
     "new_full": lambda x: x.new_full((2,), 1, layout=torch.strided),
     "new_ones": lambda x: x.new_ones((2,), layout=torch.strided),
@@ -31,6 +33,7 @@ WITNESSES = {
     "remainder": lambda x: x.remainder(2),
     "resize_": lambda x: x.resize_(x.shape),
     "resize_as_": lambda x: x.resize_as_(x.clone()),
+    "true_divide": lambda x: x.true_divide(2),
     "to.options": lambda x: x.to("cpu", copy=True),
 }
 # They take tensors of every kind, and these only where there is a history, another storage or an accelerator.

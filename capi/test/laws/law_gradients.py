@@ -1,4 +1,4 @@
-"""Law 10: gradients do not depend on the layout of operands nor on threads, and a failing allocation is an error and nothing more."""
+"""Law 10: gradients do not depend on the layout of operands, on threads nor on what becomes of what is saved, and a failing allocation is an error and nothing more."""
 
 import gc
 
@@ -8,6 +8,7 @@ from inputs import apart, clones, with_dtype, with_size, with_values
 from library import CUDA
 
 NAME = "gradients"
+graph = torch.autograd.graph
 LONGEST = 30  # allocations of a call and its run that are made to fail, one in each of as many tries
 MOST = 1 << 17  # elements of a call's tensors
 # What their results hold depends on the layout, or on what the memory held.
@@ -27,7 +28,7 @@ TOLERANCE = {"float16": 5e-2, "bfloat16": 3e-1, "float32": 1e-3, "float64": 1e-8
 
 def check(library, call, rng):
     operator = call.operator
-    name = operator["name"].split(".")[-1]
+    name = operator["name"].split(".")[-1].removesuffix("_copy")  # A copy of a view is as the view.
     if call.form["mode"] == "out" or operator["category"] in ("random", "file", "storage", "query", "gradient") or name in BY_LAYOUT:
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
@@ -56,7 +57,7 @@ def held(library, function, made, fails):
     one = gradients(function)
     if one is None:
         return None
-    problem = one if isinstance(one, str) else layouts(made, one) or threads(library, function, one)
+    problem = one if isinstance(one, str) else layouts(made, one) or threads(library, function, one) or savings(function, one)
     if not problem and fails:
         problem = allocations(library, function, one)
     return (problem, made) if problem else ""
@@ -87,14 +88,8 @@ def seed(t):
 
 def layouts(call, one):
     dense = gradients(Function(clones(call)))
-    if dense is None or isinstance(dense, str):
-        return f"dense operands have no gradients where others have: {dense}"
-    for i, (a, b) in enumerate(zip(one, dense, strict=True)):
-        if (a is None) != (b is None):
-            return f"gradient {i} is there for one layout only"
-        if a is not None and (a.shape != b.shape or a.dtype != b.dtype or not close(a, b)):
-            return f"gradients {i} of dense operands and of others differ: {shown(b)} and {shown(a)}"
-    return ""
+    problem = unlike(dense, one)
+    return problem and f"with dense operands {problem}"
 
 
 def close(a, b):
@@ -129,6 +124,35 @@ def threads(library, function, one):
         for i, (a, b) in enumerate(zip(bits(one), bits(many), strict=True)):
             if a != b:
                 return f"gradient {i} with one thread and with {n} differs"
+    return ""
+
+
+SAVINGS = {
+    "hooks that keep": lambda: graph.saved_tensors_hooks(lambda t: t, lambda t: t),
+    "hooks that copy": lambda: graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t.clone()),
+    "allow_mutation_on_saved_tensors": graph.allow_mutation_on_saved_tensors,
+}
+
+
+def savings(function, one):
+    """Whatever becomes of what is saved, the gradients are the same."""
+    for name, saving in SAVINGS.items():
+        with saving():
+            made = gradients(function)
+        if problem := unlike(made, one):
+            return f"under {name}: {problem}"
+    operands = function.operands()
+    again = lambda *operands: torch.utils.checkpoint.checkpoint(function, *operands, use_reentrant=False)  # noqa: E731
+    problem = unlike(gradients(again, operands), one)
+    return problem and f"in a checkpoint: {problem}"
+
+
+def unlike(made, one):
+    if made is None or isinstance(made, str):
+        return made or "no gradients"
+    for i, (a, b) in enumerate(zip(one, made, strict=True)):
+        if (a is None) != (b is None) or a is not None and (a.shape != b.shape or a.dtype != b.dtype or not close(a, b)):
+            return f"gradient {i} is {b if b is None else shown(b)}, but {a if a is None else shown(a)} elsewhere"
     return ""
 
 

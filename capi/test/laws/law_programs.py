@@ -8,7 +8,7 @@ places makes. A program that writes over what a gradient needs may be refused, b
 from contextlib import nullcontext
 
 from differentiated import torch
-from inputs import rng_of
+from inputs import case_numbers, rng_of
 
 NAME = "programs"
 HOST_ONLY = "it is about what is recorded, which is the same for every device"
@@ -254,15 +254,7 @@ def under(setting, options, law, n):
 
 
 def run(options, law, report):
-    import time
-
-    end = time.monotonic() + options.budget if options.budget else None
-    cases = range(10**9 if end else options.rounds * PER_ROUND)
-    if options.case:
-        cases = [int(options.case.rsplit("/", 1)[1])]
-    for n in cases:
-        if end and time.monotonic() > end:
-            break
+    for n in case_numbers(options, PER_ROUND):
         report.start(f"program/{n}")
         problem, lines = tried(options, law, n)
         if problem:

@@ -168,7 +168,7 @@ def again(numbers, like):
 
 def failing(call, arguments, first, rng):
     """A call whose k-th allocation fails gives an error, or what it gives else."""
-    from libtensor import gen_functions as f
+    from libtensor._gen import gen_functions as f
 
     f.fail_allocation(rng.randint(1, 4))
     try:

@@ -8,7 +8,7 @@ import ctypes
 from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
-from inputs import rng_of
+from inputs import case_numbers, rng_of
 from library import ABSENT, DTYPES, OK, SIZES, Library, scalar
 
 NAME = "storages"
@@ -235,16 +235,8 @@ def broadcasts(size, to):
 
 
 def run(options, law, report):
-    import time
-
     library = Library(device=options.device)
-    end = time.monotonic() + options.budget if options.budget else None
-    cases = range(10**9 if end else options.rounds * PER_ROUND)
-    if options.case:
-        cases = [int(options.case.rsplit("/", 1)[1])]
-    for n in cases:
-        if end and time.monotonic() > end:
-            break
+    for n in case_numbers(options, PER_ROUND):
         machine = Machine(library, rng_of(options.seed, law, n))
         report.start(f"program/{n}")
         for _ in range(STEPS):

@@ -25,7 +25,7 @@ DRAWS_BY_LAYOUT = {"random", "file"}
 
 def check(library, call, rng):
     operator = call.operator
-    name = operator["name"].split(".")[-1]
+    name = operator["name"].split(".")[-1].removesuffix("_copy")  # What a copy of a view copies follows the layout as the view does.
     if name in SPEAKS_OF_LAYOUT or operator["category"] in DRAWS_BY_LAYOUT or not call.tensors() or call.form["mode"] == "out":
         return None
     if library.place is CUDA and name.strip("_") in ANY_ORDER:

@@ -7,15 +7,12 @@ zeros, poles and ends of cuts, and of any size that the dtype has. Exits with 1 
 BOUND or what BOUNDS states, or a result is not finite that should be. Needs mpmath, and libtensor.
 """
 
-import argparse
 import math
-import os
 import random
-import struct
-import subprocess
 import sys
 
-TIERS = ("baseline", "avx2", "avx512")
+from asking import answers, arguments, rounded
+
 DTYPES = {"complex64": (24, -149, 128), "complex128": (53, -1074, 1024)}  # precision, exponents of the least and the largest number
 BOUND = 8
 BOUNDS = {"exp2": 64}  # whose angles of up to 2^1000 log 2 are made of many
@@ -81,17 +78,8 @@ BINARY = ("mul", "div", "pow", "logaddexp")
 CUT = ("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "asin", "acos", "atan", "asinh", "acosh", "atanh", "angle", "pow")
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=200, metavar="N", help="arguments of each function in each of six groups")
-    parser.add_argument("--tiers", nargs="+", choices=TIERS, default=TIERS)
-    parser.add_argument("--functions", nargs="+", metavar="NAME", choices=list(FUNCTIONS), default=list(FUNCTIONS))
-    parser.add_argument("--evaluate", nargs=2, metavar=("NAME", "DTYPE"), help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
 def evaluate(name, dtype):
-    """The library's side, in a process of its own since the tier is chosen when it is loaded."""
+    """The library's side."""
     import libtensor
 
     rows = [[float.fromhex(word) for word in line.split()] for line in sys.stdin]
@@ -112,7 +100,7 @@ def draw(name, dtype, count):
                 row += [either(rng, largest), either(rng, largest)]
             elif name in BINARY:
                 row += [part(rng, largest) for part in group]
-            rows.append([struct.unpack("f", struct.pack("f", v))[0] if dtype == "complex64" else v for v in row])
+            rows.append([rounded(v, dtype == "complex64") for v in row])
     return rows
 
 
@@ -142,7 +130,7 @@ def errors(name, dtype, row, got):
 
 
 def main():
-    options = arguments()
+    options = arguments(__doc__, FUNCTIONS, 200, "arguments of each function in each of six groups")
     if options.evaluate:
         evaluate(*options.evaluate)
         return
@@ -156,18 +144,9 @@ def main():
         cells = []
         for dtype in DTYPES:
             rows = draw(name, dtype, options.count)
-            text = "\n".join(" ".join(v.hex() for v in row) for row in rows)
             found = set()
             for tier in options.tiers:
-                out = subprocess.run(
-                    [sys.executable, __file__, "--evaluate", name, dtype],
-                    input=text,
-                    text=True,
-                    check=True,
-                    capture_output=True,
-                    env=os.environ | {"LIBTENSOR_CPU": tier},
-                ).stdout
-                for row, line in zip(rows, out.splitlines(), strict=True):
+                for row, line in zip(rows, answers(__file__, name, dtype, tier, rows).splitlines(), strict=True):
                     found.add((tuple(row), tuple(float.fromhex(word) for word in line.split())))
             whole = parts = (0.0, None)
             for row, got in found:

@@ -10,7 +10,8 @@ import os
 import subprocess
 import sys
 
-TIERS = ("baseline", "avx2", "avx512")
+from asking import TIERS
+
 POINTS = {
     "powers of two": [2**k for k in range(1, 18)],
     "products of 2 to 13": [

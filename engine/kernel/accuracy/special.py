@@ -6,15 +6,12 @@ place (ulp) per dtype and CPU tier. Near a zero whose argument is no floating-po
 relative error means little: there the functions marked in ZEROS are measured in the last place of
 1. What follows a colon in a name tells which arguments a row is about. Exits with 1 when an error is above 1 ulp, or above what BOUNDS states for float64. Needs mpmath, and libtensor.
 """
-import argparse
 import math
-import os
 import random
-import struct
-import subprocess
 import sys
 
-TIERS = ("baseline", "avx2", "avx512")
+from asking import answers, arguments, rounded
+
 DTYPES = {"float32": (24, -149), "float64": (53, -1074)}  # precision, exponent of the least number
 BOUNDS = {"special.zeta": 2}
 ZEROS = {"digamma", "lgamma", "logaddexp", "logaddexp2"}
@@ -194,21 +191,8 @@ INTEGER_AT = {"polygamma": 0, "special.multigammaln": 1}
 SLOW = {"polygamma": 4, "special.legendre_polynomial_p: large degrees": 20, "special.laguerre_polynomial_l: large degrees": 20}
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=4000, metavar="N", help="arguments of each function")
-    parser.add_argument("--tiers", nargs="+", choices=TIERS, default=TIERS)
-    parser.add_argument("--functions", nargs="+", metavar="NAME", choices=list(FUNCTIONS), default=list(FUNCTIONS))
-    parser.add_argument("--evaluate", nargs=2, metavar=("NAME", "DTYPE"), help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
-def as_dtype(value, dtype):
-    return struct.unpack("f", struct.pack("f", value))[0] if dtype == "float32" else value
-
-
 def evaluate(name, dtype):
-    """The library's side, in a process of its own since the tier is chosen when it is loaded."""
+    """The library's side."""
     import libtensor
 
     function, name = libtensor, name.split(":")[0]
@@ -250,7 +234,7 @@ def error(got, want, name, dtype):
 
 
 def main():
-    options = arguments()
+    options = arguments(__doc__, FUNCTIONS, 4000, "arguments of each function")
     if options.evaluate:
         evaluate(*options.evaluate)
         return
@@ -263,12 +247,10 @@ def main():
             rng = random.Random(name)
             draws = FUNCTIONS[name][0]
             count = max(options.count // SLOW.get(name, 1), 1)
-            columns = [[as_dtype(draw(rng), dtype) for _ in range(count)] for draw in draws]
+            columns = [[rounded(draw(rng), dtype == "float32") for _ in range(count)] for draw in draws]
             wanted = true_values(name, columns)
-            text = "\n".join(" ".join(v.hex() for v in c) for c in columns)
             for tier in options.tiers:
-                out = subprocess.run([sys.executable, __file__, "--evaluate", name, dtype], input=text, text=True,
-                                     check=True, capture_output=True, env=os.environ | {"LIBTENSOR_CPU": tier}).stdout
+                out = answers(__file__, name, dtype, tier, columns)
                 errors = [error(float.fromhex(g), w, name, dtype) for g, w in zip(out.split(), wanted, strict=True)]
                 worst = max(range(len(errors)), key=errors.__getitem__)
                 print(name, dtype, tier, errors[worst], [c[worst] for c in columns], file=sys.stderr)

@@ -159,14 +159,37 @@ inline LongLog long_log(Complex128 z) {
   const Turn turn = reduce_pair(angle);
   const Pair c = cos_turn(turn), s = cos_turn({turn.n + 3, turn.r});
   const Pair across = Pair(y) * c - Pair(x) * s, along = Pair(x) * c + Pair(y) * s;
-  return {log_pair(square) * Pair(0.5) + Pair(kLogOf2[0], kLogOf2[1]) * Pair(k),
+  // Beside 1 the series of log(1 + d), since a large power multiplies what is lost.
+  const Pair d = square - Pair(1);
+  const Pair size =
+      __builtin_fabs(d.hi) < 0x1p-26 ? d - d * d * (Pair(0.5) - Pair(d.hi / 3)) : log_pair(square);
+  return {size * Pair(0.5) + Pair(kLogOf2[0], kLogOf2[1]) * Pair(k),
           Pair::ordered(angle, across.hi / along.hi)};
+}
+
+// x y of two numbers of which one is infinite, as C has it (Annex G): infinite, whatever a NaN in a
+// part would make of the sums. Other products are the plain one.
+inline Complex128 infinite_product(Complex128 x, Complex128 y, Complex128 plain) {
+  if (plain.re == plain.re || plain.im == plain.im) return plain;
+  const auto infinite = [](double a) { return __builtin_fabs(a) == __builtin_inf(); };
+  const auto corner = [&](Complex128 z) {
+    return Complex128(__builtin_copysign(double(infinite(z.re)), z.re),
+                      __builtin_copysign(double(infinite(z.im)), z.im));
+  };
+  const auto known = [](Complex128 z) {
+    return Complex128(z.re == z.re ? z.re : 0, z.im == z.im ? z.im : 0);
+  };
+  const bool first = infinite(x.re) || infinite(x.im), second = infinite(y.re) || infinite(y.im);
+  if (!first && !second) return plain;
+  const Complex128 p = (first ? corner(x) : known(x)) * (second ? corner(y) : known(y));
+  return {__builtin_inf() * p.re, __builtin_inf() * p.im};
 }
 
 // x^y = e^(y log x)
 inline Complex128 power_of(Complex128 x, Complex128 y) {
   const Complex128 plain = y * clog(x);
   const double size = __builtin_fabs(plain.re) + __builtin_fabs(plain.im);
+  if (size != size) return cexp(infinite_product(y, clog(x), plain));
   // Digits are lost as that is large.
   if (!(size > 1 && size < 0x1p60) || !finite(x)) return cexp(plain);
   const LongLog l = long_log(x);
@@ -174,8 +197,10 @@ inline Complex128 power_of(Complex128 x, Complex128 y) {
   const Pair im = Pair(y.re) * l.im + Pair(y.im) * l.re;
   const Power e = exp_pair(re);
   const double scale = e.value.hi + e.value.lo, s = __builtin_sin(im.hi), c = __builtin_cos(im.hi);
-  return {__builtin_ldexp(scale * (c - s * im.lo), e.n),
-          im.hi == 0 ? im.hi : __builtin_ldexp(scale * (s + c * im.lo), e.n)};
+  const Complex128 way = __builtin_fabs(im.lo) < 0x1p-27 ? Complex128(c - s * im.lo, s + c * im.lo)
+                                                         : turned({c, s}, im.lo);
+  return {__builtin_ldexp(scale * way.re, e.n),
+          im.hi == 0 ? im.hi : __builtin_ldexp(scale * way.im, e.n)};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -158,14 +159,6 @@ var resultTypes = map[string]string{
 	"bool": "bool ", "float": "double ", "str": "char *", "dtype": "tensor_dtype ", "device": "tensor_device ", "pointer": "void *",
 }
 
-// called is what a caller of the form calls the operator, overloads alike.
-func (f form) called() string {
-	if f.mode == "inplace" {
-		return strings.TrimSuffix(f.op.Name, "_") + "_"
-	}
-	return f.op.Name
-}
-
 // returnsResults is false for in-place and out forms, and for operators that return nothing new.
 func (f form) returnsResults() bool { return f.mode == "function" && len(f.op.Returns) > 0 }
 
@@ -244,68 +237,17 @@ func absences(o *schema.Operator) []string {
 	return out
 }
 
-// cArgument is the code that checks argument i and puts it into the frame.
-func (f form) cArgument(i int) string {
-	a := f.op.Args[i]
-	name, slot := cArgName(a.Name), fmt.Sprintf("a[%d]", i)
-	op := `"` + f.op.ID() + `", "` + a.Name + `"`
-	if a.Type.List {
-		check := fmt.Sprintf("LT_SPAN(%s, %s_len, %s);", name, name, op)
-		switch f.base(i) {
-		case "Tensor":
-			check = fmt.Sprintf("LT_LIST(%s, %s_len, %v, %s);", name, name, a.Type.Optional, op)
-		case "str":
-			check = fmt.Sprintf("LT_TEXTS(%s, %s_len, %s);", name, name, op)
-		}
-		return fmt.Sprintf("%s %s.list.data = %s, %s.list.length = %s_len;", check, slot, name, slot, name)
+// cValue is the initializer of argument i in the array that an operator runs on.
+func (f form) cValue(i int) string {
+	a, name := f.op.Args[i], cArgName(f.op.Args[i].Name)
+	field := kinds[unqualified(schema.Type{Base: f.base(i), List: a.Type.List})].field
+	switch {
+	case field == "list":
+		return fmt.Sprintf("{.list = {%s, %s_len}}", name, name)
+	case field == "pointer", a.Type.Base == "float" && a.Type.Optional: // by address, as NULL is none
+		return fmt.Sprintf("{.pointer = (void *)%s}", name)
 	}
-	handle := func(kind string) string {
-		if a.Type.Optional || f.base(i) == "Generator" && a.Default == "None" {
-			return fmt.Sprintf("LT_OPTIONAL(%s, %s, %s, %s);", slot, name, kind, op)
-		}
-		return fmt.Sprintf("LT_REQUIRED(%s, %s, %s, %s);", slot, name, kind, op)
-	}
-	switch f.base(i) {
-	case "Index":
-		return fmt.Sprintf("LT_INDEX(%s, %s_len, %s); %s.list.data = %s, %s.list.length = %s_len;", name, name, op, slot, name, slot, name)
-	case "Tensor":
-		return handle("LT_TENSOR")
-	case "Storage":
-		return handle("LT_STORAGE")
-	case "Generator":
-		return handle("LT_GENERATOR")
-	case "Node":
-		return handle("LT_NODE")
-	case "Scalar":
-		if a.Type.Optional {
-			return fmt.Sprintf("LT_SCALAR(%s, LT_MAYBE, %s); %s.scalar = %s;", name, op, slot, name)
-		}
-		return fmt.Sprintf("LT_SCALAR(%s, LT_MUST, %s); %s.scalar = %s;", name, op, slot, name)
-	case "float":
-		if a.Type.Optional {
-			return fmt.Sprintf("%s.pointer = (void *)%s;", slot, name)
-		}
-		return fmt.Sprintf("%s.f = %s;", slot, name)
-	case "str":
-		if a.Type.Optional {
-			return fmt.Sprintf("%s.text = %s;", slot, name)
-		}
-		return fmt.Sprintf("LT_TEXT(%s, %s); %s.text = %s;", name, op, slot, name)
-	case "pointer":
-		return fmt.Sprintf("%s.pointer = (void *)%s;", slot, name)
-	case "device":
-		return fmt.Sprintf("LT_ENUM(%s.type, -1, %d, %s); %s.device = %s;", name, len(schema.Devices)-1, op, slot, name)
-	case "dtype":
-		if f.op.Args[0].Type.Base != "Storage" && f.op.Category != "quantized" {
-			return fmt.Sprintf("LT_DTYPE(%s, %s); %s.i = %s;", name, op, slot, name)
-		}
-		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.DTypes)-1, op, slot, name)
-	case "layout":
-		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.Layouts)-1, op, slot, name)
-	case "memory_format":
-		return fmt.Sprintf("LT_ENUM(%s, -1, %d, %s); %s.i = %s;", name, len(schema.MemoryFormats)-1, op, slot, name)
-	}
-	return fmt.Sprintf("%s.i = %s;", slot, name)
+	return fmt.Sprintf("{.%s = %s}", field, name)
 }
 
 // cResult is the code that hands result i to the caller.
@@ -313,62 +255,66 @@ func (f form) cResult(i int) (check, store string) {
 	r := f.op.Returns[i]
 	name := cArgName(r.Name)
 	check = fmt.Sprintf("LT_RESULT(%s, \"%s\", \"%s\");", name, f.op.ID(), r.Name)
-	from := fmt.Sprintf("frame.results[%d]", i)
 	if r.Type.List {
 		check += fmt.Sprintf(" LT_RESULT(%s_len, \"%s\", \"%s_len\");", name, f.op.ID(), r.Name)
-		return check, fmt.Sprintf("*%s = (%s*)%s.list.data, *%s_len = %s.list.length;", name, resultTypes[r.Type.Base], from, name, from)
+		return check, fmt.Sprintf("*%s = (%s*)a[%d].list.data, *%s_len = a[%d].list.length;", name, resultTypes[r.Type.Base], i, name, i)
 	}
-	field := map[string]string{"Tensor": "pointer", "Storage": "pointer", "Generator": "pointer", "Node": "pointer", "str": "pointer", "pointer": "pointer",
-		"Scalar": "scalar", "float": "f", "device": "device"}[r.Type.Base]
-	if field == "" {
-		field = "i"
-	}
+	field := kinds[unqualified(r.Type)].field
 	cast := ""
+	if field == "text" {
+		field = "pointer"
+	}
 	if field == "pointer" || field == "i" {
 		cast = "(" + strings.TrimSpace(resultTypes[r.Type.Base]) + ")"
 	}
-	return check, fmt.Sprintf("*%s = %s%s.%s;", name, cast, from, field)
+	return check, fmt.Sprintf("*%s = %sa[%d].%s;", name, cast, i, field)
 }
+
+// givesHandle tells whether the form has one result, which is a handle.
+func (f form) givesHandle() bool {
+	return f.returnsResults() && len(f.op.Returns) == 1 && !f.op.Returns[0].Type.List && slices.Contains([]string{"Tensor", "Storage", "Generator", "Node"}, f.op.Returns[0].Type.Base)
+}
+
+// cMode is the name of the form in capi/value.h.
+func (f form) cMode() string { return "LT_" + strings.ToUpper(f.mode) }
 
 // definition is the C function.
-func (f form) definition(id int) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "TENSOR_API %s {\n", f.cSignature())
-	var stores []string
-	if f.returnsResults() {
-		for i := range f.op.Returns {
-			check, store := f.cResult(i)
-			b.WriteString("  " + check + "\n")
-			stores = append(stores, store)
-		}
-	}
-	mode := map[string]string{"function": "LT_FUNCTION", "inplace": "LT_INPLACE", "out": "LT_OUT"}[f.mode]
-	fmt.Fprintf(&b, "  lt_value a[%d];\n  lt_frame frame = {.op = %d, .mode = %s, .args = a};\n", max(len(f.op.Args), 1), id, mode)
+func (f form) definition() string {
+	var values []string
 	for i := range f.op.Args {
-		b.WriteString("  " + f.cArgument(i) + "\n")
-		if f.isScalar(i) {
-			// The engine sees a zero-dim tensor that counts as a number.
-			fmt.Fprintf(&b, "  frame.number = %d;\n", i+1)
-		}
+		values = append(values, f.cValue(i))
 	}
+	size := len(f.op.Args)
 	if f.mode == "out" {
-		for i, r := range f.op.Returns {
-			fmt.Fprintf(&b, "  LT_OUTPUT(frame.out[%d], %s, \"%s\", \"%s\");\n", i, cArgName(r.Name), f.op.ID(), r.Name)
+		for _, r := range f.op.Returns {
+			values = append(values, fmt.Sprintf("{.pointer = %s}", cArgName(r.Name)))
 		}
+		size = len(values)
 	}
-	if f.op.Category == "gradient" || f.op.Python.Internal {
-		b.WriteString("  frame.runs = 1;\n")
+	if f.returnsResults() {
+		size = max(size, len(f.op.Returns))
 	}
-	fmt.Fprintf(&b, "  tensor_status status = lt_invoke(&frame, \"%s\");\n", f.called())
-	if len(stores) > 0 {
-		b.WriteString("  if (status == TENSOR_OK) {\n    " + strings.Join(stores, "\n    ") + "\n  }\n")
+	if len(values) == 0 {
+		values = []string{"{0}"}
 	}
-	b.WriteString("  return status;\n}\n\n")
-	return b.String()
+	array := fmt.Sprintf("  lt_value a[%d] = {%s};\n", max(size, 1), strings.Join(values, ", "))
+	op := fmt.Sprintf("LT_OP(%s)", f.op.CName())
+	run := fmt.Sprintf("lt_run(%s, %s, %t, a)", op, f.cMode(), f.scalar)
+	head := fmt.Sprintf("TENSOR_API %s {\n", f.cSignature())
+	switch {
+	case f.givesHandle():
+		return head + array + fmt.Sprintf("  return lt_give(%s, %t, a, %s);\n}\n\n", op, f.scalar, cArgName(f.op.Returns[0].Name))
+	case !f.returnsResults():
+		return head + array + fmt.Sprintf("  return %s;\n}\n\n", run)
+	}
+	var stores []string
+	for i := range f.op.Returns {
+		check, store := f.cResult(i)
+		head += "  " + check + "\n"
+		stores = append(stores, store)
+	}
+	return head + array + fmt.Sprintf("  const tensor_status status = %s;\n  if (status == TENSOR_OK) {\n    %s\n  }\n  return status;\n}\n\n", run, strings.Join(stores, "\n    "))
 }
-
-// exportsPerFile keeps the generated C files short enough to compile side by side.
-const exportsPerFile = 120
 
 // generateC writes the header, the exports and the version script.
 func generateC(out *output, ops []*schema.Operator) error {
@@ -386,18 +332,24 @@ func generateC(out *output, ops []*schema.Operator) error {
 		return err
 	}
 	out.write("include/tensor.h", header.String())
-	for start := 0; start < len(ops); start += exportsPerFile {
+	for _, category := range schema.Categories {
 		var b strings.Builder
-		b.WriteString(cBanner + "#include \"export.h\"\n\n")
-		for id := start; id < min(start+exportsPerFile, len(ops)); id++ {
-			for _, f := range forms(ops[id]) {
-				b.WriteString(f.definition(id))
+		for _, o := range ops {
+			if o.Category == category {
+				for _, f := range forms(o) {
+					b.WriteString(f.definition())
+				}
 			}
 		}
-		out.write(fmt.Sprintf("capi/gen_exports_%d.c", start/exportsPerFile), b.String())
+		if b.Len() > 0 {
+			out.write("capi/gen_exports_"+category+".c", cBanner+"#include \"export.h\"\n\n"+b.String())
+		}
 	}
-	out.write("capi/gen_operators.c", operatorTable(ops))
-	out.write("capi/gen_calls.go", goCalls(ops))
+	sorted := slices.Clone(ops)
+	slices.SortFunc(sorted, func(a, b *schema.Operator) int { return strings.Compare(a.ID(), b.ID()) })
+	out.write("capi/gen_numbers.h", operatorNumbers(sorted))
+	out.write("capi/gen_operators.c", operatorTable(ops, sorted))
+	out.write("capi/gen_calls.go", goCalls(sorted))
 	out.write("engine/ops/gen_operators_test.go", goOperators(ops))
 	return nil
 }

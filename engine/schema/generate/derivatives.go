@@ -361,22 +361,9 @@ func (k *compiler) recorded() (string, error) {
 	var b strings.Builder
 	b.WriteString(k.head())
 	operands := k.operands()
-	list := "" // the operand that is a list, which comes last
-	var names []string
-	for _, i := range operands {
-		p := k.param(i)
-		if p.typ == tensorsType {
-			list = p.name
-			continue
-		}
-		names = append(names, p.name)
-	}
-	given := strings.Join(names, ", ")
-	switch {
-	case list != "" && len(names) == 0:
-		given = list + "..."
-	case list != "":
-		return "", fmt.Errorf("derivatives: a list and other operands cannot both have gradients")
+	given, list, err := k.recordedOperands(operands)
+	if err != nil {
+		return "", err
 	}
 	for _, a := range k.op.Args {
 		if k.op.Derivatives.Of[a.Name] == "none" {
@@ -396,23 +383,9 @@ func (k *compiler) recorded() (string, error) {
 	}
 	fmt.Fprintf(&b, "\tr, err := %s(c, %q, %s, %s, %s)\n\tif err != nil {\n\t\treturn\n\t}\n", begin, k.op.Name, node, k.out(), given)
 
-	// Which formulas need which operands.
-	needs := map[string][]int{}
-	var cases []string
-	for at, i := range operands {
-		text, ok := k.op.Derivatives.Of[k.op.Args[i].Name]
-		if !ok {
-			continue // a view
-		}
-		k.uses = map[string]bool{}
-		code, err := k.compile(text, tensorType)
-		if err != nil {
-			return "", err
-		}
-		for name := range k.uses {
-			needs[name] = append(needs[name], at)
-		}
-		cases = append(cases, code)
+	cases, needs, err := k.formulas(operands)
+	if err != nil {
+		return "", err
 	}
 	results := k.results()
 	fails := k.save(&b, needs, list, results)
@@ -442,20 +415,7 @@ func (k *compiler) recorded() (string, error) {
 		nils := strings.Repeat(", nil", len(results))[2:]
 		fmt.Fprintf(&b, "\t\tif err = r.undo(%s); err != nil {\n\t\t\treturn %s, err\n\t\t}\n", strings.Join(results, ", "), nils)
 	}
-	switch {
-	case len(cases) == 0:
-	case len(cases) == 1:
-		fmt.Fprintf(&b, "\t\tr.node.formula = func(s *steps, i int) *tensor.Tensor { return %s }\n", cases[0])
-	default:
-		b.WriteString("\t\tr.node.formula = func(s *steps, i int) *tensor.Tensor {\n\t\t\tswitch i {\n")
-		for i, code := range cases {
-			if i == len(cases)-1 {
-				fmt.Fprintf(&b, "\t\t\t}\n\t\t\treturn %s\n\t\t}\n", code)
-			} else {
-				fmt.Fprintf(&b, "\t\t\tcase %d:\n\t\t\t\treturn %s\n", i, code)
-			}
-		}
-	}
+	writeFormula(&b, cases)
 	b.WriteString(k.cutting(cases))
 	if k.out() != "nil" {
 		b.WriteString("\t\tr.publish()\n")
@@ -464,15 +424,72 @@ func (k *compiler) recorded() (string, error) {
 	return b.String(), nil
 }
 
+// recordedOperands lists the operands with gradients as arguments, and names the one that is a list, if there is one, which is alone.
+func (k *compiler) recordedOperands(operands []int) (given, list string, err error) {
+	var names []string
+	for _, i := range operands {
+		p := k.param(i)
+		if p.typ == tensorsType {
+			list = p.name
+			continue
+		}
+		names = append(names, p.name)
+	}
+	switch {
+	case list == "":
+		return strings.Join(names, ", "), "", nil
+	case len(names) == 0:
+		return list + "...", list, nil
+	}
+	return "", "", fmt.Errorf("derivatives: a list and other operands cannot both have gradients")
+}
+
+// formulas compiles the derivatives of the operands, and tells which of them, by their order, need which tensors.
+func (k *compiler) formulas(operands []int) (cases []string, needs map[string][]int, err error) {
+	needs = map[string][]int{}
+	for at, i := range operands {
+		text, ok := k.op.Derivatives.Of[k.op.Args[i].Name]
+		if !ok {
+			continue // a view
+		}
+		k.uses = map[string]bool{}
+		code, err := k.compile(text, tensorType)
+		if err != nil {
+			return nil, nil, err
+		}
+		for name := range k.uses {
+			needs[name] = append(needs[name], at)
+		}
+		cases = append(cases, code)
+	}
+	return cases, needs, nil
+}
+
+// writeFormula gives the node its formula, which has a case for each operand.
+func writeFormula(b *strings.Builder, cases []string) {
+	switch len(cases) {
+	case 0:
+	case 1:
+		fmt.Fprintf(b, "\t\tr.node.formula = func(s *steps, i int) *tensor.Tensor { return %s }\n", cases[0])
+	default:
+		last := len(cases) - 1
+		b.WriteString("\t\tr.node.formula = func(s *steps, i int) *tensor.Tensor {\n\t\t\tswitch i {\n")
+		for i, code := range cases[:last] {
+			fmt.Fprintf(b, "\t\t\tcase %d:\n\t\t\t\treturn %s\n", i, code)
+		}
+		fmt.Fprintf(b, "\t\t\t}\n\t\t\treturn %s\n\t\t}\n", cases[last])
+	}
+}
+
 // step is a call in a formula that computes elements.
-var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|keep|after|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
+var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|keep|release|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
 
 // cutting has the formulas of an elementwise operator evaluated piece by piece where that saves memory.
 func (k *compiler) cutting(cases []string) string {
 	if !k.op.Tagged("elementwise") || len(cases) == 0 {
 		return ""
 	}
-	how := "smaller"
+	how := "broadcast"
 	if slices.ContainsFunc(cases, func(code string) bool { return len(step.FindAllString(code, 2)) > 1 }) {
 		how = "always"
 	}

@@ -70,9 +70,9 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 		gradient := gradientForm(first[f.name], f)
 		named := o.NameRule() != "refuse"
 		var dtypes uint32
-		for d := range dtype.DType(dtype.Count) {
+		for i, d := range dtype.All {
 			if o.Accepts(d) {
-				dtypes |= 1 << d
+				dtypes |= 1 << i
 			}
 		}
 		fmt.Fprintf(&rows, "\t{%q, %q, %q, %q, %t, %t, %t, %#x, %q},\n", o.ID(), f.name, plainForm(f), gradient, named, f.any, o.Tagged("syncs"), dtypes, deviceWord(served[o.ID()]))

@@ -35,7 +35,9 @@ type function struct {
 	results  []string // types
 	any      bool     // takes tensors of every kind
 	constant bool     // no gradient flows through it
+	draws    bool     // numbers at random, which transforms that are under way have a say in
 	keeps    bool     // the elements: nothing is written
+	filed    bool     // files hold tensors of every kind side by side
 	table    string   // where the façade finds it: of tables
 	written  []param  // those that the operator writes to: tensors and storages
 }
@@ -59,6 +61,14 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := declareFile(pointwiseFile, text, declared, imports); err != nil {
 		return err
 	}
+	text, err = copies(ops, declared)
+	if err != nil {
+		return err
+	}
+	out.write(copiesFile, text)
+	if err := declareFile(copiesFile, text, declared, imports); err != nil {
+		return err
+	}
 	var all []*function
 	seen, err := ownMethods()
 	if err != nil {
@@ -74,7 +84,8 @@ func facade(out *output, ops []*schema.Operator) error {
 			return o.Wrong(fmt.Errorf("there is no func %s in %s or %s", o.GoName(), opsDir, compositeDir))
 		}
 		f.op, f.any, f.constant = cmp.Or(o.Called, o.Name), o.Tagged("metadata") || f.table == "recorded", o.Constant()
-		f.keeps = o.Tagged("keeps")
+		f.draws = o.Tagged("random") && f.table == "" && f.keys() != ""
+		f.keeps, f.filed = o.Tagged("keeps"), o.Category == "file"
 		outs := len(f.params) - len(o.Args)
 		for i, p := range f.params {
 			if i < outs || o.Args[i-outs].Mutated {
@@ -91,9 +102,7 @@ func facade(out *output, ops []*schema.Operator) error {
 	if err := sparseUnary(out, ops, all); err != nil {
 		return err
 	}
-	if err := generateNamed(out, ops, all, imports); err != nil {
-		return err
-	}
+	generateBoxed(out, ops, all)
 	if err := generateQuantized(out, ops, all, imports); err != nil {
 		return err
 	}
@@ -332,8 +341,12 @@ func keysOf(params []param) string {
 // ahead is keys, without those whose layers have nothing to do for the operator: gradients stop at a constant one, which ends the
 // history of what it writes to.
 func (f *function) ahead() string {
+	drawing := ""
+	if f.draws {
+		drawing = "c.drawing()"
+	}
 	if !f.constant {
-		return f.keys()
+		return joined(f.keys(), drawing)
 	}
 	isWritten := func(p param) bool { return slices.Contains(f.written, p) }
 	written := keysOf(slices.DeleteFunc(slices.Clone(f.params), func(p param) bool { return !isWritten(p) }))
@@ -341,7 +354,7 @@ func (f *function) ahead() string {
 	if read != "" {
 		read = "(" + read + ")&^tensor.Gradient"
 	}
-	return joined(written, read, f.layouts())
+	return joined(written, read, f.layouts(), drawing)
 }
 
 // ofParts tells whether an operator is about sparse tensors, whose parts are not quantized.
@@ -358,7 +371,7 @@ func facadeMethods(all []*function, imports map[string]string) string {
 			if f.hasOut() && !strings.Contains(f.ahead(), "layout.Keys()") { // factories, whose out may tell the layout
 				fmt.Fprintf(&b, "if err := outOnly(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, cmp.Or(f.operands(), "0"), f.failure())
 			}
-			if all := keysOf(f.params); strings.Contains(all, "|") || strings.Contains(all, "keysOf") {
+			if all := keysOf(f.params); !f.filed && (strings.Contains(all, "|") || strings.Contains(all, "keysOf")) {
 				fmt.Fprintf(&b, "if err := unmixed(%q, key, %s); err != nil {\nreturn %s\n}\n", f.op, all, f.failure())
 			}
 			fmt.Fprintf(&b, "if does := backend(key).%s; does != nil {\nreturn does(c, %s)\n}\n", f.name, f.arguments())
@@ -494,6 +507,9 @@ func headerOf(name, text string, imports map[string]string) string {
 		default:
 			standard = append(standard, line)
 		}
+	}
+	if len(standard)+len(ours) == 0 {
+		return goBanner + "package " + name + "\n\n" + text
 	}
 	slices.Sort(standard)
 	slices.Sort(ours)

@@ -339,7 +339,7 @@ func handOver(operands int, code string) string {
 	if operands == 0 {
 		return code
 	}
-	return fmt.Sprintf("s.after(%d, %s)", operands, code)
+	return fmt.Sprintf("s.release(%d, %s)", operands, code)
 }
 
 // arguments are those given, and the defaults of the others: how many are handed over, and whether there are tensors that are not.
@@ -351,7 +351,7 @@ func (k *compiler) arguments(args []ast.Expr, params []param, defaults []string)
 			code := k.as(e, p.typ)
 			switch {
 			case e.temporary:
-				code = "s.hand(" + code + ")"
+				code = "s.consume(" + code + ")"
 				over++
 			case e.typ == tensorType || e.typ == tensorsType:
 				given = true

@@ -60,12 +60,12 @@ func cNames() string {
 	for _, d := range schema.DTypes {
 		dtypes = append(dtypes, fmt.Sprintf("{%q, %d}", d.String(), d.Size()))
 	}
-	text := cBanner + "// Names by number; dtypes have the bytes of an element too.\n"
+	text := cBanner + "// Names by number, and how many they are; dtypes have the bytes of an element too.\n"
 	for _, t := range []struct {
 		name  string
 		items []string
 	}{{"DTYPES", dtypes}, {"DEVICES", quoted(`"`, schema.Devices)}, {"LAYOUTS", quoted(`"`, schema.Layouts)}, {"FORMATS", quoted(`"`, schema.MemoryFormats)}} {
-		text += fmt.Sprintf("#define LT_%s_BY_NUMBER {%s}\n", t.name, strings.Join(t.items, ", "))
+		text += fmt.Sprintf("#define LT_%s_BY_NUMBER {%s}\nenum { LT_%[1]s = %[3]d };\n", t.name, strings.Join(t.items, ", "), len(t.items))
 	}
 	return text
 }
@@ -77,7 +77,7 @@ func pythonNames() string {
 	for _, d := range schema.DTypes {
 		kind := map[dtype.Category]string{dtype.Boolean: "b", dtype.Integral: "i", dtype.Floating: "f", dtype.Complex: "c"}[d.Category()]
 		switch {
-		case d >= dtype.Count:
+		case d.IsQuantized():
 			kind = "q"
 		case !d.IsSigned() && kind == "i":
 			kind = "u"
@@ -127,6 +127,6 @@ func nodeConstantTypes() map[string]string {
 func generateNames(out *output) {
 	out.write("capi/gen_names.h", cNames())
 	out.write("bindings/node/src/gen_names.h", cNames())
-	out.write(pythonDir+"gen_names.py", pythonNames())
+	out.write(pythonDir+"_base/gen_names.py", pythonNames())
 	out.write("bindings/node/lib/gen_constants.js", nodeConstantsModule())
 }

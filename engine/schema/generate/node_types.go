@@ -110,7 +110,7 @@ func tsResultObject(o *schema.Operator) string {
 // tsParameters are the parameter lists of an operator: an argument is given in its place or, from any place on, by name in
 // the object that comes last.
 func tsParameters(o *schema.Operator, method, out, async bool) []string {
-	args, variadic := o.Args, nodeVariadic(o)
+	args, variadic := o.Args, spread(o)
 	if method {
 		args = args[1:]
 		variadic--

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// A packed form is a C function that takes all its arguments in one array; the table of operators (capi/value.h) has those of
-// every operator, with what a binding needs to turn a call of its language into one of them.
+// The table of operators (capi/value.h) has what a binding needs to turn a call of its language into one of the library's.
 
 // kinds are the letters of the types of parameters and results in the table, and the field of lt_value that holds a value.
 var kinds = map[string]struct{ letter, field string }{
@@ -17,7 +17,7 @@ var kinds = map[string]struct{ letter, field string }{
 	"Operand":       {"P", "pointer"},
 	"Generator":     {"G", "pointer"},
 	"Storage":       {"W", "pointer"},
-	"Node":          {"Q", "pointer"},
+	"Node":          {"J", "pointer"},
 	"Scalar":        {"S", "scalar"},
 	"int":           {"I", "i"},
 	"float":         {"F", "f"},
@@ -62,64 +62,6 @@ func (v *pyOverload) kindOf(i int) string {
 		kind = strings.ToLower(kind)
 	}
 	return kind
-}
-
-// packed is the name of the packed form, within its file.
-func (f form) packed() string { return "packed" + strings.TrimPrefix(f.name(), "tensor") }
-
-// packedDefinition is the packed form, which calls the form itself.
-func (f form) packedDefinition() string {
-	var pass []string
-	for i, a := range f.op.Args {
-		cell, field := fmt.Sprintf("a[%d].", i), kinds[unqualified(a.Type)].field
-		switch {
-		case f.isScalar(i):
-			pass = append(pass, cell+"scalar")
-		case field == "list":
-			pass = append(pass, cell+"list.data", cell+"list.length")
-		case a.Type.Function != "":
-			pass = append(pass, fmt.Sprintf("(%s)(intptr_t)%spointer", a.Type.Function, cell))
-		case a.Type.Base == "float" && a.Type.Optional: // by address, as NULL is none
-			pass = append(pass, cell+"pointer")
-		default:
-			pass = append(pass, cell+field)
-		}
-	}
-	head := fmt.Sprintf("static intptr_t %s(lt_value *a) {", f.packed())
-	if len(f.op.Args) == 0 && !f.returnsResults() {
-		head += "\n  (void)a;\n "
-	}
-	call := func() string { return fmt.Sprintf("%s(%s)", f.name(), strings.Join(pass, ", ")) }
-	if f.mode == "out" {
-		for i := range f.op.Returns {
-			pass = append(pass, fmt.Sprintf("a[%d].pointer", len(f.op.Args)+i))
-		}
-	}
-	if !f.returnsResults() {
-		return fmt.Sprintf("%s return %s; }\n\n", head, call())
-	}
-	if len(f.op.Returns) == 1 && unqualified(f.op.Returns[0].Type) == "Tensor" {
-		pass = append(pass, "&made")
-		return fmt.Sprintf("%s\n  tensor_t *made;\n  tensor_status status = %s;\n  return status ? (intptr_t)status : (intptr_t)made;\n}\n\n", head, call())
-	}
-	var variables, stores strings.Builder
-	for i, r := range f.op.Returns {
-		field := kinds[unqualified(r.Type)].field
-		switch {
-		case r.Type.List:
-			pass = append(pass, fmt.Sprintf("(%s**)&a[%d].list.data", resultTypes[r.Type.Base], i), fmt.Sprintf("&a[%d].list.length", i))
-		case field == "i" && r.Type.Base != "int":
-			fmt.Fprintf(&variables, "\n  %sr%d = 0;", resultTypes[r.Type.Base], i)
-			fmt.Fprintf(&stores, "\n  a[%d].i = r%d;", i, i)
-			pass = append(pass, fmt.Sprintf("&r%d", i))
-		default:
-			pass = append(pass, fmt.Sprintf("(%s*)&a[%d].%s", resultTypes[r.Type.Base], i, field))
-		}
-	}
-	if variables.Len() == 0 {
-		return fmt.Sprintf("%s return %s; }\n\n", head, call())
-	}
-	return fmt.Sprintf("%s%s\n  tensor_status status = %s;%s\n  return status;\n}\n\n", head, variables.String(), call(), stores.String())
 }
 
 // cNone is the initializer of what stands for None.
@@ -174,7 +116,7 @@ func cAbsent(a schema.Arg) string {
 }
 
 // row is the operator's line of the table, and its parameters', which stand before it.
-func (v *pyOverload) row() (parameters, row string) {
+func (v *pyOverload) row(order int) (parameters, row string) {
 	o := v.op
 	var b strings.Builder
 	for i, a := range o.Args {
@@ -191,20 +133,34 @@ func (v *pyOverload) row() (parameters, row string) {
 		if noneIsDefault(a) {
 			flags = append(flags, "LT_NONE_IS_DEFAULT")
 		}
-		fmt.Fprintf(&b, "    {\"%s\", '%s', %s, %d, %s},\n", pyName(a.Name), v.kindOf(i), or(flags), o.DimOf(i), absent)
+		if a.Type.Base == "dtype" && (o.Args[0].Type.Base == "Storage" || o.Category == "quantized") {
+			flags = append(flags, "LT_ANY_DTYPE")
+		}
+		flags = set(flags, []choice{
+			{a.Type.Optional || a.Default == "None", "LT_OPTIONAL"}, {a.Mutated, "LT_MUTATED"}, {i == 0 && o.Tagged("moves"), "LT_MOVED"},
+			{i == spread(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"},
+		})
+		shown := "NULL"
+		if name := pyName(renamed(o).Args[i].Name); name != a.Name && a.Name != "self" {
+			shown = strconv.Quote(name)
+		}
+		fmt.Fprintf(&b, "    {\"%s\", %s, '%s', %d, %s, %s},\n", a.Name, shown, v.kindOf(i), o.DimOf(i), or(flags), absent)
 	}
-	name := strings.ReplaceAll(o.CName(), ".", "_")
+	name := o.CName()
 	if len(o.Args) > 0 {
 		parameters = fmt.Sprintf("static const lt_parameter of_%s[] = {\n%s};\n\n", name, b.String())
 	}
-	packed := map[string][]string{"function": {"NULL", "NULL"}, "inplace": {"NULL", "NULL"}, "out": {"NULL", "NULL"}}
+	var has []string
 	for _, f := range forms(o) {
-		at := map[bool]int{true: 1}[f.scalar]
-		packed[f.mode][at] = f.packed()
+		has = append(has, fmt.Sprintf("LT_HAS(%s, %d)", f.cMode(), map[bool]int{true: 1}[f.scalar]))
 	}
-	results := ""
-	for _, r := range o.Returns {
+	results, named := "", ""
+	for i, r := range o.Returns {
 		results += kinds[unqualified(r.Type)].letter
+		if i > 0 {
+			named += "\\0"
+		}
+		named += r.Name
 	}
 	var flags []string
 	if o.Returns != nil && o.Returns[0].AliasSet != "" && o.Category == "view" || results == "S" {
@@ -220,14 +176,60 @@ func (v *pyOverload) row() (parameters, row string) {
 	if v.factory() {
 		flags = append(flags, "LT_FACTORY")
 	}
+	if o.Category == "gradient" || o.Python.Internal {
+		flags = append(flags, "LT_RUNS")
+	}
+	flags = set(flags, []choice{
+		{o.Tagged("view") && len(o.Returns) == 1 && o.Args[0].Type.Base == "Tensor" && !o.Args[0].Type.List, "LT_A_VIEW"},
+		{o.Has("function"), "LT_NAMED"}, {o.Has("method"), "LT_METHOD"}, {o.Category == "file" || o.Name == "backward", "LT_LENGTHY"},
+	})
+	aliases := 0
+	for i, r := range o.Returns {
+		if r.AliasSet != "" {
+			aliases |= 1 << i
+		}
+	}
 	first := "NULL"
 	if len(o.Args) > 0 {
 		first = "of_" + name
 	}
-	pair := func(mode string) string { return "{" + strings.Join(packed[mode], ", ") + "}" }
 	changed := slices.IndexFunc(o.Args, func(a schema.Arg) bool { return a.Mutated })
-	return parameters, fmt.Sprintf("    {\"%s\", {%s, %s, %s}, %s, %d, \"%s\", %q, %d, %s},\n",
-		o.ID(), pair("function"), pair("inplace"), pair("out"), first, len(o.Args), results, "("+v.describe()+")", changed, or(flags))
+	return parameters, fmt.Sprintf("    {lt_run, \"%s\", \"%s\", \"%s_\", %s, %d, \"%s\", \"%s\", %q, %d, %s, %s, %d, %d},\n",
+		o.ID(), o.Name, strings.TrimSuffix(o.Name, "_"), first, len(o.Args), results, named, "("+(&pyOverload{op: renamed(o)}).describe()+")", changed, or(flags), or(has), aliases, order)
+}
+
+// spread is the position of the argument whose items can be given one by one, as in zeros(2, 3) and reshape(2, 3), -1 without: a list of
+// sizes or dimensions that must be given, and nothing but a tensor comes before it.
+func spread(o *schema.Operator) int {
+	last := -1
+	for i, a := range o.Args {
+		if !a.KwOnly {
+			last = i
+		}
+	}
+	if last < 0 || last > 1 || last == 1 && o.Args[0].Type.Base != "Tensor" {
+		return -1
+	}
+	if a := o.Args[last]; a.Type.Base != "int" || !a.Type.List || a.Default != "" || a.Name == "indices" {
+		return -1
+	}
+	return last
+}
+
+// choice is the name of a flag in C, and whether it is set.
+type choice struct {
+	is   bool
+	name string
+}
+
+// set appends the names of those that are set.
+func set(names []string, choices []choice) []string {
+	for _, f := range choices {
+		if f.is {
+			names = append(names, f.name)
+		}
+	}
+	return names
 }
 
 // or is the C text of flags.
@@ -238,20 +240,28 @@ func or(flags []string) string {
 	return strings.Join(flags, " | ")
 }
 
-// operatorTable is the table, in the order of the operators' names, with its packed forms.
-func operatorTable(ops []*schema.Operator) string {
-	sorted := slices.Clone(ops)
-	slices.SortFunc(sorted, func(a, b *schema.Operator) int { return strings.Compare(a.ID(), b.ID()) })
-	var packed, parameters, rows strings.Builder
+// operatorNumbers are the names of the places in the table.
+func operatorNumbers(sorted []*schema.Operator) string {
+	text := cBanner + "// An operator's place in the table, and in the engine's (gen_calls.go).\nenum {\n"
 	for _, o := range sorted {
-		for _, f := range forms(o) {
-			packed.WriteString(f.packedDefinition())
-		}
-		p, row := (&pyOverload{op: renamed(o)}).row()
+		text += "  LT_OP_" + o.CName() + ",\n"
+	}
+	return text + "};\n"
+}
+
+// operatorTable is the table, in the order of the operators' names. That of the entries is that of a name's overloads.
+func operatorTable(ops, sorted []*schema.Operator) string {
+	var parameters, rows strings.Builder
+	order, overloads := map[*schema.Operator]int{}, map[string]int{}
+	for _, o := range ops {
+		order[o] = overloads[o.Name]
+		overloads[o.Name]++
+	}
+	for _, o := range sorted {
+		p, row := (&pyOverload{op: o}).row(order[o])
 		parameters.WriteString(p)
 		rows.WriteString(row)
 	}
-	return cBanner + "#include \"value.h\"\n\n" + packed.String() + parameters.String() +
-		"// Not constant, so that a test can put a function of its own before a packed form.\nlt_operator lt_operators[] = {\n" + rows.String() +
-		fmt.Sprintf("};\nconst int lt_operator_count = %d;\n", len(sorted))
+	return cBanner + "#include \"export.h\"\n\n" + parameters.String() + "lt_operator lt_operators[] = {\n" + rows.String() +
+		"};\nconst int lt_operator_count = sizeof lt_operators / sizeof *lt_operators;\n"
 }

@@ -38,7 +38,7 @@ var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "quantiz
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
 
-// pyModule is the file that a public name is generated into: linalg.norm is norm in gen_linalg.
+// pyModule is the file that a public name is generated into: linalg.norm is norm in _gen/gen_linalg.py.
 func pyModule(name string) (module, leaf string) {
 	i := strings.LastIndex(name, ".")
 	if i < 0 {
@@ -312,16 +312,16 @@ func generatePython(out *output, ops []*schema.Operator) error {
 		}
 	}
 	for _, module := range pyModules {
-		out.write(pythonDir+"gen_"+module+".py", pyModuleText(byModule[module]))
+		out.write(pythonDir+"_gen/gen_"+module+".py", pyModuleText(byModule[module]))
 	}
-	out.write(pythonDir+"gen_operators.py", pyOperators(functions))
+	out.write(pythonDir+"_tensors/gen_operators.py", pyOperators(functions))
 	pyStubs(out, byModule)
 	return nil
 }
 
 func pyModuleText(list []*pyFunction) string {
 	c := &code{}
-	c.WriteString(pythonBanner + "# ruff: noqa\nfrom ._call import *\n")
+	c.WriteString(pythonBanner + "# ruff: noqa\nfrom .._core.call import *\n")
 	var exported, methods []string
 	for _, f := range list {
 		c.function(f)

@@ -9,8 +9,8 @@ var pyComparisons = []string{"eq", "ne", "lt", "le", "gt", "ge"}
 func pyOperators(list []*pyFunction) string {
 	c := &code{}
 	c.WriteString(pythonBanner + "# ruff: noqa\n")
-	c.line("from . import gen_functions as _f")
-	c.line("from ._operators import binary as _binary, unary as _unary")
+	c.line("from .._gen import gen_functions as _f")
+	c.line("from .operators import binary as _binary, unary as _unary")
 	c.WriteString("\n")
 	for _, f := range list {
 		o := f.overloads[0].op

@@ -14,11 +14,11 @@ from builtins import bool as _bool, complex as _complex, float as _float, int as
 from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias, overload
 
-from ._device import device as _device
-from ._dtypes import dtype as _dtype, layout as _layout, memory_format as _memory_format
-from ._random import Generator as _Generator
-from ._storage import UntypedStorage as _Storage
-from ._tensor import Tensor as _Tensor
+from .._base.device import device as _device
+from .._base.dtypes import dtype as _dtype, layout as _layout, memory_format as _memory_format
+from .._data.random import Generator as _Generator
+from .._storages.storage import UntypedStorage as _Storage
+from .._core.tensor import Tensor as _Tensor
 
 _Number: TypeAlias = _bool | _int | _float | _complex
 `
@@ -171,7 +171,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 				c.line("%s", v.stub(f.name, false))
 			}
 		}
-		out.write(pythonDir+"gen_"+module+".pyi", c.String())
+		out.write(pythonDir+"_gen/gen_"+module+".pyi", c.String())
 	}
 	for _, f := range byModule["functions"] {
 		if !f.has("method") || f.internal() || f.wrapped("method") {
@@ -184,5 +184,5 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 			methods.line("%s", v.stub(f.name, true))
 		}
 	}
-	out.write(pythonDir+"gen_methods.pyi", methods.String())
+	out.write(pythonDir+"_gen/gen_methods.pyi", methods.String())
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"slices"
 	"strings"
 
@@ -45,6 +48,24 @@ func generateQuantized(out *output, ops []*schema.Operator, all []*function, imp
 	text := "\n// rules are the operators on quantized tensors.\nvar rules = aten.Backend{\n" + table.String() + "}\n" + functions.String()
 	out.write(quantizedDir+"/gen_rules.go", headerOf("quantized", text, imports))
 	return nil
+}
+
+// ownFunctions are the functions of a package by hand, among which are those of operators with a rule of their own.
+func ownFunctions(dir string) (map[string]bool, error) {
+	files, err := handwritten(dir)
+	own := map[string]bool{}
+	for _, path := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
+				own[f.Name.Name] = true
+			}
+		}
+	}
+	return own, err
 }
 
 // quantizing writes the function of one operator.

@@ -123,7 +123,7 @@ func (h *header) bytes(op string) (int64, error) {
 		return 0, nil
 	}
 	if !fits {
-		return 0, status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v, which has more bytes than there can be", op, fmt.Sprint(h.shape), h.dtype)
+		return 0, status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v, which has more bytes than there can be", op, status.Textf("%v", h.shape), h.dtype)
 	}
 	return int64(need), nil
 }
@@ -133,7 +133,7 @@ func (h *header) check(op string, have int64) error {
 	need, err := h.bytes(op)
 	if err == nil && h.size+need != have {
 		err = status.Runtimef("%s: the header tells of an array of shape %.100s and dtype %v after %d bytes, which does not make the %d bytes that the file has: it is damaged or cut short",
-			op, fmt.Sprint(h.shape), h.dtype, h.size, have)
+			op, status.Textf("%v", h.shape), h.dtype, h.size, have)
 	}
 	return err
 }

@@ -212,114 +212,121 @@ func (d *decoder) pushInt(n uint64, err error) error {
 
 // step runs one opcode, which stood at byte start.
 func (d *decoder) step(code byte, start int) error {
-	switch code {
-	case opProto:
-		version, err := d.number(1)
-		if err == nil && (version < 2 || version > 5) {
-			return status.Runtimef("%s: pickle protocol %d is not supported; 2 to 5 are", d.op, version)
-		}
-		return err
-	case opFrame:
-		_, err := d.bytes(8)
-		return err
-	case opMark:
-		d.push(mark{})
-	case opNone:
-		d.push(nil)
-	case opNewTrue, opNewFalse:
-		d.push(code == opNewTrue)
-	case opEmptyTuple:
-		d.push(&Tuple{})
-	case opEmptyList:
-		d.push(&List{})
-	case opEmptyDict:
-		d.push(&Dict{})
-	case opEmptySet:
-		d.push(&Set{})
-	case opBinInt1:
-		return d.pushInt(d.number(1))
-	case opBinInt2:
-		return d.pushInt(d.number(2))
-	case opBinInt:
-		n, err := d.number(4)
-		d.push(int64(int32(n)))
-		return err
-	case opLong1:
-		return d.long(1)
-	case opLong4:
-		return d.long(4)
-	case opBinFloat:
-		b, err := d.bytes(8)
-		if err != nil {
-			return err
-		}
-		d.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
-	case opShortUnicode, opShortBinString:
-		return d.text(1)
-	case opBinUnicode:
-		return d.text(4)
-	case opBinUnicode8:
-		return d.text(8)
-	case opShortBinBytes:
-		return d.raw(1)
-	case opBinBytes:
-		return d.raw(4)
-	case opBinBytes8:
-		return d.raw(8)
-	case opTuple1, opTuple2, opTuple3:
-		items, err := d.take(int(code) - opTuple1 + 1)
-		d.push(&Tuple{items})
-		return err
-	case opTuple:
-		items, err := d.toMark()
-		d.push(&Tuple{items})
-		return err
-	case opAppend, opSetItem:
-		items, err := d.take(map[byte]int{opAppend: 1, opSetItem: 2}[code])
-		if err != nil {
-			return err
-		}
-		return d.fill(code, items)
-	case opAppends, opSetItems, opAddItems:
-		items, err := d.toMark()
-		if err != nil {
-			return err
-		}
-		return d.fill(code, items)
-	case opGlobal:
-		module, err := d.line()
-		if err != nil {
-			return err
-		}
-		name, err := d.line()
-		if err != nil {
-			return err
-		}
-		return d.global(module, name)
-	case opStackGlobal:
-		return d.stackGlobal()
-	case opReduce, opNewObj:
-		return d.call()
-	case opBuild:
-		return d.build()
-	case opBinPersID:
-		id, err := d.pop()
-		d.push(&Persistent{id})
-		return err
-	case opBinPut:
-		return d.put(d.number(1))
-	case opLongBinPut:
-		return d.put(d.number(4))
-	case opMemoize:
-		return d.put(uint64(len(d.memo)), nil)
-	case opBinGet:
-		return d.get(d.number(1))
-	case opLongBinGet:
-		return d.get(d.number(4))
-	default:
-		return status.Runtimef("%s: the pickle uses opcode %#02x at byte %d, which tensor files do not need; it is refused", d.op, code, start)
+	if run := steps[code]; run != nil {
+		return run(d)
 	}
+	return status.Runtimef("%s: the pickle uses opcode %#02x at byte %d, which tensor files do not need; it is refused", d.op, code, start)
+}
+
+// steps run opcodes, those that tensor files have.
+var steps = [256]func(d *decoder) error{
+	opProto:          (*decoder).protocol,
+	opFrame:          func(d *decoder) error { _, err := d.bytes(8); return err },
+	opMark:           pushes(func() any { return mark{} }),
+	opNone:           pushes(func() any { return nil }),
+	opNewTrue:        pushes(func() any { return true }),
+	opNewFalse:       pushes(func() any { return false }),
+	opEmptyTuple:     pushes(func() any { return &Tuple{} }),
+	opEmptyList:      pushes(func() any { return &List{} }),
+	opEmptyDict:      pushes(func() any { return &Dict{} }),
+	opEmptySet:       pushes(func() any { return &Set{} }),
+	opBinInt1:        func(d *decoder) error { return d.pushInt(d.number(1)) },
+	opBinInt2:        func(d *decoder) error { return d.pushInt(d.number(2)) },
+	opBinInt:         (*decoder).int32,
+	opLong1:          func(d *decoder) error { return d.long(1) },
+	opLong4:          func(d *decoder) error { return d.long(4) },
+	opBinFloat:       (*decoder).float,
+	opShortUnicode:   func(d *decoder) error { return d.text(1) },
+	opShortBinString: func(d *decoder) error { return d.text(1) },
+	opBinUnicode:     func(d *decoder) error { return d.text(4) },
+	opBinUnicode8:    func(d *decoder) error { return d.text(8) },
+	opShortBinBytes:  func(d *decoder) error { return d.raw(1) },
+	opBinBytes:       func(d *decoder) error { return d.raw(4) },
+	opBinBytes8:      func(d *decoder) error { return d.raw(8) },
+	opTuple1:         func(d *decoder) error { return d.pushTuple(d.take(1)) },
+	opTuple2:         func(d *decoder) error { return d.pushTuple(d.take(2)) },
+	opTuple3:         func(d *decoder) error { return d.pushTuple(d.take(3)) },
+	opTuple:          func(d *decoder) error { return d.pushTuple(d.toMark()) },
+	opAppend:         fills(opAppend, func(d *decoder) ([]any, error) { return d.take(1) }),
+	opSetItem:        fills(opSetItem, func(d *decoder) ([]any, error) { return d.take(2) }),
+	opAppends:        fills(opAppends, (*decoder).toMark),
+	opSetItems:       fills(opSetItems, (*decoder).toMark),
+	opAddItems:       fills(opAddItems, (*decoder).toMark),
+	opGlobal:         (*decoder).lineGlobal,
+	opStackGlobal:    (*decoder).stackGlobal,
+	opReduce:         (*decoder).call,
+	opNewObj:         (*decoder).call,
+	opBuild:          (*decoder).build,
+	opBinPersID:      (*decoder).persistent,
+	opBinPut:         func(d *decoder) error { return d.put(d.number(1)) },
+	opLongBinPut:     func(d *decoder) error { return d.put(d.number(4)) },
+	opMemoize:        func(d *decoder) error { return d.put(uint64(len(d.memo)), nil) },
+	opBinGet:         func(d *decoder) error { return d.get(d.number(1)) },
+	opLongBinGet:     func(d *decoder) error { return d.get(d.number(4)) },
+}
+
+func pushes(made func() any) func(d *decoder) error {
+	return func(d *decoder) error {
+		d.push(made())
+		return nil
+	}
+}
+
+// fills puts items, from where they stand on the stack, into the value below them.
+func fills(code byte, items func(d *decoder) ([]any, error)) func(d *decoder) error {
+	return func(d *decoder) error {
+		list, err := items(d)
+		if err != nil {
+			return err
+		}
+		return d.fill(code, list)
+	}
+}
+
+func (d *decoder) protocol() error {
+	version, err := d.number(1)
+	if err == nil && (version < 2 || version > 5) {
+		return status.Runtimef("%s: pickle protocol %d is not supported; 2 to 5 are", d.op, version)
+	}
+	return err
+}
+
+func (d *decoder) int32() error {
+	n, err := d.number(4)
+	d.push(int64(int32(n)))
+	return err
+}
+
+func (d *decoder) float() error {
+	b, err := d.bytes(8)
+	if err != nil {
+		return err
+	}
+	d.push(math.Float64frombits(binary.BigEndian.Uint64(b)))
 	return nil
+}
+
+func (d *decoder) pushTuple(items []any, err error) error {
+	d.push(&Tuple{items})
+	return err
+}
+
+func (d *decoder) lineGlobal() error {
+	module, err := d.line()
+	if err != nil {
+		return err
+	}
+	name, err := d.line()
+	if err != nil {
+		return err
+	}
+	return d.global(module, name)
+}
+
+func (d *decoder) persistent() error {
+	id, err := d.pop()
+	d.push(&Persistent{id})
+	return err
 }
 
 func (d *decoder) raw(n uint64) error {

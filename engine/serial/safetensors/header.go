@@ -129,12 +129,12 @@ func (f *File) entry(m member) (*entry, error) {
 	}
 	e.kind = kinds[i]
 	if len(offsets) != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] > f.source.Size {
-		return nil, f.invalid("tensor %.100q has data_offsets %.100s", m.key, fmt.Sprint(offsets))
+		return nil, f.invalid("tensor %.100q has data_offsets %.100s", m.key, status.Textf("%v", offsets))
 	}
 	e.begin, e.end = offsets[0], offsets[1]
 	need, err := e.bytes()
 	if err != nil || need != e.end-e.begin {
-		return nil, f.invalid("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v give it", m.key, fmt.Sprint(e.shape), name, e.end-e.begin, offsets)
+		return nil, f.invalid("tensor %.100q of shape %.100s and dtype %s does not have the %d bytes that data_offsets %v give it", m.key, status.Textf("%v", e.shape), name, e.end-e.begin, offsets)
 	}
 	return e, nil
 }

@@ -1,7 +1,9 @@
 """Gradients: what torch.autograd has of functions and modes."""
 
-from .._grad import backward, grad
-from .._modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .._base.extend import publish as _publish
+from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+from .._gradients.grad import backward, grad
+from .._gradients.nodes import SavedTensor
 from . import anomaly_mode, function, functional, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -9,7 +11,21 @@ from .gradcheck import gradcheck, gradgradcheck
 from .variable import Variable
 
 __all__ = [
-    *("Function", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function", "functional", "grad", "grad_mode"),
+    *(
+        "Function",
+        "SavedTensor",
+        "Variable",
+        "anomaly_mode",
+        "backward",
+        "detect_anomaly",
+        "enable_grad",
+        "function",
+        "functional",
+        "grad",
+        "grad_mode",
+    ),
     *("gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled"),
     *("set_multithreading_enabled", "variable"),
 ]
+
+_publish(globals(), __all__)

@@ -1,12 +1,13 @@
 from collections.abc import Sequence
 
-from .._modes import enable_grad as enable_grad
-from .._modes import inference_mode as inference_mode
-from .._modes import no_grad as no_grad
-from .._modes import set_grad_enabled as set_grad_enabled
-from .._modes import set_multithreading_enabled as set_multithreading_enabled
-from .._nodes import GradientEdge
-from .._tensor import Tensor
+from .._core.modes import enable_grad as enable_grad
+from .._core.modes import inference_mode as inference_mode
+from .._core.modes import no_grad as no_grad
+from .._core.modes import set_grad_enabled as set_grad_enabled
+from .._core.modes import set_multithreading_enabled as set_multithreading_enabled
+from .._core.tensor import Tensor
+from .._gradients.nodes import GradientEdge
+from .._gradients.nodes import SavedTensor as SavedTensor
 from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import functional as functional

@@ -1,5 +1,8 @@
 """Operations with derivatives of their own."""
 
-from .._function import Function, FunctionCtx, once_differentiable
+from .._base.extend import publish as _publish
+from .._gradients.function import Function, FunctionCtx, InplaceFunction, once_differentiable
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
+
+_publish(globals(), __all__)

@@ -1,3 +1,3 @@
-from .._function import Function as Function
-from .._function import FunctionCtx as FunctionCtx
-from .._function import once_differentiable as once_differentiable
+from .._gradients.function import Function as Function
+from .._gradients.function import FunctionCtx as FunctionCtx
+from .._gradients.function import once_differentiable as once_differentiable

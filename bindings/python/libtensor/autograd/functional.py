@@ -4,10 +4,10 @@ A function gets a tensor or a tuple of tensors, and gives a tensor or a tuple of
 computed of, unless create_graph is true: then the results can be differentiated again.
 """
 
-from .. import gen_functions as _f
-from .._grad import grad
-from .._modes import inference_mode, is_grad_enabled, set_grad_enabled
-from .._tensor import Tensor
+from .._core.modes import inference_mode, is_grad_enabled, set_grad_enabled
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .._gradients.grad import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

@@ -1,7 +1,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from .._tensor import Tensor
+from .._core.tensor import Tensor
 
 Tensors = Tensor | tuple[Tensor, ...]
 # A tensor, or tuples of them that follow the outputs and the inputs.

@@ -3,11 +3,13 @@
 import itertools
 import warnings
 
-from .. import _dtypes, _serialize
-from .. import gen_functions as _f
-from .._grad import grad
-from .._modes import enable_grad
-from .._tensor import Tensor
+from .._base import dtypes as _dtypes
+from .._core.modes import enable_grad
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .._gradients.function import Function
+from .._gradients.grad import grad
+from .._storages import serialize as _serialize
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 
@@ -195,6 +197,24 @@ def bases(t):
 # -------------------------------------------------------------------------------------------------------------- the check
 
 
+NEW = (
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers of this "
+    'function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature'
+)
+
+
+class Undefined(Function):
+    """What it is given, to which no gradient comes."""
+
+    @staticmethod
+    def forward(ctx, t):
+        return t.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None
+
+
 class Check:
     """One check of a function at some inputs. Gradients come first, since differences change the inputs, and change them back."""
 
@@ -205,9 +225,12 @@ class Check:
     def run(self, fast, nondet_tol, undefined, dtypes):
         with enable_grad():
             outputs = outputs_of(self.func, self.inputs)
+        self.outputs = [(t.shape, t.dtype) for t in outputs]
         live = [(number, t) for number, t in enumerate(outputs) if t.requires_grad]
         for number, t in live:
             self.zeros(number, t, dtypes)
+        if undefined and live:
+            self.undefined([t for _, t in live])
         if undefined and len(live) > 1:
             self.together([t for _, t in live])
         # For each output the weights of its numbers, and the gradients of each such sum.
@@ -239,7 +262,9 @@ class Check:
             t.add_(way * (sign * self.eps))
             try:
                 with enable_grad():  # the function may differentiate
-                    values.append([parts(v).to(_dtypes.float64, copy=True) for v in outputs_of(self.func, self.inputs)])
+                    outputs = outputs_of(self.func, self.inputs)
+                alike(self.outputs, outputs)
+                values.append([parts(v).to(_dtypes.float64, copy=True) for v in outputs])
             finally:
                 t.copy_(saved)
         return [(after - before) / (2 * self.eps) for after, before in zip(*values, strict=True)]
@@ -266,6 +291,25 @@ class Check:
                 )
         return first
 
+    def undefined(self, outputs):
+        """Where no output has a gradient, neither has an input, or zeros."""
+        with enable_grad():
+            ends = [Undefined.apply(t) for t in outputs]
+        try:
+            grads = grad(ends, [self.inputs[i] for i in self.wanted], [_f.zeros_like(t) for t in ends], retain_graph=True, allow_unused=True)
+        except RuntimeError as error:
+            warnings.warn(NEW, stacklevel=4)
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads: hooks and functions are called with None for those; "
+                f"but the run ended with {type(error).__name__}: {error}"
+            ) from error
+        for place, t in zip(self.wanted, grads, strict=True):
+            if t is not None and t.ne(0).any():
+                warnings.warn(NEW, stacklevel=4)
+                raise GradcheckError(
+                    f"Expected all input grads to be undefined or zero when all output grads are undefined or zero, but that of input {place} is {t}"
+                )
+
     def together(self, outputs):
         """What several outputs give together is the sum of what each gives while the others' gradients are undefined."""
         seeds = [random_like(t) for t in outputs]
@@ -287,6 +331,16 @@ class Check:
         if not close(analytical, numerical, self.rtol, atol):
             raise GradcheckError(
                 f"Jacobian mismatch for output {number} with respect to input {place},\nnumerical:{numerical}\nanalytical:{analytical}\n"
+            )
+
+
+def alike(before, outputs):
+    """Refuses a function whose results change in more than their elements when an input moves."""
+    for what, one in (("shape", 0), ("dtype", 1)):
+        first, now = [like[one] for like in before], [(t.shape, t.dtype)[one] for t in outputs]
+        if first != now:
+            raise AssertionError(
+                f"Expected `func` to return outputs with the same {what} when inputs are perturbed, but got {now} instead of {first}"
             )
 
 

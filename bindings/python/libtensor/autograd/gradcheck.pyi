@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._tensor import Tensor
+from .._core.tensor import Tensor
 
 class GradcheckError(RuntimeError): ...
 

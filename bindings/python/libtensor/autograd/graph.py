@@ -1,14 +1,15 @@
 """Graphs: their nodes, where gradients go, and hooks on what operations save."""
 
 from contextlib import contextmanager
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary, WeakSet, WeakValueDictionary
 
-from .. import gen_functions as _f
-from .._hooks import disable_saved_tensors_hooks, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
-from .._modes import no_grad
-from .._nodes import GradientEdge, Node, edge_of
-from .._overrides import Mode, state
-from .._tensor import Tensor
+from .._base.extend import publish as _publish
+from .._base.overrides import Mode, state
+from .._core.modes import no_grad
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .._gradients.hooks import disable_saved_tensors_hooks, register_multi_grad_hook, save_on_cpu, saved_tensors_hooks
+from .._gradients.nodes import GradientEdge, Node, edge_of
 
 __all__ = [
     "GradientEdge",
@@ -39,12 +40,12 @@ def increment_version(tensor):
 
 
 class Saved:
-    """What an operation saved: the tensor, or once that is written to a copy of what it was."""
+    """What operations saved: the tensor, or once that is written to a copy of what it was."""
 
-    __slots__ = ("tensor", "__weakref__")
+    __slots__ = ("known", "tensor", "__weakref__")
 
-    def __init__(self, tensor):
-        self.tensor = tensor
+    def __init__(self, tensor, known):
+        self.tensor, self.known = tensor, known
 
 
 class Sparing(Mode):
@@ -53,11 +54,20 @@ class Sparing(Mode):
     def __init__(self):
         self.open = True
         self.places = {}  # what was saved, by the address of its storage
+        self.tid_to_weakhandle = WeakValueDictionary()  # what was saved and not written to since, once for however many operations
         self.cloned = WeakKeyDictionary()  # what was copied, with the copy
 
+    def close(self):
+        self.open = False
+        for kept in (self.places, self.tid_to_weakhandle, self.cloned):
+            kept.clear()
+
     def pack(self, tensor):
-        saved = Saved(tensor.detach())
-        self.places.setdefault(place(tensor), WeakSet()).add(saved)
+        known = tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor._version
+        saved = self.tid_to_weakhandle.get(known)
+        if saved is None:
+            saved = self.tid_to_weakhandle[known] = Saved(tensor.detach(), known)
+            self.places.setdefault(place(tensor), WeakSet()).add(saved)
         return saved
 
     def unpack(self, saved):
@@ -71,6 +81,7 @@ class Sparing(Mode):
         kwargs = kwargs or {}
         for tensor in written(func.__name__, args, kwargs):
             for saved in self.places.pop(place(tensor), ()):
+                del self.tid_to_weakhandle[saved.known]
                 with no_grad():
                     saved.tensor = saved.tensor.clone()
                 self.cloned[saved] = saved.tensor
@@ -109,4 +120,7 @@ def allow_mutation_on_saved_tensors():
         try:
             yield sparing
         finally:
-            sparing.open = False
+            sparing.close()
+
+
+_publish(globals(), __all__)

@@ -1,8 +1,22 @@
 """Tensors by the name that those with gradients once had."""
 
-from .._tensor import Tensor
+from .._core.tensor import Tensor
+from .._gradients.grad import queue_callback
 
-__all__ = ["Variable"]
+__all__ = ["ImperativeEngine", "Variable"]
+
+
+class ImperativeEngine:
+    """What runs backward, as Variable._execution_engine gives it.
+
+    >>> x, ended = torch.ones(1, requires_grad=True), []
+    >>> _ = x.register_hook(lambda grad: torch.autograd.Variable._execution_engine.queue_callback(lambda: ended.append(x.grad)))
+    >>> (x * 2).backward()
+    >>> ended
+    [tensor([2.])]
+    """
+
+    queue_callback = staticmethod(queue_callback)
 
 
 class VariableMeta(type):
@@ -16,6 +30,8 @@ class Variable(metaclass=VariableMeta):
     >>> torch.autograd.Variable(torch.ones(2), requires_grad=True)
     tensor([1., 1.], requires_grad=True)
     """
+
+    _execution_engine = ImperativeEngine()
 
     def __new__(cls, data, requires_grad=False):
         if not isinstance(data, Tensor):

@@ -1,6 +1,6 @@
 """The instructions that the inner loops use."""
 
-from ..gen_functions import cpu_tier as _cpu_tier
+from .._gen.gen_functions import cpu_tier as _cpu_tier
 
 NAMES = {"baseline": "DEFAULT", "avx2": "AVX2", "avx512": "AVX512"}
 

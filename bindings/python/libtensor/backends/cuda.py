@@ -1,7 +1,7 @@
 """Whether the library can use CUDA devices, and how they multiply matrices."""
 
-from .. import gen_functions as _f
-from .._accelerators import count
+from .._devices.accelerators import count
+from .._gen import gen_functions as _f
 
 
 class Products:

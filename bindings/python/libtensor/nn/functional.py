@@ -1,10 +1,10 @@
 """Neural network functions without state."""
 
-from ..gen_functions import pdist as pdist
-from ..gen_functions import relu as _relu
-from ..gen_functions import relu_ as relu_
-from ..gen_nn_functional import *  # noqa: F403
-from ..gen_nn_functional import __all__  # noqa: F401
+from .._gen.gen_functions import pdist as pdist
+from .._gen.gen_functions import relu as _relu
+from .._gen.gen_functions import relu_ as relu_
+from .._gen.gen_nn_functional import *  # noqa: F403
+from .._gen.gen_nn_functional import __all__  # noqa: F401
 
 
 def relu(input, inplace=False):

@@ -1,6 +1,6 @@
-from .._tensor import Tensor
-from ..gen_functions import pdist as pdist
-from ..gen_functions import relu_ as relu_
-from ..gen_nn_functional import *  # noqa: F403
+from .._core.tensor import Tensor
+from .._gen.gen_functions import pdist as pdist
+from .._gen.gen_functions import relu_ as relu_
+from .._gen.gen_nn_functional import *  # noqa: F403
 
 def relu(input: Tensor, inplace: bool = ...) -> Tensor: ...

@@ -1,10 +1,10 @@
 """Arithmetic of quantized tensors whose result is quantized as the caller says, and linear layers of them."""
 
-from .. import gen_quantized as _q
-from .._dtypes import float32
-from .._tensor import Tensor
-from ..gen_quantized import *  # noqa: F403
-from ..gen_quantized import __all__ as _names
+from .._base.dtypes import float32
+from .._core.tensor import Tensor
+from .._gen import gen_quantized as _q
+from .._gen.gen_quantized import *  # noqa: F403
+from .._gen.gen_quantized import __all__ as _names
 
 __all__ = [*_names, "LinearPackedParams", "linear", "linear_dynamic", "linear_prepack", "linear_relu", "linear_unpack"]
 

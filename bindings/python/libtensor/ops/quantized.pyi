@@ -1,5 +1,5 @@
-from .._tensor import Tensor
-from ..gen_quantized import *  # noqa: F403
+from .._core.tensor import Tensor
+from .._gen.gen_quantized import *  # noqa: F403
 
 class LinearPackedParams:
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None: ...

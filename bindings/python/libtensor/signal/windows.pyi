@@ -1,1 +1,1 @@
-from ..gen_signal_windows import *  # noqa: F403
+from .._gen.gen_signal_windows import *  # noqa: F403

@@ -4,12 +4,12 @@ import warnings
 from contextlib import contextmanager, nullcontext
 from threading import local
 
-from .._function import Function
-from .._grad import backward, runs
-from .._hooks import saved_tensors_hooks
-from .._modes import inference_mode, is_grad_enabled, no_grad
-from .._random import get_rng_state, set_rng_state
-from .._tensor import Tensor
+from .._core.modes import inference_mode, is_grad_enabled, no_grad
+from .._core.tensor import Tensor
+from .._data.random import get_rng_state, set_rng_state
+from .._gradients.function import Function
+from .._gradients.grad import backward, runs
+from .._gradients.hooks import saved_tensors_hooks
 
 __all__ = ["CheckpointError", "checkpoint", "checkpoint_sequential", "noop_context_fn", "set_checkpoint_early_stop"]
 
@@ -62,7 +62,9 @@ def checkpoint(
     stops = early_stop if early.stops is None else early.stops
     call = Call(function, args, kwargs, preserve_rng_state, again, determinism_check == "default", stops)
     with saved_tensors_hooks(call.pack, call.unpack) if is_grad_enabled() else nullcontext(), before:
-        return function(*args, **kwargs)
+        made = function(*args, **kwargs)
+    call.ended = True
+    return made
 
 
 class EarlyStop(local):
@@ -129,7 +131,8 @@ class Call:
     def __init__(self, function, args, kwargs, keeps_random, context, compares, stops):
         self.function, self.args, self.kwargs, self.context, self.compares, self.stops = function, args, kwargs, context, compares, stops
         self.state = get_rng_state() if keeps_random else None
-        self.count, self.made = 0, {}
+        self.count, self.made, self.ended = 0, {}, False
+        self.taken = {}  # the number of the run that had what was saved last, by its place
         self.given = [(t, t._version) for t in (*args, *kwargs.values()) if isinstance(t, Tensor) and not t.is_inference()]
 
     def pack(self, t):
@@ -138,8 +141,14 @@ class Call:
 
     def unpack(self, saved):
         if saved.at not in self.made:
+            if runs.number is not None and self.taken.get(saved.at) == runs.number:
+                raise CheckpointError(
+                    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
+                    "calling ctx.saved_tensors in backward, make sure to do so only once: what the function saved is computed again once for a run"
+                )
             self.repeat()
         t, version = self.made.pop(saved.at)
+        self.taken[saved.at] = runs.number
         if version_of(t) != version:
             raise RuntimeError(
                 "one of the variables needed for gradient computation has been modified by an inplace operation: a tensor of shape "
@@ -177,12 +186,12 @@ class Call:
             if found is not stop:  # that of another call around this one
                 raise
             stop.__traceback__ = None  # with which it would keep what the function holds
-        if len(made) != self.count:
+        if len(made) != self.count and (self.ended or len(made) < self.count):  # what the function itself runs backward comes before its end
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the original forward and recomputation: "
                 f"{self.count} and {len(made)}"
             )
-        self.made = dict(enumerate(made))
+        self.made = dict(enumerate(made[: self.count]))
 
 
 class Reentrant(Function):

@@ -2,7 +2,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from .._tensor import Tensor
+from .._core.tensor import Tensor
 
 class CheckpointError(RuntimeError): ...
 

@@ -1,5 +1,5 @@
 """DLPack, both ways."""
 
-from .._dlpack import from_dlpack, to_dlpack
+from .._data.dlpack import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

@@ -1,1 +1,1 @@
-from .._hooks import RemovableHandle as RemovableHandle
+from .._gradients.hooks import RemovableHandle as RemovableHandle

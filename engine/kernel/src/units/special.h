@@ -7,25 +7,26 @@
 namespace lt {
 namespace {
 
-// log Gamma of positive floats: Stirling's series (DLMF 5.11.1) at x, or at x + 8 less the
-// logarithm of what lies between; near the zeros 1 and 2 its power series (DLMF 5.7.3).
+// log Gamma of positive floats: from 3.5 on Stirling's series (DLMF 5.11.1); below it the
+// recurrence to [1.5, 2.5), where it is (x - 2) times a Chebyshev interpolant, right to 6.2e-11.
+// The logarithm is of whatever the branch needs.
 LT_INLINE Doubles log_gamma_short(Doubles x) {
-  const Mask<double> low = x < 8.0;
-  Doubles product = x;
-  for (int k = 1; k < 8; k++) product = product * (x + double(k));
-  const Doubles z = select(low, x + 8.0, x), inverse = Doubles(1.0) / z;
+  const Mask<double> up = x < 1.5, twice = x < 0.5, down = x >= 2.5, far = x >= 3.5;
+  const Doubles above = select(twice, x + 1.0, x), below = select(down, x - 1.0, x);
+  const Doubles one = 1.0,
+                factor = select(up, select(twice, x * above, x), select(down, below, one));
+  const Doubles l = vlog(select(far, x, factor)), d = select(up, above + 1.0, below) - 2.0;
+  const Doubles near =
+      d * poly(d, 0x1.b0ee6072093cep-2, 0x1.4a34cc4eac480p-2, -0x1.13e001ad433ddp-4,
+               0x1.5132155e09a75p-6, -0x1.e404d4a1b2af2p-8, 0x1.7aec51918c322p-9,
+               -0x1.38ba16b3c5394p-10, 0x1.091dc75bb4395p-11, -0x1.d01f28d52f22cp-13,
+               0x1.e2458007cf618p-14, -0x1.b4e37f8fecb99p-15) +
+      select(up, -l, l);
+  if (!any(far)) return near;
+  const Doubles inverse = 1.0 / x, half_log_tau = 0.91893853320467274178;
   const Doubles series = poly(inverse * inverse, 1.0 / 12, -1.0 / 360, 1.0 / 1260, -1.0 / 1680,
                               1.0 / 1188, -691.0 / 360360, 1.0 / 156);
-  const Doubles half_log_tau = 0.91893853320467274178;
-  const Doubles stirling = fma(z - 0.5, vlog(z), half_log_tau - z) + series * inverse;
-  const Doubles y = select(low, stirling - vlog(product), stirling);
-  const Doubles e = x - 1.0, d = x - 2.0;
-  const Doubles one =  // + 0: log Gamma of 1 is not -0
-      0.0 + e * poly(e, -0x1.2788cfc6fb619p-1, 0x1.a51a6625307d3p-1, -0x1.9a4d55beab2d7p-2,
-                     0x1.151322ac7d848p-2, -0x1.a8b9c17aa6149p-3, 0x1.5b40cb100c306p-3);
-  const Doubles two = d * poly(d, 0x1.b0ee6072093cep-2, 0x1.4a34cc4a60fa6p-2, -0x1.13e001a557607p-4,
-                               0x1.51322ac7d8483p-6, -0x1.e404fc218f5f2p-8, 0x1.7add6eadb6c30p-9);
-  return select(abs(e) < 0x1p-6, one, select(abs(d) < 0x1p-6, two, y));
+  return select(far, fma(x - 0.5, l, half_log_tau - x) + series * inverse, near);
 }
 LT_INLINE Floats vlgamma(Floats x) {
   return in_double(x, [](Doubles v) {

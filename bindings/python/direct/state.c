@@ -1,0 +1,11 @@
+#include "direct.h"
+
+library_functions library;
+
+PyObject *refuse(const state *s, intptr_t status) {
+  PyObject *number = PyLong_FromLong(status);
+  PyObject *error = number ? PyObject_VectorcallDict(s->failure, &number, 1, NULL) : NULL;
+  if (error) PyErr_SetObject((PyObject *)error->type, error), Py_DecRef(error);
+  if (number) Py_DecRef(number);
+  return NULL;
+}

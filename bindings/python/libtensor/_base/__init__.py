@@ -1,0 +1,1 @@
+"""What needs no tensor: the shared libraries, errors, dtypes, devices."""

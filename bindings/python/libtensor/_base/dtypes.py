@@ -1,0 +1,184 @@
+"""dtype, layout and memory_format objects, finfo and iinfo."""
+
+from ctypes import c_void_p
+
+from . import gen_names
+from .library import Cell, bind
+
+c_default = bind("tensor_get_default_dtype", c_void_p)
+
+
+class dtype:
+    """The type of a tensor's elements, such as torch.float32."""
+
+    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits")
+
+    def __init__(self, code, name, itemsize, kind, numpy_name=None):
+        self.code = code
+        self.name = name
+        self.itemsize = itemsize
+        self.bits = itemsize * 8
+        self.is_floating_point = kind == "f"
+        self.is_complex = kind == "c"
+        self.is_signed = kind in "fic" or name.startswith("qi")
+        self.numpy_name = numpy_name or name
+
+    def to_real(self):
+        return REAL.get(self, self)
+
+    def to_complex(self):
+        for complex_, real in REAL.items():
+            if real is self:
+                return complex_
+        if self.is_complex:
+            return self
+        raise RuntimeError(f"{self} has no complex counterpart")
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return named, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class Named:
+    """A layout or memory format: a number with a name."""
+
+    __slots__ = ("code", "name")
+
+    def __init__(self, code, name):
+        self.code = code
+        self.name = name
+
+    def __repr__(self):
+        return "torch." + self.name
+
+    def __reduce__(self):
+        return named, (self.name,)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class layout(Named):
+    """How a tensor's elements are laid out: torch.strided, ..."""
+
+    __slots__ = ()
+
+
+class qscheme(Named):
+    """How numbers are quantized: torch.per_tensor_affine, ..."""
+
+    __slots__ = ()
+
+
+class memory_format(Named):
+    """The order of a tensor's dimensions in memory: torch.contiguous_format, ..."""
+
+    __slots__ = ()
+
+
+DTYPES = tuple(dtype(code, *row) for code, row in enumerate(gen_names.DTYPES))
+bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
+QUANTIZED = DTYPES[14:]
+quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
+INTEGERS = frozenset((uint8, int8, int16, int32, int64))
+REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
+PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+LAYOUTS = tuple(layout(*item) for item in enumerate(gen_names.LAYOUTS))
+strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS
+
+FORMATS = tuple(memory_format(*item) for item in enumerate(gen_names.FORMATS))
+contiguous_format, preserve_format, channels_last, channels_last_3d = FORMATS
+
+SCHEMES = tuple(
+    qscheme(*item)
+    for item in enumerate(
+        ("per_tensor_affine", "per_channel_affine", "per_tensor_symmetric", "per_channel_symmetric", "per_channel_affine_float_qparams")
+    )
+)
+
+NAMES = {x.name: x for x in DTYPES + LAYOUTS + FORMATS + SCHEMES}
+NAMES |= {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64}
+NAMES |= {"cfloat": complex64, "cdouble": complex128, "chalf": complex32}
+
+
+def named(name):
+    """The dtype, layout or memory format of a name."""
+    return NAMES[name]
+
+
+# eps, smallest normal, largest, decimal digits: the IEEE 754 formats and bfloat16.
+FLOATS = {
+    float16: (2.0**-10, 2.0**-14, 65504.0, 3),
+    bfloat16: (2.0**-7, 2.0**-126, (2 - 2.0**-7) * 2.0**127, 2),
+    float32: (2.0**-23, 2.0**-126, (2 - 2.0**-23) * 2.0**127, 6),
+    float64: (2.0**-52, 2.0**-1022, (2 - 2.0**-52) * 2.0**1023, 15),
+}
+
+
+def default():
+    """The dtype of float numbers that are given none."""
+    cell = Cell()
+    c_default(cell.address)
+    return DTYPES[cell.e]
+
+
+class finfo:
+    """Numerical properties of a floating point dtype, the default dtype unless given."""
+
+    def __init__(self, type=None):
+        if type is None:
+            type = default()
+        if not isinstance(type, dtype) or not (type.is_floating_point or type.is_complex):
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{type}'")
+        self._dtype = type.to_real()
+        self.eps, self.tiny, self.max, digits = FLOATS[self._dtype]
+        self.smallest_normal = self.tiny
+        self.min = -self.max
+        self.bits = self._dtype.bits
+        self.resolution = float(f"1e-{digits}")
+        self.dtype = self._dtype.name
+
+    def __eq__(self, other):
+        return isinstance(other, finfo) and self._dtype is other._dtype
+
+    def __hash__(self):
+        return hash((finfo, self._dtype))
+
+    def __repr__(self):
+        numbers = {"resolution": self.resolution, "min": self.min, "max": self.max, "eps": self.eps}
+        numbers |= {"smallest_normal": self.smallest_normal, "tiny": self.tiny}
+        return "finfo(" + ", ".join(f"{k}={v:g}" for k, v in numbers.items()) + f", dtype={self.dtype})"
+
+
+class iinfo:
+    """Numerical properties of an integer dtype."""
+
+    def __init__(self, type):
+        if not isinstance(type, dtype) or type.is_floating_point or type.is_complex or type is bool_:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+        self._dtype = type
+        self.bits = type.bits
+        self.min = -(2 ** (self.bits - 1)) if type.is_signed else 0
+        self.max = 2 ** (self.bits - type.is_signed) - 1
+        self.dtype = type.name
+
+    def __eq__(self, other):
+        return isinstance(other, iinfo) and self._dtype is other._dtype
+
+    def __hash__(self):
+        return hash((iinfo, self._dtype))
+
+    def __repr__(self):
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -1,0 +1,117 @@
+"""Turns a tensor_status into the exception that PyTorch raises."""
+
+import re
+from contextlib import contextmanager
+from threading import local
+
+from .library import last_errno, last_error
+
+
+class ForkedError(RuntimeError):
+    """The library was called in a forked child."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no such factorization, or an equation with it no solution."""
+
+
+LinAlgError.__module__ = "libtensor.linalg"
+
+
+class OutOfMemoryError(MemoryError, RuntimeError):
+    """An allocation failed, or a limit was reached."""
+
+
+OutOfMemoryError.__module__ = "libtensor"
+
+KINDS = {
+    1: RuntimeError,
+    2: ValueError,
+    3: TypeError,
+    4: IndexError,
+    5: NotImplementedError,
+    6: OutOfMemoryError,
+    7: RuntimeError,  # handle
+    8: ForkedError,
+    9: RuntimeError,  # internal
+    10: OSError,
+    12: LinAlgError,
+}
+
+
+CALLBACK = 11
+
+
+class Raised(local):
+    """The exception that ended a function which the library called on this thread, until the library's own call has ended."""
+
+    error = None
+
+    def take(self):
+        error, self.error = self.error, None
+        return error
+
+
+raised = Raised()
+
+
+def keep_for_caller(error):
+    """Keeps an exception for the call that the library was called by, as guarded does."""
+    raised.error = error
+
+
+def guarded(function):
+    """The body of a C function that gives a status: an exception is kept for the call that the library was called by."""
+
+    def guard(*args):
+        try:
+            function(*args)
+        except BaseException as error:
+            raised.error = error
+            return CALLBACK
+        return 0
+
+    return guard
+
+
+def failure(status):
+    """The exception for a failed call of this thread."""
+    if status == CALLBACK and raised.error:
+        return raised.take()
+    kind, message, number = KINDS.get(status, RuntimeError), last_error().decode("utf-8", "replace"), last_errno()
+    return kind(number, message) if number else kind(message)  # with its number, an OSError is a FileNotFoundError and so on
+
+
+@contextmanager
+def in_name_of(function):
+    """Has the errors of what a function calls in the function's name: "load_bytes: ..." becomes "load: ..."."""
+    try:
+        yield
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        step, separator, text = re.fullmatch(r"(?s)(?:([\w.]+)(\(\):? | is not implemented for |: ))?(.*)", str(error)).groups()
+        if step in (None, function) or error.args != (str(error),):
+            raise
+        raise type(error)(function + separator + text) from None
+
+
+def misfit(text):
+    """The exception for a value of a class that an argument cannot have; another overload may take it."""
+    error = TypeError(text)
+    error.misfit = True
+    return error
+
+
+def wrong_type(function, argument, wanted, value):
+    return misfit(f"{function}(): argument '{argument}' must be {wanted}, not {type(value).__name__}")
+
+
+def no_overload(function, signatures, args, kwargs):
+    given = [type(a).__name__ for a in args] + [f"{k}={type(v).__name__}" for k, v in (kwargs or {}).items()]
+    forms = "".join(f"\n * {s}" for s in signatures)
+    return TypeError(f"{function}() received an invalid combination of arguments - got ({', '.join(given)}), but expected one of:{forms}")
+
+
+def invertible(tensor):
+    """Refuses what ~ has no meaning for."""
+    if tensor.is_floating_point() or tensor.is_complex():
+        raise TypeError(f"~ (bitwise_not) is for integer and bool tensors, not {tensor.dtype}")

@@ -1,0 +1,150 @@
+"""Finds and loads libtensor.so, and declares the C types of tensor.h."""
+
+import ctypes
+import os
+import sys
+from ctypes import c_bool, c_char_p, c_double, c_int32, c_int64, c_void_p
+
+__version__ = "0.1.0"
+VERSION = tuple(map(int, __version__.split(".")))
+
+
+class Complex(ctypes.Structure):
+    _fields_ = [("re", c_double), ("im", c_double)]
+
+
+class ScalarValue(ctypes.Union):
+    _fields_ = [("i", c_int64), ("f", Complex)]
+
+
+class Scalar(ctypes.Structure):
+    """tensor_scalar: a number that keeps its kind."""
+
+    _fields_ = [("kind", c_int32), ("value", ScalarValue)]
+
+    @classmethod
+    def of(cls, number):
+        """That of a Python number."""
+        kind = type(number)
+        if kind is float or kind is complex:
+            return cls(3 if kind is float else 4, ScalarValue(f=Complex(number.real, number.imag)))
+        return cls(1 if kind is bool else 2 if number < 2**63 else 5, ScalarValue(i=number))
+
+
+class Device(ctypes.Structure):
+    """tensor_device."""
+
+    _fields_ = [("type", c_int32), ("index", c_int32)]
+
+
+class Cell(ctypes.Union):
+    """Where a C function puts a result."""
+
+    _fields_ = [
+        ("p", c_void_p),
+        ("i", c_int64),
+        ("b", c_bool),
+        ("f", c_double),
+        ("e", c_int32),
+        ("d", Device),
+    ]
+
+    def __init__(self):
+        self.address = ctypes.addressof(self)
+
+
+# Cells that no call uses. A call takes one for itself alone, so that neither another thread nor a signal handler or a
+# finalizer that runs in between can write to it.
+cells = [Cell() for _ in range(16)]
+
+
+def is_subinterpreter():
+    """Tells whether this is one: it ends while the library goes on, which may keep no address of anything that it has."""
+    if sys.implementation.name != "cpython":
+        return False
+    this, main = (ctypes.PYFUNCTYPE(c_void_p)((f"PyInterpreterState_{name}", ctypes.pythonapi)) for name in ("Get", "Main"))
+    return this() != main()
+
+
+SUBINTERPRETER = is_subinterpreter()
+
+
+def called_back(result, *arguments):
+    """A decorator that makes a function one of C's. It stays, for what has its address may call it while Python takes everything down,
+    modules before tensors: what it refers to, it should have as defaults of its arguments."""
+
+    def made(function):
+        of_c = ctypes.CFUNCTYPE(result, *arguments)(function)
+        if not SUBINTERPRETER:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(of_c))
+        return of_c
+
+    return made
+
+
+def folders():
+    """Where the package's shared libraries are: in the package, or in the build folder of its sources."""
+    up = os.path.dirname
+    package = up(up(os.path.abspath(__file__)))
+    return [os.path.join(package, "lib"), os.path.join(up(up(up(package))), "build")]
+
+
+def candidates():
+    """The places where the library is looked for, the first that exists wins."""
+    chosen = os.environ.get("LIBTENSOR_LIBRARY")
+    return [chosen] if chosen else [os.path.join(folder, "libtensor.so") for folder in folders()]
+
+
+def load():
+    paths = candidates()
+    problems = []
+    for path in paths:
+        if not os.path.exists(path):
+            problems.append(f"{path}: no such file")
+            continue
+        try:
+            found = ctypes.CDLL(path)
+        except OSError as error:
+            problems.append(f"{path}: {error}")
+            continue
+        number = found.tensor_version()
+        if number // 100 != VERSION[0] * 100 + VERSION[1]:
+            text = ".".join(str(number // 100**i % 100) for i in (2, 1, 0))
+            problems.append(f"{path}: version {text}, this package needs {VERSION[0]}.{VERSION[1]}")
+            continue
+        return found, ctypes.PyDLL(path), path
+    raise ImportError(
+        "libtensor.so could not be loaded; set LIBTENSOR_LIBRARY to its path, or reinstall the package. Tried:\n  " + "\n  ".join(problems)
+    )
+
+
+# `plain` holds the GIL during a call: for getters of a few nanoseconds.
+library, plain, path = load()
+
+
+def bind(name, *argtypes):
+    """A C function that returns a tensor_status."""
+    try:
+        function = getattr(library, name)
+    except AttributeError:
+        raise ImportError(f"{path} has no function {name}: it is of another build than this package") from None
+    function.argtypes = argtypes
+    return function
+
+
+def getter(name, result, *argtypes):
+    """A C function that returns its result and does not block."""
+    function = getattr(plain, name)
+    function.argtypes = argtypes
+    function.restype = result
+    return function
+
+
+# Freeing puts a handle into a queue, which takes less time than to let go of the GIL.
+free = getter("tensor_free", c_int32, c_void_p)
+storage_free = getter("tensor_storage_free", c_int32, c_void_p)
+node_free = getter("tensor_node_free", c_int32, c_void_p)
+generator_free = getter("tensor_generator_free", c_int32, c_void_p)
+last_error = getter("tensor_last_error", c_char_p)
+last_errno = getter("tensor_last_errno", c_int32)
+live_handles = getter("tensor_live_handles", c_int64)

@@ -1,0 +1,43 @@
+"""Warnings: those of the library, and the package's own, both about the line of the program that they come from."""
+
+import atexit
+import sys
+import warnings
+from ctypes import byref, c_bool, c_char_p, c_int32, c_void_p, cast
+
+from .errors import guarded
+from .library import SUBINTERPRETER, bind, called_back, getter
+
+PACKAGE = __name__.partition(".")[0]
+
+always = bind("tensor_is_warn_always_enabled", c_void_p)
+listen = getter("tensor_set_warning_handler", c_int32, c_void_p, c_void_p, c_void_p)
+given = set()  # what has been said that is said once
+
+
+def warn(text, category=UserWarning):
+    """Warns of the line of the program, behind all of the package's, that is being run."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)
+
+
+def warn_once(text):
+    """warn() the first time, and every time under set_warn_always."""
+    on = c_bool()
+    if text in given and (always(byref(on)) or not on.value):
+        return
+    warn(text)
+    given.add(text)
+
+
+@called_back(c_int32, c_void_p, c_char_p, c_char_p)
+@guarded
+def heard(_, kind, message):
+    warn(message.decode("utf-8", "replace"))
+
+
+if not SUBINTERPRETER:
+    listen(cast(heard, c_void_p), None, None)
+    atexit.register(listen, None, None, None)

@@ -1,0 +1,60 @@
+"""Tensors that own handles, and the tuples of several results."""
+
+from .._base.direct import TensorBase
+from .._base.errors import in_name_of
+from .tensor import Tensor
+
+new = TensorBase.__new__
+
+
+def wrap(handle):
+    """The Tensor that owns a handle."""
+    tensor = new(Tensor)
+    tensor._h = handle
+    return tensor
+
+
+def leaf(tensor):
+    """A tensor that was just made, as one whose gradient is wanted."""
+    return tensor.requires_grad_()
+
+
+def pinned(tensor):
+    """A tensor that was just made, in pinned memory."""
+    return tensor.pin_memory()
+
+
+def result_type(name, fields):
+    """The tuple type of a function with several results, as in torch.return_types."""
+
+    def show(self):
+        return f"torch.return_types.{name}(\n" + ",\n".join(f"{f}={v!r}" for f, v in zip(fields, self, strict=True)) + ")"
+
+    def reduce(self):
+        return rebuild, (name, fields, tuple(self))
+
+    body = {"__slots__": (), "__repr__": show, "__reduce__": reduce, "_fields": fields, "__match_args__": fields}
+    body |= {"n_fields": len(fields), "n_sequence_fields": len(fields), "__module__": "libtensor.return_types"}
+    for i, field in enumerate(fields):
+        body[field] = property(lambda self, i=i: self[i])
+    kind = type(name, (tuple,), body)
+    types.setdefault(name, kind)
+    return kind
+
+
+# The result types by name, which libtensor.return_types offers.
+types = {}
+
+
+def rebuild(name, fields, values):
+    return result_type(name, fields)(values) if name not in types else types[name](values)
+
+
+def named(tensor, names, function):
+    """The tensor itself, which a function has made, with names for its dimensions."""
+    if isinstance(names, str):
+        raise TypeError(f"{function}(): argument 'names' must be a list with a name for each dimension, not the str '{names}'")
+    if any(name is ... or isinstance(name, str) and name == "..." for name in names):
+        raise RuntimeError(f"{function}(): an ellipsis stands for names that a tensor has, and a new one has none; None names no dimension")
+    with in_name_of(function):
+        return tensor.rename_(*names)

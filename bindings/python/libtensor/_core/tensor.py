@@ -1,0 +1,269 @@
+"""torch.Tensor: its handle, and what is known of it without a function of the library that may fail. _gen/gen_functions.py, _data/cast.py,
+_data/compose.py, _tensors/gen_operators.py and _tensors/methods.py add the rest."""
+
+from ctypes import c_int32, c_void_p
+
+from .._base import device as _device
+from .._base import direct as _direct
+from .._base import dtypes as _dtypes
+from .._base import errors as _errors
+from .._base import forked as _forked
+from .._base import overrides as _overrides
+from .._base.library import Device, getter
+from .._base.size import Size
+from .._base.warnings import warn_once
+
+c_layout = getter("tensor_get_layout", c_int32, c_void_p)
+
+DTYPES = _dtypes.DTYPES
+CPU = _device.of(Device(0, -1))
+
+
+def checked(value, function, argument):
+    if isinstance(value, Tensor):
+        return value
+    raise _errors.wrong_type(function, argument, "Tensor", value)
+
+
+def no_tensor(value, function):
+    """The exception for what direct.c has no answer to: something else than a tensor, or one whose handle went to another object."""
+    return _errors.wrong_type(function, "self", "Tensor that holds something", value)
+
+
+def wrapped_dim(dim, tensor, what):
+    n = tensor.dim()
+    if isinstance(dim, str):
+        if dim not in tensor.names:
+            raise RuntimeError(f"{what}: Name '{dim}' not found in Tensor{list(tensor.names)}")
+        return tensor.names.index(dim)
+    if isinstance(dim, bool) or not hasattr(dim, "__index__"):
+        raise TypeError(f"{what}: argument 'dim' must be int, not {type(dim).__name__}")
+    at = dim.__index__()
+    if not -max(n, 1) <= at < max(n, 1) or not n:
+        raise IndexError(f"{what}: dimension {at} is out of range for a tensor of {n} dimensions")
+    return at % n
+
+
+def element(tensor):
+    """The one element, for Python's number types."""
+    if tensor.numel() != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, not one of {tensor.numel()} elements")
+    return tensor.item()
+
+
+def warn_of_history(tensor):
+    """Warns where a number is made of a tensor whose gradient is wanted, which does not go through it."""
+    if tensor.requires_grad:
+        warn_once("float: no gradient goes through the number that is made of a tensor with requires_grad; detach() it first, or call item()")
+
+
+def real_element(tensor):
+    found = element(tensor)
+    if not isinstance(found, complex):
+        return found
+    if found.imag:
+        raise RuntimeError(f"value cannot be converted to a real number without overflow: {found}")
+    return found.real
+
+
+@_forked.rebuilds
+def as_object(kind, make, args):
+    """The object of a subclass in a pickle."""
+    return make(*args).as_subclass(kind)
+
+
+@_forked.rebuilds
+def with_names(names, make, args):
+    """The tensor of a pickle whose dimensions have names."""
+    return make(*args).rename_(*names)
+
+
+@_forked.rebuilds
+def as_leaf(make, args):
+    """The tensor of a pickle whose gradient is wanted."""
+    return make(*args).requires_grad_()
+
+
+class Tensor(_direct.TensorBase):
+    """A multi-dimensional array of elements of one dtype. `Tensor(2, 3)` and `Tensor([1, 2])` make one of the default dtype."""
+
+    __slots__ = ("__weakref__", "__dict__", "_kept", "_lent", "_grad", "_hooks")
+    __array_priority__ = 1000
+    __torch_function__ = classmethod(_overrides.torch_function)
+
+    @staticmethod
+    def _make_subclass(cls, data, require_grad=False):
+        return data.detach().as_subclass(cls).requires_grad_(require_grad)
+
+    @_direct.getter(_direct.SIZES, "tensor_sizes")
+    def size(self, dim=None):
+        """The sizes, or the size of dimension `dim`.
+
+        >>> torch.ones(2, 3).size(), torch.ones(2, 3).size(1)
+        (torch.Size([2, 3]), 3)
+        """
+        if dim is None or not isinstance(self, Tensor):
+            raise no_tensor(self, "size")
+        return self.size()[wrapped_dim(dim, self, "size()")]
+
+    shape = property(size)
+
+    @_direct.getter(_direct.STRIDES, "tensor_strides")
+    def stride(self, dim=None):
+        """The strides in elements, or the stride of dimension `dim`.
+
+        >>> torch.ones(2, 3).stride()
+        (3, 1)
+        """
+        if dim is None or not isinstance(self, Tensor):
+            if isinstance(self, Tensor) and self.layout is not _dtypes.strided:
+                raise RuntimeError(f"{self.layout} tensors do not have strides; those of their parts, such as values(), do")
+            raise no_tensor(self, "stride")
+        return self.stride()[wrapped_dim(dim, self, "stride()")]
+
+    @_direct.getter(_direct.NUMBER, "tensor_dim")
+    def dim(self):
+        """The number of dimensions.
+
+        >>> torch.ones(2, 3).dim()
+        2
+        """
+        raise no_tensor(self, "dim")
+
+    ndimension = dim
+    ndim = property(dim)
+
+    @_direct.getter(_direct.NUMBER, "tensor_numel")
+    def numel(self):
+        """The number of elements."""
+        raise no_tensor(self, "numel")
+
+    nelement = numel
+
+    @_direct.getter(_direct.NUMBER, "tensor_storage_offset")
+    def storage_offset(self):
+        """Where the first element lies in the storage, in elements.
+
+        >>> torch.arange(4)[1:].storage_offset()
+        1
+        """
+        raise no_tensor(self, "storage_offset")
+
+    def element_size(self):
+        """The bytes of one element.
+
+        >>> torch.ones(2, dtype=torch.int16).element_size()
+        2
+        """
+        return self.dtype.itemsize
+
+    itemsize = property(element_size)
+
+    @property
+    def nbytes(self):
+        if self.layout is not _dtypes.strided:
+            raise RuntimeError(f"nbytes is not defined for {self.layout} tensors; add up those of their parts, such as values()")
+        return self.numel() * self.itemsize
+
+    @property
+    @_direct.getter(_direct.DTYPE, "tensor_get_dtype")
+    def dtype(self):
+        raise no_tensor(self, "dtype")
+
+    @property
+    @_direct.getter(_direct.DEVICE, "tensor_get_device")
+    def device(self):
+        raise no_tensor(self, "device")
+
+    @property
+    def layout(self):
+        return _dtypes.LAYOUTS[c_layout(self._h)]
+
+    def get_device(self):
+        """The index of the device; -1 for the CPU.
+
+        >>> torch.ones(2).get_device()
+        -1
+        """
+        index = self.device.index
+        return -1 if index is None else index
+
+    def is_floating_point(self):
+        return self.dtype.is_floating_point
+
+    def is_complex(self):
+        return self.dtype.is_complex
+
+    def is_signed(self):
+        return self.dtype.is_signed
+
+    is_cpu = property(lambda self: self.device.type == "cpu")
+    is_cuda = property(lambda self: self.device.type == "cuda")
+    is_meta = property(lambda self: self.device.type == "meta")
+    is_sparse = property(lambda self: self.layout is _dtypes.sparse_coo)
+    is_sparse_csr = property(lambda self: self.layout is _dtypes.sparse_csr)
+    is_quantized = property(lambda self: self.dtype in _dtypes.QUANTIZED)
+    is_mkldnn = is_nested = False
+    is_mps = is_xpu = is_xla = is_ipu = is_hpu = is_mtia = is_maia = is_vulkan = False
+    name = None
+
+    def is_distributed(self):
+        return False
+
+    def dim_order(self):
+        """The dimensions from the one with the largest stride to the one with the smallest.
+
+        >>> torch.ones(2, 3).t().dim_order()
+        (1, 0)
+        """
+        strides = self.stride()
+        return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
+
+    def __format__(self, spec):
+        if self.dim() or self.is_meta or type(self) is not Tensor:
+            return object.__format__(self, spec)
+        return format(self.item(), spec)
+
+    @_direct.getter(_direct.LENGTH, "tensor_sizes")
+    def __len__(self):
+        raise TypeError("len() of a 0-d tensor")
+
+    def __delitem__(self, key):
+        raise TypeError("Tensor does not support deleting items")
+
+    def __contains__(self, value):
+        if isinstance(value, (Tensor, bool, int, float, complex)):
+            return (self == value).any().item()
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}")
+
+    def __bool__(self):
+        n = self.numel()
+        if n != 1:
+            several = "more than one value" if n else "no values"
+            raise RuntimeError(f"Boolean value of Tensor with {several} is ambiguous")
+        return bool(self.item())
+
+    def __index__(self):
+        if self.numel() != 1 or self.is_floating_point() or self.is_complex():
+            raise TypeError(f"only integer tensors of a single element can be converted to an index, not one of {self.dtype} and {list(self.shape)}")
+        return int(self.item())
+
+    def __int__(self):
+        return int(real_element(self))
+
+    def __float__(self):
+        warn_of_history(self)
+        return float(real_element(self))
+
+    def __complex__(self):
+        warn_of_history(self)
+        return complex(element(self))
+
+    def __hash__(self):
+        return id(self)
+
+    def __dir__(self):
+        return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
+
+
+_direct.start(Tensor, Size, DTYPES, CPU)

@@ -1,0 +1,1 @@
+"""Tensors of data: made, cast, indexed, exchanged, printed."""

@@ -1,0 +1,184 @@
+"""Functions whose Python form is made of others."""
+
+from string import ascii_letters
+
+from .._base.direct import open_to_overrides
+from .._core.convert import is_integer, sequence
+from .._core.results import result_type
+from .._core.tensor import Tensor, checked
+from .._gen import gen_functions as _f
+
+
+@open_to_overrides
+def nonzero(input, *, out=None, as_tuple=False):
+    """The indices of the elements that are not zero: a row for each, or with `as_tuple` a tensor for each dimension.
+
+    >>> torch.nonzero(torch.tensor([0, 3, 5]))
+    tensor([[1],
+            [2]])
+    """
+    if not as_tuple:
+        return _f.nonzero(input, out=out)
+    input = checked(input, "nonzero", "input")
+    if out is not None:
+        raise RuntimeError("nonzero(): does not support the out kwarg when as_tuple is True; as_tuple=False does")
+    return _f.unbind(_f.nonzero(input if input.dim() else _f.unsqueeze(input, 0)), 1)
+
+
+@open_to_overrides
+def positive(input):
+    """`input` itself; bool is refused.
+
+    >>> x = torch.tensor([1., -2.])
+    >>> torch.positive(x) is x
+    True
+    """
+    _f.positive(input)
+    return input
+
+
+def typename(obj):
+    """The name of an object's type, a tensor's in its legacy form.
+
+    >>> torch.typename(torch.ones(1))
+    'torch.FloatTensor'
+    """
+    if isinstance(obj, Tensor):
+        return obj.type()
+    kind = obj if isinstance(obj, type) else type(obj)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+@open_to_overrides
+def tensordot(a, b, dims=2, out=None):
+    """Sums the products of `a` and `b` over the last `dims` dimensions of `a` and the first of `b`, or over two lists of them.
+
+    >>> torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist() if dims.numel() > 1 else int(dims)
+    if not sequence(dims):
+        return _f.tensordot(a, b, dims, out=out)
+    if len(dims) != 2:
+        raise RuntimeError(f"tensordot(): dims must be a number or two lists of dimensions, not {len(dims)} of them")
+    return _f.tensordot(a, b, *dims, out=out)
+
+
+def _labels(sublist):
+    """The subscripts of one tensor: letters for numbers from 0 to 51."""
+    if not sequence(sublist):
+        raise TypeError(f"einsum(): a list of labels must follow each tensor, not {type(sublist).__name__}")
+    wrong = next((label for label in sublist if label is not Ellipsis and (not is_integer(label) or not 0 <= label < 52)), None)
+    if wrong is not None:
+        raise ValueError(f"einsum(): label {wrong!r} of {list(sublist)} is neither Ellipsis nor an integer from 0 to 51")
+    return "".join("..." if label is Ellipsis else ascii_letters[label] for label in sublist)
+
+
+@open_to_overrides
+def einsum(*args):
+    if args and not isinstance(args[0], str):
+        last = [_labels(args[-1])] if len(args) % 2 else []
+        operands, sublists = args[: len(args) - len(last) : 2], args[1 : len(args) - len(last) : 2]
+        args = "->".join([",".join(map(_labels, sublists)), *last]), *operands
+    return _f.einsum(*args)
+
+
+einsum.__doc__ = (
+    (_f.einsum.__doc__ or "")  # python -OO leaves them out
+    + """
+    In place of the equation, lists of numbers may follow the tensors, and one for the result: einsum(a, [0, 1], b, [1, 2], [0, 2]).
+
+    >>> torch.einsum(torch.tensor([[1, 2], [3, 4]]), [0, 1], [1, 0])
+    tensor([[1, 3],
+            [2, 4]])
+    """
+)
+
+
+def _wanted(results, return_inverse, return_counts):
+    values, inverse, counts = results
+    parts = (values, *([inverse] if return_inverse else []), *([counts] if return_counts else []))
+    return parts if len(parts) > 1 else values
+
+
+@open_to_overrides
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """The distinct elements in order, with `dim` the distinct slices along it; NaN last, each by itself.
+
+    Where asked for, a tuple with the position among them of every input element and with the number of times that each occurs.
+
+    >>> torch.unique(torch.tensor([3, 1, 3]), return_counts=True)
+    (tensor([1, 3]), tensor([1, 2]))
+    """
+    return _wanted(_f.unique(input, sorted, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+@open_to_overrides
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """As `unique` without sorting: of equal neighbours only the first is kept.
+
+    >>> torch.unique_consecutive(torch.tensor([1, 1, 3, 1]))
+    tensor([1, 3, 1])
+    """
+    return _wanted(_f.unique_consecutive(input, return_inverse, return_counts, dim), return_inverse, return_counts)
+
+
+_lu_with_info = result_type("_lu_with_info", ("LU", "pivots", "info"))
+
+
+@open_to_overrides
+def lu(A, pivot=True, get_infos=False, out=None):
+    """The factors of matrices as `linalg.lu_factor_ex` gives them, LU and pivots, and with `get_infos` its infos.
+
+    >>> torch.lu(torch.tensor([[1., 2.], [4., 4.]]))[1]
+    tensor([2, 2], dtype=torch.int32)
+    """
+    made = _lu_with_info(_f.lu(A, pivot))
+    if not get_infos:
+        made = made[:2]
+    if out is None:
+        return made
+    if len(out) != len(made):
+        raise TypeError(f"lu(): expected out to be {len(made)} tensors, but got {len(out)}")
+    for given, result in zip(out, made, strict=True):
+        given.resize_(result.shape).copy_(result)
+    return tuple(out)
+
+
+_histogramdd = result_type("histogramdd", ("hist", "bin_edges"))
+
+
+@open_to_overrides
+def histogramdd(input, bins, range=None, weight=None, density=False):
+    """Counts points, which the last dimension of `input` holds, in a grid of bins: (hist, bin_edges).
+
+    `bins` is one number, a number for each dimension, or the edges of each dimension. The rest is as in `histogram`.
+
+    >>> torch.histogramdd(torch.tensor([[0., 1.], [1., 0.]]), 2).hist
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    if is_integer(bins) and isinstance(input, Tensor) and input.dim():
+        bins = [bins] * input.shape[-1]
+    hist, *edges = _f.histogramdd(input, bins, range, weight, density)
+    return _histogramdd((hist, tuple(edges)))
+
+
+def _polygamma(self, n):
+    """The `n`-th derivative of digamma."""
+    return _f.polygamma(n, self)
+
+
+def _polygamma_(self, n):
+    """`polygamma` in place."""
+    return _f.polygamma(n, self, out=self)
+
+
+Tensor.nonzero = nonzero
+Tensor.positive = Tensor.__pos__ = positive
+Tensor.unique = unique
+Tensor.unique_consecutive = unique_consecutive
+Tensor.lu = lu
+Tensor.polygamma = _polygamma
+Tensor.polygamma_ = _polygamma_

@@ -1,0 +1,189 @@
+"""DLPack, both ways (dmlc.github.io/dlpack, versions 0.8 and 1), and NumPy, whose arrays come and go as DLPack."""
+
+import sys
+
+from .._base import direct as _direct
+from .._base import dtypes as _dtypes
+from .._base.device import device as Device
+from .._core.tensor import Tensor, checked
+from .._gen import gen_functions as _f
+from .interop import TYPES, View, from_cuda, from_interface, lendable, reachable
+
+VERSION = (1, 1)
+CPU, CUDA, CUDA_HOST = 1, 2, 3
+
+
+def device(tensor):
+    found = tensor.device
+    if found.type == "meta":
+        raise BufferError("a meta tensor has no data to export through DLPack")
+    return (CPU, 0) if found.type == "cpu" else (CUDA, found.index)
+
+
+def export(tensor, stream, max_version, dl_device, copy):
+    """__dlpack__ where streams and devices have a say, or an argument is not plain: the call that is left, or a refusal."""
+    here = device(tensor)
+    if here[0] == CUDA and stream != -1:
+        ready(tensor, stream)
+    elif stream is not None and stream != -1:
+        raise BufferError("stream must be None for a tensor on the CPU")
+    if dl_device is not None and tuple(dl_device) != here:
+        if tuple(dl_device) != (CPU, 0) or copy is False:
+            raise BufferError(f"a tensor on device {here} cannot be exported to device {tuple(dl_device)}")
+        tensor, copy = tensor.cpu(), None
+    versioned = max_version is not None and max_version[0] >= 1
+    return Tensor.__dlpack__(tensor, stream=-1, max_version=VERSION if versioned else None, copy=bool(copy))
+
+
+LEGACY_STREAM = 1  # the driver's handle of the default stream that other libraries have
+
+
+def ready(tensor, stream):
+    """Has a stream of the consumer's, by the driver's handle, wait for what writes to a tensor."""
+    if not isinstance(stream, int | None) or stream == 0:
+        raise BufferError(f"stream must be None, -1 or the handle of a CUDA stream that is not 0, not {stream!r}")
+    theirs = _f.stream_external(tensor.device, LEGACY_STREAM if stream is None else stream)
+    _f.stream_wait_stream(theirs, _f.stream_current(tensor.device))
+    _f.record_stream(tensor, theirs)
+
+
+def to_dlpack(tensor):
+    """The tensor as a DLPack capsule."""
+    return checked(tensor, "to_dlpack", "tensor").__dlpack__()
+
+
+def from_dlpack(ext_tensor, *, device=None, copy=None):
+    """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule.
+
+    Nothing is copied unless `copy` asks for it or a stride is negative.
+    """
+    if isinstance(ext_tensor, Tensor) and ext_tensor.requires_grad:
+        raise BufferError("from_dlpack(): Can't export tensors that require gradient, use tensor.detach()")
+    made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
+    if device is not None:
+        made = made.to(device)
+    return made.clone() if copy and isinstance(ext_tensor, Tensor) else made
+
+
+def capsule_of(ext, copy):
+    if not hasattr(ext, "__dlpack__"):
+        return ext
+    kind, index = ext.__dlpack_device__()
+    if kind not in (CPU, CUDA, CUDA_HOST):
+        raise BufferError(f"from_dlpack(): device {(int(kind), index)} is not available")
+    stream = {"stream": _f.stream_handle(_f.stream_current(Device("cuda", index)))} if kind == CUDA else {}
+    options = {} if copy is None else {"copy": copy}
+    try:
+        return ext.__dlpack__(max_version=VERSION, **stream, **options)
+    except TypeError:
+        return ext.__dlpack__(**stream)
+
+
+@_direct.special(_direct.RECEIVES)
+def consume(capsule):
+    """The tensor over the memory of a capsule."""
+    if type(capsule).__name__ != "PyCapsule":
+        raise TypeError(f"from_dlpack(): an object with __dlpack__ or a DLPack capsule is needed, not {type(capsule).__name__}")
+    raise ValueError("from_dlpack(): the capsule was consumed before, or holds no DLPack tensor")
+
+
+# ---------------------------------------------------------------------------------------------------------------- NumPy
+
+
+ndarray = None  # NumPy's class, once an array came
+
+
+def from_numpy(array):
+    """A tensor that shares the memory of a NumPy array, or of another object with __array_interface__.
+
+    Tensors over read-only arrays refuse to be written. Arrays with negative strides, which tensors do not have, are copied.
+    """
+    if array.__class__ is not ndarray:
+        return from_other(array)
+    try:
+        return consume(array.__dlpack__(max_version=VERSION))
+    except (BufferError, TypeError):  # a dtype or a geometry that DLPack does not have, or a NumPy before 2.1
+        return from_numpy_slowly(array)
+
+
+def from_other(array):
+    global ndarray
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and ndarray is None:
+        ndarray = numpy.ndarray
+        return from_numpy(array)
+    if isinstance(array, Tensor) or not hasattr(array, "__array_interface__") or is_number(array):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    return from_interface(array)
+
+
+def is_number(value):
+    """Tells whether a value is a number of NumPy's, whose array interface has the address of memory that is gone by then."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.generic)
+
+
+def from_array(data):
+    """A tensor of an array, or of one of NumPy's numbers, sharing its memory where that is possible."""
+    if not hasattr(data, "__array_interface__"):
+        return from_dlpack(data) if hasattr(data, "__dlpack__") else from_cuda(data)
+    return from_numpy(data.__array__() if is_number(data) else data)
+
+
+def from_numpy_slowly(array):
+    if array.dtype.name == "bfloat16":
+        return _f.view(from_numpy(array.view("i2")), _dtypes.bfloat16)
+    try:
+        return consume(array.__dlpack__())
+    except (BufferError, TypeError):
+        return from_interface(array)
+
+
+def find_from_tensor():
+    """What makes a NumPy array of a tensor. Before 2.1 NumPy takes DLPack only as memory that must not be written."""
+    global from_tensor
+    import numpy
+
+    def refuse(tensor):
+        raise BufferError("this NumPy does not take DLPack with a version")
+
+    from_tensor = numpy.from_dlpack if numpy.lib.NumpyVersion(numpy.__version__) >= "2.1.0" else refuse
+
+
+from_tensor = None  # until NumPy is needed
+
+
+def to_numpy(tensor, force=False):
+    if force:
+        tensor = tensor.detach().cpu().resolve_conj().resolve_neg()
+    if from_tensor is None:
+        find_from_tensor()
+    try:
+        return from_tensor(tensor)
+    except (BufferError, RuntimeError, TypeError):
+        return to_numpy_slowly(tensor)
+
+
+def to_numpy_slowly(tensor):
+    """to_numpy for the dtypes and versions of NumPy that DLPack does not serve."""
+    import numpy
+
+    tensor = lendable(tensor)
+    if tensor.dtype is _dtypes.bfloat16:
+        try:
+            from ml_dtypes import bfloat16
+        except ImportError:
+            pass
+        else:
+            return to_numpy(_f.view(tensor, _dtypes.int16)).view(bfloat16)
+    reachable(tensor, "numpy")
+    return numpy.asarray(View(tensor)) if tensor.numel() else numpy.empty(tensor.shape, TYPES[tensor.dtype][0])
+
+
+def array(tensor, dtype, copy):
+    found = to_numpy(tensor)
+    if dtype is not None and found.dtype != dtype:
+        if copy is False:
+            raise ValueError("a conversion to another dtype needs a copy, which copy=False forbids")
+        return found.astype(dtype)
+    return found.copy() if copy else found

@@ -1,0 +1,296 @@
+"""Memory shared with other libraries through the array interface and Python's buffer protocol; elements as lists."""
+
+import ctypes
+import itertools
+import sys
+from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
+
+from .._base import direct as _direct
+from .._base import dtypes as _dtypes
+from .._base.errors import in_name_of
+from .._base.library import SUBINTERPRETER, called_back
+from .._core.modes import is_grad_enabled
+from .._gen import gen_functions as _f
+
+TYPES = {
+    _dtypes.bool_: ("|b1", "?"),
+    _dtypes.uint8: ("|u1", "B"),
+    _dtypes.int8: ("|i1", "b"),
+    _dtypes.int16: ("<i2", "h"),
+    _dtypes.int32: ("<i4", "i"),
+    _dtypes.int64: ("<i8", "q"),
+    _dtypes.float16: ("<f2", "e"),
+    _dtypes.float32: ("<f4", "f"),
+    _dtypes.float64: ("<f8", "d"),
+    _dtypes.complex64: ("<c8", None),
+    _dtypes.complex128: ("<c16", None),
+}
+FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
+OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
+
+
+class PyBuffer(ctypes.Structure):
+    """Py_buffer of Python's C interface."""
+
+    _fields_ = [
+        ("buf", c_void_p),
+        ("obj", c_void_p),
+        ("len", c_ssize_t),
+        ("itemsize", c_ssize_t),
+        ("readonly", c_int),
+        ("ndim", c_int),
+        ("format", c_void_p),
+        ("shape", c_void_p),
+        ("strides", c_void_p),
+        ("suboffsets", c_void_p),
+        ("internal", c_void_p),
+    ]
+
+
+def python_function(name, result, *arguments):
+    """A function of Python's C interface, with types of its own: other modules may declare it otherwise."""
+    return PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+get_buffer = python_function("PyObject_GetBuffer", c_int, py_object, c_void_p, c_int)
+release_buffer = python_function("PyBuffer_Release", None, c_void_p)
+
+
+class Buffer:
+    """The memory of an object with the buffer protocol, held until release()."""
+
+    def __init__(self, obj):
+        self.view = PyBuffer()
+        try:
+            get_buffer(obj, ctypes.addressof(self.view), 1)  # PyBUF_WRITABLE
+        except BufferError:
+            get_buffer(obj, ctypes.addressof(self.view), 0)  # PyBUF_SIMPLE
+        self.address, self.nbytes, self.readonly = self.view.buf, self.view.len, bool(self.view.readonly)
+
+    def release(self, end=release_buffer, address=ctypes.addressof):
+        end(address(self.view))
+
+
+# Owners of memory that tensors share, by the context that is passed to C, until the last such tensor is freed.
+owners = {}
+contexts = itertools.count(1)  # not NULL
+
+
+@called_back(None, c_void_p)
+def release(context, take=owners.pop, buffer=Buffer):
+    owner = take(context, None)
+    if isinstance(owner, buffer):
+        owner.release()
+
+
+# In a subinterpreter the owners live as long as it does: the library could free a tensor later, and call what is gone.
+deleter = None if SUBINTERPRETER else ctypes.cast(release, c_void_p).value
+
+
+def share(address, nbytes, dtype, size, stride, owner, read_only, device="cpu"):
+    """A tensor over the memory of `owner`, on a device."""
+    context = next(contexts)
+    owners[context] = owner
+    try:
+        return _f.from_blob(device, address or None, nbytes, dtype, size, stride, deleter, context, read_only)
+    except BaseException:
+        release(context)
+        raise
+
+
+def is_integers(value):
+    return isinstance(value, tuple) and all(hasattr(v, "__index__") for v in value)
+
+
+# What an array interface must have: the key, what its value is tested by, and how it is told.
+INTERFACE = (
+    ("typestr", lambda v: isinstance(v, str), "a str such as '<f4'"),
+    ("shape", lambda v: is_integers(v) and all(n.__index__() >= 0 for n in v), "a tuple of ints that are not negative"),
+    ("strides", lambda v: v is None or is_integers(v), "a tuple of ints, or None"),
+    ("data", lambda v: isinstance(v, tuple) and len(v) == 2 and is_integers(v[:1]), "a tuple of an address, an int, and whether it is read-only"),
+)
+
+
+# Where the elements of empty tensors are: NumPy takes no array for one that has its elements nowhere.
+NOWHERE = ctypes.create_string_buffer(max(t.itemsize for t in TYPES))
+NO_ELEMENTS = ctypes.addressof(NOWHERE)
+
+
+def interface_of(data, name="__array_interface__"):
+    """The type, sizes, strides, address and read-only flag that an array interface tells; anything else in it is refused."""
+    interface = getattr(data, name)
+    kind = type(data).__name__
+    if not isinstance(interface, dict):
+        raise TypeError(f"{name} of {kind} must be a dict, not {type(interface).__name__}")
+    for key, fits, wanted in INTERFACE:
+        value = interface.get(key)
+        if not fits(value):
+            raise TypeError(f"{name} of {kind}: '{key}' must be {wanted}, not {value!r}")
+    size, stride, (address, read_only) = interface["shape"], interface.get("strides"), interface["data"]
+    if stride is not None and len(stride) != len(size):
+        raise ValueError(f"{name} of {kind}: {len(stride)} strides {stride} were given for {len(size)} sizes {size}")
+    if not 0 <= address.__index__() < 2**64 or not address and 0 not in size:
+        raise ValueError(f"{name} of {kind}: there are no elements of shape {size} at address {address}")
+    return interface["typestr"], size, stride, address.__index__(), bool(read_only)
+
+
+def from_cuda(data):
+    """A tensor over the memory of a device that __cuda_array_interface__ tells of. The current stream waits for the one that it names."""
+    name = "__cuda_array_interface__"
+    interface = getattr(data, name)
+    if isinstance(interface, dict) and interface.get("mask") is not None:
+        raise ValueError(f"{name} of {type(data).__name__}: arrays with a mask are not supported")
+    address = interface_of(data, name)[3]
+    with in_name_of(f"{name} of {type(data).__name__}"):
+        device = _f.device_of_pointer("cuda", address or None)
+    stream = interface.get("stream")
+    if stream is not None and address:
+        _f.stream_wait_stream(_f.stream_current(device), _f.stream_external(device, stream))
+    return from_interface(data, name, device)
+
+
+def from_interface(data, name="__array_interface__", device="cpu"):
+    """A tensor over the memory that an array interface tells of."""
+    text, size, stride, address, read_only = interface_of(data, name)
+    dtype = FROM_TYPESTR.get(text)
+    if dtype is None:
+        if text.startswith(">"):
+            raise ValueError(
+                "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+            )
+        raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
+    if stride is not None:
+        if any(s < 0 for s in stride):
+            raise ValueError(
+                "At least one of the strides in the given numpy array is negative, and tensors with negative strides are not "
+                "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
+            )
+        if any(s % dtype.itemsize for s in stride):
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+        span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + dtype.itemsize
+        stride = tuple(s // dtype.itemsize for s in stride)
+    else:
+        span = dtype.itemsize
+        for n in size:
+            span *= n
+    return share(address, 0 if 0 in size else span, dtype, size, stride, data, read_only, device)
+
+
+def reachable(tensor, what):
+    """Refuses tensors whose memory other libraries cannot read."""
+    if tensor.layout is not _dtypes.strided:
+        raise TypeError(f"can't convert {tensor.layout} layout tensor to {what}. Use Tensor.to_dense() first.")
+    if tensor.device.type != "cpu":
+        raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
+    if tensor.dtype not in TYPES:
+        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
+
+
+def lendable(tensor):
+    """A tensor for an array, which has no gradient: what requires one lends its memory where no calls are recorded."""
+    if not tensor.requires_grad:
+        return tensor
+    if is_grad_enabled():
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return tensor.detach()
+
+
+def lend(tensor):
+    """What an array needs that uses a tensor's memory from now on: a tensor that holds it whatever becomes of this one, and its
+    array interface."""
+    try:
+        reachable(tensor, "numpy")
+    except TypeError as error:
+        raise AttributeError(str(error)) from None
+    held, address, read_only = _f.lend(lendable(tensor))
+    if not held.numel():
+        address = NO_ELEMENTS
+    item = held.itemsize
+    return held, {
+        "shape": tuple(held.shape),
+        "strides": tuple(s * item for s in held.stride()),
+        "typestr": TYPES[held.dtype][0],
+        "data": (address, read_only),
+        "version": 3,
+    }
+
+
+def array_interface(tensor):
+    """The array interface, for libraries that keep the tensor: it keeps what it has lent."""
+    held, interface = lend(tensor)
+    try:
+        kept = tensor._lent
+    except AttributeError:
+        kept = tensor._lent = {}
+    kept[interface["data"]] = held
+    return interface
+
+
+def cuda_array_interface(tensor):
+    """The array interface of memory on a CUDA device, which the consumer reads behind what the current stream was given."""
+    if not tensor.is_cuda:
+        raise AttributeError(
+            f"Can't get __cuda_array_interface__ on non-CUDA tensor on {tensor.device}. "
+            "If CUDA data is required use tensor.cuda() to copy tensor to device memory."
+        )
+    if tensor.layout is not _dtypes.strided or tensor.dtype not in TYPES:
+        raise AttributeError(f"Can't get __cuda_array_interface__ on a {tensor.layout} tensor of {tensor.dtype}")
+    held, address, read_only = _f.lend(tensor)
+    kept = tensor.__dict__.setdefault("_lent", {})
+    kept[address] = held
+    return {
+        "shape": tuple(held.shape),
+        "strides": None if held.is_contiguous() else tuple(s * held.itemsize for s in held.stride()),
+        "typestr": TYPES[held.dtype][0],
+        "data": (address or 0, read_only),
+        "version": 3,
+        "stream": _f.stream_handle(_f.stream_current(tensor.device)),
+    }
+
+
+class View:
+    """What NumPy keeps as the owner of a tensor's memory."""
+
+    __slots__ = ("held", "__array_interface__")
+
+    def __init__(self, tensor):
+        self.held, self.__array_interface__ = lend(tensor)
+
+
+@_direct.getter(_direct.BYTES, "tensor_hold")
+def raw_bytes(tensor):
+    """The elements' bytes in row-major order."""
+    return raw_bytes(tensor.cpu().contiguous()) if tensor.numel() else b""
+
+
+def buffer(tensor, flags):
+    """The memoryview that Python 3.12's buffer protocol asks for."""
+    reachable(tensor, "a buffer")
+    if tensor.is_complex() or not tensor.is_contiguous():
+        raise BufferError("only contiguous tensors of real numbers export a buffer")
+    if tensor.requires_grad:
+        raise BufferError("a tensor that requires grad exports no buffer; give detach() of it")
+    held, address, read_only = _f.lend(tensor)
+    code = TYPES[held.dtype][1]
+    if not held.numel():
+        return memoryview(b"").cast(code)
+    kept = (ctypes.c_char * held.nbytes).from_address(address)
+    kept._owner = held
+    view = memoryview(kept).cast("B")
+    if read_only:
+        view = view.toreadonly()
+    return view.cast(code, held.shape) if held.dim() else view.cast(code)
+
+
+def storage_of_buffer(buffer, byte_order, count, offset, dtype):
+    """A storage of a copy of a buffer's elements in the machine's byte order."""
+    if byte_order not in ("native", "little", "big"):
+        raise ValueError(f"from_buffer: byte_order is '{byte_order}'; expected 'native', 'little' or 'big'")
+    raw = memoryview(buffer).cast("B")[offset:]
+    nbytes = len(raw) // dtype.itemsize * dtype.itemsize if count < 0 else count * dtype.itemsize
+    if nbytes > len(raw):
+        raise ValueError(f"from_buffer: {count} elements of {dtype} need {nbytes} bytes, and after offset {offset} there are {len(raw)}")
+    made = _f.untyped_storage(_f.from_data(bytes(raw[:nbytes]) if nbytes else None, (nbytes,), dtype=_dtypes.uint8))
+    if byte_order not in ("native", sys.byteorder):
+        made.byteswap(dtype)
+    return made

@@ -1,0 +1,24 @@
+"""How tensors are quantized: schemes, and what PyTorch has under names of its own."""
+
+from .._base.dtypes import NAMES
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+
+# What PyTorch has under names with a _ before.
+PRIVATE = (
+    *("make_per_tensor_quantized_tensor", "make_per_channel_quantized_tensor", "choose_qparams_per_tensor"),
+    *("empty_affine_quantized", "empty_per_channel_affine_quantized"),
+    *("fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine"),
+)
+
+
+def scheme(tensor):
+    """How the tensor is quantized: torch.per_tensor_affine or torch.per_channel_affine.
+
+    >>> torch.quantize_per_tensor(torch.ones(2), 0.5, 0, torch.qint8).qscheme()
+    torch.per_tensor_affine
+    """
+    return NAMES[_f.qscheme(tensor)]
+
+
+Tensor.qscheme = scheme

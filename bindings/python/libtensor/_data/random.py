@@ -1,0 +1,143 @@
+"""The methods of Generator, and the functions of the default one."""
+
+from weakref import WeakValueDictionary
+
+from .._base.device import device as _device
+from .._base.extend import extends
+from .._base.forked import rebuilds
+from .._core.owner import Generator
+from .._gen import gen_functions as _f
+
+
+@extends(Generator)
+class Generator:
+    def __new__(cls, device="cpu", engine=None):
+        if engine is None:
+            engine = "mt19937" if _device(device).type == "cpu" else "philox"
+        return _f.generator_new(device=device, engine=engine)
+
+    @property
+    def device(self):
+        return _f.generator_device(self)
+
+    @property
+    def engine(self):
+        return _f.generator_engine(self)
+
+    def manual_seed(self, seed):
+        """Restarts from `seed`; returns the generator."""
+        if not hasattr(seed, "__index__"):
+            raise RuntimeError(f"manual_seed(): the seed must be an int, not {type(seed).__name__}")
+        _f.generator_manual_seed(self, seed_number(seed))
+        return self
+
+    def seed(self):
+        """Restarts from a seed of the operating system's, and returns it."""
+        return _f.generator_seed(self) & (2**64 - 1)
+
+    def initial_seed(self):
+        return _f.generator_initial_seed(self) & (2**64 - 1)
+
+    def get_state(self):
+        return _f.generator_get_state(self)
+
+    def set_state(self, state):
+        _f.generator_set_state(self, state)
+        return self
+
+    def get_offset(self):
+        """The number of 32-bit words before those that a philox generator draws next."""
+        return _f.generator_get_offset(self)
+
+    def set_offset(self, offset):
+        """Lets a philox generator continue from an offset, a multiple of 4."""
+        _f.generator_set_offset(self, offset)
+
+    def clone_state(self):
+        """Another generator in the same state."""
+        return _f.generator_clone(self)
+
+    def graphsafe_get_state(self):
+        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state or clone_state")
+
+    def graphsafe_set_state(self, state):
+        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state")
+
+    def philox_state(self, increment):
+        """Refused, as of every generator of a CPU: its draws are not recorded for another time."""
+        raise NotImplementedError("philox_state is not supported in this Generator; use get_state")
+
+    def __reduce__(self):
+        return restore, (self.get_state(), self.engine, str(self.device))
+
+
+@rebuilds
+def restore(state, engine, device="cpu"):
+    return Generator(device, engine=engine).set_state(state)
+
+
+def seed_number(seed):
+    seed = int(seed)
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError(f"manual_seed(): seed {seed} does not fit into 64 bits")
+    return seed - 2**64 if seed >= 2**63 else seed
+
+
+known = WeakValueDictionary()
+
+
+def default():
+    """The default generator, which is one object as long as anybody has it."""
+    return known.get("default") or known.setdefault("default", _f.default_generator())
+
+
+def manual_seed(seed):
+    """Restarts the default generator from `seed`, and returns it.
+
+    >>> _ = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
+    return default().manual_seed(int(seed))
+
+
+def seed():
+    """Restarts the default generator from a seed of the operating system's, and returns it."""
+    return default().seed()
+
+
+def initial_seed():
+    """The seed that the default generator last started from.
+
+    >>> _ = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
+    return default().initial_seed()
+
+
+def get_rng_state():
+    """The default generator's state, a uint8 tensor.
+
+    >>> state = torch.get_rng_state()
+    >>> x = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
+    return default().get_state()
+
+
+def set_rng_state(new_state):
+    """Continues from a state of get_rng_state."""
+    default().set_state(new_state)
+
+
+def thread_safe_generator():
+    """The generator of a data loader's thread: None, for the default one, as there are no such threads.
+
+    >>> x = torch.rand(2, generator=torch.thread_safe_generator())
+    """
+    return None

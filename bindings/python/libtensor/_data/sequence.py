@@ -1,0 +1,93 @@
+"""What the library is to know of items of nested sequences that are neither Python's own numbers nor lists or tuples."""
+
+import ctypes
+
+from .._base import dtypes as _dtypes
+from .._base.direct import OF_SEQUENCE, function
+from .._core.convert import NUMBERS
+from .._core.tensor import Tensor
+
+PLAIN = {list, tuple}
+UNKNOWN, SEQUENCES, ALONE = range(3)  # what other items at a depth are: not seen yet, sequences, numbers
+is_c_sequence = ctypes.pythonapi.PySequence_Check
+is_c_sequence.argtypes = (ctypes.py_object,)
+
+
+def is_sequence(value):
+    """Tells whether a value has elements by number: a list, a range, an array, or what else has __getitem__ and is no dict."""
+    if type(value) in PLAIN:
+        return True
+    if isinstance(value, (Tensor, dict, str, bytes)) or type(value) in NUMBERS:
+        return False
+    return bool(getattr(value, "ndim", 1)) and bool(is_c_sequence(value))
+
+
+def elements(value):
+    """The elements of a sequence, in a list."""
+    if isinstance(value, Tensor) or hasattr(value, "__array_interface__"):
+        return list(value)
+    n = len(value)
+    try:
+        return [value[i] for i in range(n)]
+    except Exception as error:
+        raise ValueError(f"could not determine the shape of object type '{type(value).__name__}'") from error
+
+
+def of_numpy(value):
+    """The dtype of a NumPy number, and its Python number; None for what is no such number."""
+    found = getattr(value, "dtype", None)
+    if found is None or getattr(value, "ndim", 1) or not isinstance(getattr(found, "name", None), str):
+        return None
+    base = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(found.kind)
+    dtype = _dtypes.NAMES.get(found.name, _dtypes.int64 if found.kind == "u" else None)
+    if base is None or dtype is None:
+        raise TypeError(f"can't convert a NumPy number of type {found.name}")
+    return dtype, base(value)
+
+
+def of_tensor(value, dtype):
+    """The dtype of a tensor of one element, and its number."""
+    broken = value.is_floating_point() or value.is_complex()
+    if value.numel() == 1 and not (broken and dtype in _dtypes.INTEGERS):
+        return value.dtype, value.item()
+    if broken and value.numel() != 1:
+        raise ValueError(f"only one element tensors can be converted to Python scalars, not one of shape {list(value.shape)}")
+    shape = list(value.shape)
+    raise TypeError(f"only integer tensors of a single element can be converted to an index, not one of {value.dtype} and shape {shape}")
+
+
+def of_subclass(value):
+    """The number of an object of a subclass of a number's class, which says no more of a dtype than that."""
+    base = next((base for base in (int, float, complex) if isinstance(value, base)), None)
+    return base and (None, base(value))
+
+
+def converted(value, dtype):
+    """The number that an object only knows how to become for a given dtype."""
+    name = type(value).__name__
+    if dtype is None:
+        raise RuntimeError(f"Could not infer dtype of {name}")
+    if hasattr(value, "__index__"):
+        return None, value.__index__()
+    if dtype.is_floating_point and hasattr(value, "__float__"):
+        return None, float(value)
+    raise TypeError(f"'{name}' object cannot be interpreted as a number of {dtype}")
+
+
+def item(value, dtype, depth, known):
+    """The elements of a sequence, in a list, or the dtype, None where it says nothing of one, and the Python number of an element.
+
+    `dtype` is the tensor's, where it is given, and `known` what the other items at this depth are.
+    """
+    if is_sequence(value) or known == SEQUENCES and isinstance(value, Tensor) and value.dim():
+        return elements(value)
+    if isinstance(value, Tensor):
+        return of_tensor(value, dtype)
+    if isinstance(value, str) and depth and known == UNKNOWN:
+        raise ValueError(f"too many dimensions '{type(value).__name__}'")
+    if isinstance(value, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{type(value).__name__}'")
+    return of_numpy(value) or of_subclass(value) or converted(value, dtype)
+
+
+from_sequence = function("from_sequence", how=OF_SEQUENCE, explains=item)

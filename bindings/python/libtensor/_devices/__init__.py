@@ -1,0 +1,1 @@
+"""Accelerators, their streams and generators; pools of threads."""

@@ -1,0 +1,71 @@
+"""The default generators of CUDA devices, for torch.cuda: they count (docs/random.md), and torch.manual_seed restarts them too."""
+
+from .._base.device import device as _device
+from .._data.random import seed_number
+from .._gen import gen_functions as _f
+from . import accelerators as _accelerators
+
+_asked = _accelerators.Kind("cuda")
+
+
+def _generator(device=None):
+    if device == "cuda":
+        device = None
+    return _f.default_generator(_device("cuda", _asked.require("default_generator", device)))
+
+
+def generators():
+    """The default generators of all devices."""
+    return tuple(_generator(index) for index in range(_asked.device_count()))
+
+
+def manual_seed(seed):
+    """Restarts the current device's generator from `seed`; without a device it has no effect."""
+    seed = seed_number(seed)
+    if _asked.is_available():
+        _f.generator_manual_seed(_generator(), seed)
+
+
+def manual_seed_all(seed):
+    """Restarts the generators of all devices from `seed`."""
+    seed = seed_number(seed)
+    for generator in generators():
+        _f.generator_manual_seed(generator, seed)
+
+
+def seed():
+    """Restarts the current device's generator from a seed of the operating system's; without a device it has no effect."""
+    if _asked.is_available():
+        _generator().seed()
+
+
+def seed_all():
+    """Restarts the generators of all devices from one seed of the operating system's."""
+    if _asked.is_available():
+        manual_seed_all(_generator().seed())
+
+
+def initial_seed():
+    """The seed that the current device's generator last started from."""
+    return _generator().initial_seed()
+
+
+def get_rng_state(device="cuda"):
+    """The state of a device's generator, a uint8 tensor of the CPU."""
+    return _generator(device).get_state()
+
+
+def get_rng_state_all():
+    """The states of the generators of all devices."""
+    return [generator.get_state() for generator in generators()]
+
+
+def set_rng_state(new_state, device="cuda"):
+    """Continues from a state of get_rng_state."""
+    _generator(device).set_state(new_state)
+
+
+def set_rng_state_all(new_states):
+    """Continues from the states of get_rng_state_all."""
+    for index, state in enumerate(new_states):
+        set_rng_state(state, index)

@@ -1,0 +1,65 @@
+"""threadpoolctl lists the library and limits its threads, whichever of the two packages is imported first; it is not needed."""
+
+import contextlib
+import sys
+
+from .._base.errors import ForkedError
+from .._gen import gen_functions as _f
+
+NAME = "threadpoolctl"
+
+
+def register(package):
+    """Makes the library known to threadpoolctl, which finds it by its file's name among those that the process has loaded."""
+    if not hasattr(package, "register"):
+        return  # it is older than 3.2, and takes none
+
+    class Controller(package.LibController):
+        user_api = internal_api = "libtensor"
+        filename_prefixes = ("libtensor.so",)
+        check_symbols = ("tensor_get_num_threads",)
+
+        def get_num_threads(self):
+            with contextlib.suppress(ForkedError):  # a child that is forked after the first call has no threads, and goes on without
+                return _f.get_num_threads()
+
+        def set_num_threads(self, num_threads):
+            with contextlib.suppress(ForkedError):
+                if num_threads is not None:
+                    _f.set_num_threads(num_threads)
+
+        def get_version(self):
+            number = self.dynlib.tensor_version()
+            return ".".join(str(number // 100**i % 100) for i in (2, 1, 0))
+
+    package.register(Controller)
+
+
+class Finder:
+    """Waits for threadpoolctl's import, and registers once the package is there."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != NAME:
+            return None
+        found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
+        spec = next(filter(None, found), None)
+        if spec is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def then_register(module):
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+            register(module)
+
+        spec.loader.exec_module = then_register
+        return spec
+
+
+def watch():
+    package = sys.modules.get(NAME)
+    if package:
+        register(package)
+    else:
+        sys.meta_path.insert(0, Finder())

@@ -1,0 +1,1 @@
+"""Gradients: nodes, hooks, functions with a backward, vmap."""

@@ -1,0 +1,66 @@
+"""Anomaly mode: which operation's gradient has gone wrong, and where it was called."""
+
+import warnings
+
+from .._base.library import SUBINTERPRETER
+from .._gen import gen_functions as _f
+from .callbacks import address, watcher
+from .nodes import metadata_of
+
+TRACE = "traceback_"
+REFERS = "Error detected in {}. Traceback of forward call that caused the error:\n{}"
+UNKNOWN = "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more information."
+
+
+def watch(node, failed):
+    """Keeps the stack of a call that is being recorded, and shows that of one whose gradient has failed."""
+    if not failed:
+        import traceback  # which takes milliseconds
+
+        metadata_of(node)[TRACE] = traceback.format_stack()[:-2]
+        return
+    stack, name = metadata_of(node).get(TRACE), _f.node_name(node)
+    warnings.warn(REFERS.format(name, "".join(stack)) if stack else UNKNOWN.format(name), stacklevel=3)
+
+
+watching = watcher(watch)
+
+
+class set_detect_anomaly:
+    """Sets whether backward() looks for what went wrong: it refuses gradients that are NaN, unless check_nan is False, and when it fails
+    warns with the stack of the operation whose gradient failed. As a context manager until its end. It takes time."""
+
+    def __init__(self, mode, check_nan=True):
+        self.before = is_anomaly_enabled(), is_anomaly_check_nan_enabled()
+        if not SUBINTERPRETER:
+            _f.set_anomaly_watcher(address(watching), 0)  # not at import: the library's threads start at its first call
+        _f.set_detect_anomaly(bool(mode), check_nan)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *_):
+        _f.set_detect_anomaly(*self.before)
+
+
+class detect_anomaly(set_detect_anomaly):
+    """A context manager under which backward() looks for what went wrong; see set_detect_anomaly."""
+
+    def __init__(self, check_nan=True):
+        self.check_nan = check_nan
+        warnings.warn(
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2
+        )
+
+    def __enter__(self):
+        super().__init__(True, self.check_nan)
+
+
+def is_anomaly_enabled():
+    """Whether set_detect_anomaly is on."""
+    return _f.is_anomaly_enabled()
+
+
+def is_anomaly_check_nan_enabled():
+    """Whether set_detect_anomaly refuses NaN."""
+    return _f.is_anomaly_check_nan_enabled()

@@ -1,0 +1,92 @@
+"""Functions of Python's that the library calls: by a number for each, which is the context that C passes on."""
+
+from ctypes import POINTER, c_bool, c_int32, c_int64, c_void_p, cast
+from itertools import count
+
+from .._base.errors import guarded
+from .._base.library import SUBINTERPRETER, called_back
+from .._core.results import wrap
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+
+handles = POINTER(c_void_p)
+
+# What the library may call or give back, until it calls the deleter.
+kept = {}
+numbers = count(1)  # not NULL
+
+
+def keep(thing):
+    """The number of a thing, which stays until the library lets go of it."""
+    if SUBINTERPRETER:
+        raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
+    number = next(numbers)
+    kept[number] = thing
+    return number
+
+
+def kept_by(take, thing):
+    """What a function of the library gives that takes the number of a thing over, unless it fails."""
+    number = keep(thing)
+    try:
+        return take(number)
+    except BaseException:
+        kept.pop(number, None)
+        raise
+
+
+def address(function):
+    return cast(function, c_void_p).value
+
+
+def taken(handle_array, i):
+    """The tensor that was given at a place, whose handle becomes its own; None where there is none."""
+    handle = handle_array[i]
+    if not handle:
+        return None
+    handle_array[i] = None
+    return wrap(handle)
+
+
+def handed(tensor):
+    """A handle to a tensor for the library to keep."""
+    made = _f.new_handle(tensor)
+    handle, made._h = made._h, 0
+    return handle
+
+
+@called_back(c_int32, c_void_p, handles, c_int64, handles, c_int64)
+@guarded
+def call(context, given, given_len, made, made_len):
+    results = kept[context]([taken(given, i) for i in range(given_len)], made_len)
+    for i, tensor in enumerate(results or ()):
+        if tensor is not None:
+            made[i] = handed(tensor)
+
+
+@called_back(c_int32, c_void_p, handles, handles)
+@guarded
+def pack(context, saved, packed):
+    packed[0] = keep(kept[context][0](taken(saved, 0)))
+
+
+@called_back(c_int32, c_void_p, c_void_p, handles)
+@guarded
+def unpack(context, packed, made):
+    tensor = kept[context][1](kept[packed])
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"Output of saved tensor unpack_hook expected to be a Tensor but got result of type {type(tensor).__name__}")
+    made[0] = handed(tensor)
+
+
+@called_back(None, c_void_p)
+def release(context, pop=kept.pop):
+    pop(context, None)
+
+
+CALL, PACK, UNPACK, DELETER = map(address, (call, pack, unpack, release))
+
+
+def watcher(function):
+    """A tensor_watcher that calls function(handle of a node, whether its gradient has failed)."""
+    return called_back(None, c_void_p, c_void_p, c_bool)(lambda _, node, failed: function(node, failed))

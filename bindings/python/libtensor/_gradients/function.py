@@ -1,0 +1,246 @@
+"""autograd.Function: operations with a forward and a backward of the program's own."""
+
+from functools import wraps
+
+from .._base.direct import APPLIES, d_apply_with, d_record, described, function, state
+from .._base.errors import keep_for_caller
+from .._base.library import SUBINTERPRETER
+from .._base.warnings import warn
+from .._core.modes import is_grad_enabled, no_grad
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .nodes import Node
+
+NOT_RETURNED = (
+    "Some elements marked as dirty during the forward method were not returned as output. "
+    "The inputs that are modified inplace must all be outputs of the Function."
+)
+
+
+class FunctionCtx:
+    """What a call of a Function keeps for its backward. It takes any other attribute, too."""
+
+    needs_input_grad = ()
+    materialize_grads = True
+    to_save = dirty = non_differentiable = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors, which backward finds in saved_tensors. In place they must not change until then."""
+        self.to_save = tensors
+
+    def save_for_forward(self, *tensors):
+        """Accepted: there are no derivatives in forward mode."""
+
+    def mark_dirty(self, *args):
+        """Tells which inputs forward has written to in place; it must return them."""
+        self.dirty = args
+
+    def mark_non_differentiable(self, *args):
+        """Tells which outputs have no gradient."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value):
+        """Whether backward is given zeros for the gradients of outputs that have none, instead of None."""
+        self.materialize_grads = value
+
+
+class BackwardFunction(FunctionCtx, Node):
+    """The recorded call of a Function, and the ctx of its forward and backward."""
+
+    _h = 0  # before forward has returned, or where nothing is recorded
+
+    def __repr__(self):
+        return f"<libtensor.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+    @property
+    def saved_tensors(self):
+        return tuple(_f.node_saved(self._h)) if self._h else ()
+
+    @property
+    def saved_variables(self):
+        warn("saved_variables: deprecated, as in PyTorch; use saved_tensors", DeprecationWarning)
+        return self.saved_tensors
+
+    @property
+    def metadata(self):
+        return self.__dict__.setdefault("_metadata", {})
+
+    def name(self):
+        return type(self).__name__
+
+    def gradients(self, grads):
+        """The gradients of the tensors among the arguments, of those of the outputs."""
+        made = self.forward_class._backward()(self, *grads)
+        return self.checked(made if isinstance(made, tuple) else (made,))
+
+    def checked(self, made):
+        wanted, name = len(self.is_tensor), type(self).__name__
+        if len(made) < wanted or any(grad is not None for grad in made[wanted:]):
+            raise RuntimeError(f"function {name} returned an incorrect number of gradients (expected {wanted}, got {len(made)})")
+        for i, (grad, is_tensor) in enumerate(zip(made, self.is_tensor, strict=False)):
+            if grad is not None and not is_tensor:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, "
+                    "but the corresponding forward input was not a Variable"
+                )
+            if grad is not None and not isinstance(grad, Tensor):
+                raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
+        return [grad for grad, is_tensor in zip(made, self.is_tensor, strict=False) if is_tensor]
+
+
+class Function:
+    """An operation with a derivative of its own. A subclass has the static methods forward(ctx, *args) and backward(ctx, *grads), or
+    forward(*args), setup_context(ctx, inputs, output) and backward, and is called by apply(*args).
+
+    >>> class Cube(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x**3
+    ...     @staticmethod
+    ...     def backward(ctx, grad):
+    ...         (x,) = ctx.saved_tensors
+    ...         return grad * 3 * x**2
+    >>> x = torch.tensor(2., requires_grad=True)
+    >>> Cube.apply(x).backward()
+    >>> x.grad
+    tensor(12.)
+    """
+
+    generate_vmap_rule = False
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        cls._backward_cls = type(cls.__name__ + "Backward", (BackwardFunction,), {"forward_class": cls, "__module__": cls.__module__})
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"a Function is not called as an object: its methods are static; use {type(self).__name__}.apply(...)")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        """The operation itself."""
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        """Keeps in ctx what backward needs, where forward takes no ctx."""
+        raise NotImplementedError("setup_context is not implemented.")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        """The gradients of the arguments, one for each, None for those that have none."""
+        raise NotImplementedError(
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+        )
+
+    vjp = backward
+
+    @classmethod
+    def _backward(cls):
+        if cls.vjp is not Function.vjp and cls.backward is not Function.backward:
+            raise RuntimeError(
+                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {cls.__name__} has both; implement one of them."
+            )
+        return cls.vjp if cls.vjp is not Function.vjp else cls.backward
+
+    def apply(cls, *args, **kwargs):
+        """Calls forward, and records the call where an argument requires a gradient."""
+        ctx = cls._backward_cls()
+        ctx.is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
+        ctx.needs_input_grad = tuple(is_tensor and arg.requires_grad for arg, is_tensor in zip(args, ctx.is_tensor, strict=True))
+        with no_grad():
+            if cls.setup_context is Function.setup_context:
+                made = cls.forward(ctx, *args, **kwargs)
+            else:
+                made = cls.forward(*args, **kwargs)
+                cls.setup_context(ctx, args, made)
+        return finish(ctx, *args, made)
+
+
+def among(tensor, others):
+    return any(tensor is other for other in others)
+
+
+def finish(ctx, *given):
+    """What apply gives of what forward gave, which comes behind the arguments."""
+    *args, made = given
+    recording = is_grad_enabled()
+    with no_grad():
+        outputs = tuple(presented(ctx, args, output, recording) for output in (made if isinstance(made, tuple) else (made,)))
+    if recording and any(ctx.needs_input_grad):
+        record(ctx, tuple(arg for arg, is_tensor in zip(args, ctx.is_tensor, strict=True) if is_tensor), outputs)
+    return outputs if isinstance(made, tuple) else outputs[0]
+
+
+def presented(ctx, args, output, recording):
+    """An output as the caller gets it: an argument that was not written to, or what has a history, as a view. What is made as a view while
+    calls are not recorded is one of what its steps viewed."""
+    if not isinstance(output, Tensor) or among(output, ctx.dirty) or not recording and output._is_view() and output.is_leaf:
+        return output
+    if among(output, args) or output.requires_grad:
+        view = output.detach()
+        if among(output, ctx.non_differentiable):
+            ctx.non_differentiable = (*ctx.non_differentiable, view)
+        return view
+    return output
+
+
+def record(ctx, inputs, outputs):
+    """Makes ctx the node of the outputs."""
+    for i, tensor in enumerate(ctx.to_save):
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(tensor).__name__}")
+    if not all(among(tensor, outputs) for tensor in ctx.dirty):
+        raise RuntimeError(NOT_RETURNED)
+    if SUBINTERPRETER:
+        raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
+    tensors = tuple(output if isinstance(output, Tensor) else None for output in outputs)
+    constant = tuple(i for i, tensor in enumerate(tensors) if among(tensor, ctx.non_differentiable))
+    d_record(state, ctx, inputs, tensors, constant)
+    ctx.dirty = ctx.non_differentiable = ()  # outputs among them would keep their own node
+
+
+# The call of a Function from C, by which the method above is replaced: that one takes what is not plain, and finish what is not one tensor.
+direct_apply = described(function("apply", how=APPLIES, fallback=Function.apply, explains=finish), Function.apply)
+d_apply_with(state, keep_for_caller, Function.setup_context)
+Function.apply = classmethod(Function.apply if SUBINTERPRETER else direct_apply)
+
+
+class InplaceFunction(Function):
+    """A Function whose objects know whether they are to write to their argument. apply() takes the class alone."""
+
+    def __init__(self, inplace=False):
+        self.inplace = inplace
+
+
+def once_differentiable(backward):
+    """The decorator of a backward that cannot be differentiated itself: to try is an error."""
+
+    @wraps(backward)
+    def once(ctx, *grads):
+        with no_grad():
+            made = backward(ctx, *grads)
+        wanted = [grad for grad in grads if isinstance(grad, Tensor) and grad.requires_grad]
+        if not is_grad_enabled() or not wanted:
+            return made
+        outputs = made if isinstance(made, tuple) else (made,)
+        message = f"trying to differentiate twice a function that was marked with @once_differentiable: {type(ctx).__name__}"
+        tensors = [output for output in outputs if isinstance(output, Tensor)]
+        refusing = iter(DelayedError.apply(message, len(tensors), *tensors, *wanted) if tensors else ())
+        outputs = tuple(next(refusing) if isinstance(output, Tensor) else output for output in outputs)
+        return outputs if isinstance(made, tuple) else outputs[0]
+
+    return once
+
+
+class DelayedError(Function):
+    """Gives the first of its tensors, whose gradient is an error."""
+
+    @staticmethod
+    def forward(ctx, message, count, *tensors):
+        ctx.message = message
+        return tuple(tensor.detach() for tensor in tensors[:count])
+
+    @staticmethod
+    def backward(ctx, *grads):
+        raise RuntimeError(ctx.message)

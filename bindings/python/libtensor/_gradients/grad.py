@@ -1,0 +1,246 @@
+"""What tensors know of their gradients: the methods and attributes of Tensor, and the functions of libtensor.autograd."""
+
+from itertools import count
+from threading import local
+
+from .._base.direct import function
+from .._base.extend import extends
+from .._base.warnings import warn
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .nodes import GradientEdge, leaf, node_of
+
+# Of objects of subclasses too, which do not take these calls over.
+_grad, _is_grad = function("_grad", "grad"), function("_is_grad", "is_grad")
+
+
+def as_list(tensors):
+    """A tensor, or several, as a list; None as an empty one."""
+    if tensors is None:
+        return []
+    return [tensors] if isinstance(tensors, (Tensor, GradientEdge)) else list(tensors)
+
+
+def ends(tensors, where):
+    """The tensors, or edges of a graph, that gradients are of or with respect to; what stands for an edge is a tensor."""
+    made = [_f.node_result(end.node._h, end.output_nr) if isinstance(end, GradientEdge) else end for end in as_list(tensors)]
+    for i, end in enumerate(made):
+        if not isinstance(end, Tensor):
+            raise TypeError(f"{where} must be Tensors or GradientEdges, but element {i} is of type {type(end).__name__}")
+    return made
+
+
+def switch(value, name):
+    """A truth value, which the functions that run backward take as an integer too."""
+    if value.__class__ is bool:
+        return value
+    if hasattr(value, "__index__"):
+        return value.__index__() != 0
+    raise TypeError(f"{name} must be bool or int, not {type(value).__name__}")
+
+
+def undeletable(name, instead):
+    return RuntimeError(f"{name} of a tensor cannot be deleted; {instead}")
+
+
+@extends(Tensor)
+class Tensor:
+    @property
+    def requires_grad(self):
+        """Whether operations on the tensor are recorded, for gradients."""
+        return _f.requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted):
+        _f.set_requires_grad(leaf(self), wanted)
+
+    @requires_grad.deleter
+    def requires_grad(self):
+        raise undeletable("requires_grad", "set it to False")
+
+    def requires_grad_(self, requires_grad=True):
+        """Says whether operations on the tensor are recorded, for gradients, and returns it.
+
+        >>> torch.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
+        """
+        _f.set_requires_grad(leaf(self), requires_grad)
+        return self
+
+    @property
+    def is_leaf(self):
+        """Whether the tensor is not the result of a recorded operation."""
+        return _f.is_leaf(self)
+
+    @property
+    def output_nr(self):
+        return _f.output_nr(self)
+
+    def is_inference(self):
+        """Whether the tensor was made in inference_mode().
+
+        >>> torch.ones(1).is_inference()
+        False
+        """
+        return _f.is_inference(self)
+
+    @property
+    def _version(self):
+        return _f.get_version(self)
+
+    @property
+    def retains_grad(self):
+        return _f.retains_grad(self)
+
+    def retain_grad(self):
+        """Has backward() keep the gradient of the tensor though it is no leaf."""
+        _f.retain_grad(self)
+
+    @property
+    def grad(self):
+        """The gradient that backward() has summed up, None where there is none."""
+        known = getattr(self, "_grad", None)
+        if known is None or not _is_grad(self, known):
+            self._grad = known = _grad(self)
+        return known
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        _f.set_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self):
+        _f.set_grad(self, None)
+        self._grad = None
+
+    @property
+    def grad_fn(self):
+        """The recorded operation that made the tensor, None for a leaf."""
+        return node_of(_f.grad_fn(self))
+
+    @property
+    def _grad_fn(self):
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self):
+        raise undeletable("_grad_fn", "detach_() takes the tensor out of its graph")
+
+    @property
+    def _backward_hooks(self):
+        return self.__dict__.get("_backward_hooks", getattr(self, "_hooks", None) or None)
+
+    @_backward_hooks.setter
+    def _backward_hooks(self, value):
+        self.__dict__["_backward_hooks"] = value
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self):
+        raise undeletable("_backward_hooks", "remove() of a hook's handle removes it")
+
+    def detach_(self):
+        """Takes the tensor out of the graph, and returns it: it is a leaf from then on."""
+        return _f.detach_(self)
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Adds the gradients of the tensor to those of the leaves that it was computed of, or of `inputs` alone.
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> x.grad
+        tensor([2., 2.])
+        """
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+
+class Runs(local):
+    """The innermost run of the thread: whether it is for some tensors alone, and not for all leaves, what is called at its end, and its number."""
+
+    choose = False
+    callbacks = None  # outside of runs
+    number = None  # which of all runs it is
+
+
+runs = Runs()
+numbers = count()
+
+
+def run(choose, function, *args):
+    """What a run gives; then what its hooks have queued is called."""
+    before = runs.choose, runs.callbacks, runs.number
+    runs.choose, runs.callbacks, runs.number = choose, (), next(numbers)
+    try:
+        made = function(*args)
+        while runs.callbacks:
+            callback, *runs.callbacks = runs.callbacks
+            callback()
+        return made
+    finally:
+        runs.choose, runs.callbacks, runs.number = before
+
+
+def queue_callback(callback):
+    """Has the innermost run of the thread call `callback` without arguments at its end."""
+    if runs.callbacks is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass: queue_callback() is for hooks, on the thread of their run")
+    runs.callbacks = (*runs.callbacks, callback)
+
+
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+    """Adds the gradients of tensors, or edges of a graph, to those of the leaves that they were computed of, or of `inputs` alone."""
+    only = ends(inputs, "backward(): argument 'inputs'")
+    if inputs is not None and not only:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    if grad_variables is not None:
+        warn("backward: argument 'grad_variables' is deprecated, as in PyTorch; give grad_tensors", FutureWarning)
+    gradients = as_list(grad_tensors if grad_variables is None else grad_variables)
+    create_graph = switch(create_graph, "backward(): argument 'create_graph'")
+    keep = create_graph if retain_graph is None else switch(retain_graph, "backward(): argument 'retain_graph'")
+    of = ends(tensors, "backward(): argument 'tensors'")
+    run(bool(only), _f.backward, of, gradients, keep, create_graph, only)
+
+
+def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
+    """grad() for each item along the first dimension of `grad_outputs`; the gradients are stacked."""
+    outputs, batches = as_list(outputs), as_list(grad_outputs)
+    sizes = {len(b) if b.ndim else None for b in batches if b is not None}
+    for i, (t, b) in enumerate(zip(outputs, batches, strict=True)):
+        if b is not None and (len(sizes) > 1 or b.ndim == 0 or b.shape[1:] != t.shape):
+            raise RuntimeError(
+                f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch, the same for all: grad_outputs[{i}] "
+                f"has shape {tuple(b.shape)}, and outputs[{i}] {tuple(t.shape)}"
+            )
+    if not sizes:
+        raise RuntimeError("grad(): is_grads_batched=True needs grad_outputs, whose first dimension is the batch")
+    n = sizes.pop()
+    keep = [True] * (n - 1) + [retain_graph]
+    rows = [grad(outputs, inputs, [b if b is None else b[k] for b in batches], retain_graph=keep[k], **others) for k in range(n)]
+    return tuple(None if column[0] is None else _f.stack(column) for column in zip(*rows, strict=True))
+
+
+def grad(
+    outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=False, allow_unused=None, is_grads_batched=False, materialize_grads=False
+):
+    """The gradients of `outputs` with respect to `inputs`, as a tuple. Both are tensors, or edges of a graph
+    (autograd.graph.get_gradient_edge). With `is_grads_batched` the first dimension of each of `grad_outputs` is a batch, and so is that of each
+    gradient: a run for each item.
+
+    >>> x = torch.tensor(3., requires_grad=True)
+    >>> torch.autograd.grad(x * x, x)
+    (tensor(6.),)
+    """
+    if is_grads_batched:
+        return in_batches(
+            outputs, inputs, grad_outputs, retain_graph, create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads
+        )
+    create_graph = switch(create_graph, "grad(): argument 'create_graph'")
+    keep = create_graph if retain_graph is None else switch(retain_graph, "grad(): argument 'retain_graph'")
+    materialize_grads = switch(materialize_grads, "grad(): argument 'materialize_grads'")
+    unused = materialize_grads if allow_unused is None else switch(allow_unused, "grad(): argument 'allow_unused'")
+    if materialize_grads and not unused:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+    of, to = ends(outputs, "grad(): argument 'outputs'"), ends(inputs, "grad(): argument 'inputs'")
+    return run(True, _f.autograd_grad, of, to, as_list(grad_outputs), keep, create_graph, unused, materialize_grads)

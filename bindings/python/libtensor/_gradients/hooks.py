@@ -1,0 +1,239 @@
+"""Functions that are called while gradients are computed: hooks on tensors and on nodes, and for what operations save."""
+
+from contextlib import contextmanager
+from threading import local
+from weakref import ref
+
+from .._base.extend import extends
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .callbacks import CALL, DELETER, PACK, UNPACK, kept_by
+from .nodes import Node
+
+
+class Weakly:
+    """Calls a function that others hold, as long as they do."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, function):
+        self.held = ref(function)
+
+    def __call__(self, *args):
+        function = self.held()
+        return function and function(*args)
+
+    def hold(self):
+        """Holds the function, too."""
+        function = self.held()
+        self.held = lambda: function
+
+
+class RemovableHandle:
+    """Removes a hook, by remove() or as a context manager at its end. A run that is under way still calls it."""
+
+    __slots__ = ("id", "leaves", "weakly", "__weakref__")
+
+    def __init__(self, number):
+        self.id = number
+        self.leaves, self.weakly = (), None
+
+    def remove(self):
+        """Removes the hook; nothing where it is gone."""
+        if self.weakly is not None:
+            self.weakly.hold()  # until the runs are over that still call it
+            self.weakly = None
+        _f.remove_hook(self.id)
+        for leaf in (one() for one in self.leaves):
+            if leaf is not None:
+                leaf._hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+
+
+def registered(register, on, function):
+    """The handle of a function that `register` of the library has called."""
+    return RemovableHandle(kept_by(lambda number: register(on, CALL, number, DELETER), function))
+
+
+def registered_on(leaves, register, function, on=None):
+    """registered() for leaves, which hold the function themselves: a function that refers to one is a cycle, which Python finds."""
+    weakly = Weakly(function)
+    handle = registered(register, leaves[0] if on is None else on, weakly)
+    for leaf in leaves:
+        try:
+            hooks = leaf._hooks
+        except AttributeError:
+            hooks = leaf._hooks = {}
+        hooks[handle.id] = function
+    handle.leaves, handle.weakly = tuple(map(ref, leaves)), weakly
+    return handle
+
+
+def named(hook):
+    return f"hook '{getattr(hook, '__name__', type(hook).__name__)}'"
+
+
+def replacement(hook, old, new):
+    """What a hook gives in the place of a gradient: of the same kind, or None for it as it is."""
+    if new is None:
+        return None
+    if not isinstance(new, Tensor):
+        raise TypeError(f"expected Variable, but hook returned '{type(new).__name__}'")
+    if old is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if new.dtype is not old.dtype:
+        raise RuntimeError(f"{named(hook)} has changed the type of value (was {old.type()} got {new.type()})")
+    if new.shape != old.shape:
+        raise RuntimeError(f"{named(hook)} has changed the size of value")
+    return new
+
+
+def replacements(hook, olds, news):
+    """replacement() of each of several gradients, where None stands for a gradient of zeros."""
+    if news is None:
+        return None
+    if not isinstance(news, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(news).__name__}'")
+    if len(news) != len(olds):
+        raise RuntimeError(f"{named(hook)} has returned an incorrect number of values (got {len(news)}, but expected {len(olds)})")
+    zeros = (old if new is not None or old is None else _f.zeros_like(old) for old, new in zip(olds, news, strict=True))
+    return [replacement(hook, old, zero if new is None else new) for old, new, zero in zip(olds, news, zeros, strict=True)]
+
+
+@extends(Tensor)
+class Tensor:
+    def register_hook(self, hook):
+        """Has hook(grad) called when the gradient of the tensor is computed; a tensor that it gives takes its place. The result
+        removes the hook.
+
+        >>> x = torch.ones(2, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: grad * 10)
+        >>> x.sum().backward()
+        >>> x.grad
+        tensor([10., 10.])
+        >>> handle.remove()
+        """
+
+        def came(given, _):
+            return [replacement(hook, given[0], hook(given[0]))]
+
+        if self.is_leaf:
+            return registered_on([self], _f.register_hook, came)
+        return registered(_f.register_hook, self, came)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Has hook(tensor) called when the gradient of the tensor, a leaf, has been added to. The result removes the hook."""
+        this = ref(self)
+
+        def accumulated(given, _):
+            tensor = this()
+            replacement(hook, None, hook(given[0] if tensor is None else tensor))
+
+        return registered_on([self], _f.register_post_accumulate_grad_hook, accumulated)
+
+
+@extends(Node)
+class Node:
+    def register_hook(self, fn):
+        """Has fn(grad_inputs, grad_outputs) called when gradients have gone through the node; a tuple that it gives takes the place of
+        grad_inputs. The result removes the hook."""
+
+        def left(given, count):
+            operands, results = tuple(given[:count]), tuple(given[count:])
+            return replacements(fn, operands, fn(operands, results))
+
+        return registered(_f.node_register_hook, self._h, left)
+
+    def register_prehook(self, fn):
+        """Has fn(grad_outputs) called before gradients go through the node; a tuple that it gives takes their place. The result removes
+        the hook."""
+        return registered(_f.node_register_prehook, self._h, lambda given, _: replacements(fn, tuple(given), fn(tuple(given))))
+
+
+class Refusals(local):
+    """The texts with which a thread refuses hooks for what operations save; the innermost counts."""
+
+    text = None
+    depth = 0
+
+
+refusals = Refusals()
+
+
+class saved_tensors_hooks:
+    """A context manager under which operations do not save tensors for their gradients, but what pack_hook makes of them; unpack_hook
+    makes a tensor of that again.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().copy(), torch.from_numpy):
+    ...     y = (x.detach() * x).sum()
+    >>> y.backward()
+    """
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        if refusals.text is not None:
+            raise RuntimeError(refusals.text)
+        hooks = (self.pack_hook, self.unpack_hook)
+        kept_by(lambda number: _f.push_saved_tensors_hooks(PACK, UNPACK, DELETER, number, DELETER), hooks)
+        refusals.depth += 1
+
+    def __exit__(self, *_):
+        refusals.depth -= 1
+        _f.pop_saved_tensors_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A context manager under which operations save copies on the CPU of what their gradients need."""
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        def pack(tensor):
+            return tensor.device, tensor if tensor.is_cpu else tensor.cpu()
+
+        super().__init__(pack, lambda packed: packed[1].to(packed[0]))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """A context manager under which saved_tensors_hooks is refused, in these words."""
+    if refusals.depth:
+        raise RuntimeError(error_message)
+    before, refusals.text = refusals.text, error_message
+    try:
+        yield
+    finally:
+        refusals.text = before
+
+
+def register_multi_grad_hook(tensors, fn, *, mode="all"):
+    """Has fn called in each run with the gradients of several tensors once the last of them that the run comes to is computed, with None
+    for those that it does not come to (mode="all"), or with the first of them alone (mode="any"). The result removes the hook.
+
+    >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print([grad is not None for grad in grads]))
+    >>> (a * 2).sum().backward()
+    [True, False]
+    >>> handle.remove()
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        tensors = [tensor for tensor in tensors if tensor.requires_grad]
+
+    def came(given, _):
+        fn(given[0] if mode == "any" else given)
+
+    def register(on, *hook):
+        return _f.register_multi_grad_hook(on, mode == "any", *hook)
+
+    tensors = list(tensors)
+    if tensors and all(tensor.is_leaf for tensor in tensors):
+        return registered_on(tensors, register, came, tensors)
+    return registered(register, tensors, came)

@@ -1,0 +1,184 @@
+"""The recorded calls of a graph as Python objects: one for each node, as long as somebody holds it."""
+
+from collections import namedtuple
+from weakref import WeakValueDictionary
+
+from .._base.direct import d_ctx
+from .._base.library import node_free
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .callbacks import DELETER, PACK, UNPACK, kept, kept_by
+
+# The objects of nodes, by the library's number.
+nodes = WeakValueDictionary()
+
+# The leaves of Python's, by their place in memory, among which that of a node is looked for.
+leaves = WeakValueDictionary()
+
+
+class Node:
+    """A recorded call, as grad_fn gives it. It keeps what the call saved, and the graph behind it."""
+
+    __slots__ = ("_h", "__weakref__")
+
+    def name(self):
+        """The name of the call, such as AddBackward0."""
+        return _f.node_name(self._h)
+
+    @property
+    def next_functions(self):
+        """For each operand the node that its gradient goes to, and to which of that one's results; (None, 0) where it is not wanted."""
+        edges = (_f.node_edge(self._h, i) for i in range(_f.node_edges(self._h)))
+        return tuple((node_of(handle), output) for handle, output in edges)
+
+    @property
+    def metadata(self):
+        """A dict for whatever is to be kept with the node."""
+        return metadata_of(self._h)
+
+    @property
+    def requires_grad(self):
+        return True
+
+    def __call__(self, *grads):
+        """The gradients of the operands, from those of the results (None for none): recorded where calls are, without hooks. What
+        the call saved stays.
+
+        >>> x = torch.tensor(4.0, requires_grad=True)
+        >>> with torch.no_grad():
+        ...     x.log().grad_fn(torch.tensor(1.0))
+        tensor(0.2500)
+        """
+        for i, grad in enumerate(grads):
+            if grad is not None and not isinstance(grad, Tensor):
+                raise TypeError(f"{self.name()}: argument {i} is not a Tensor or None, but {type(grad).__name__}")
+        made = _f.node_call(self._h, grads)
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def __getattr__(self, name):
+        known = saved_names(self) if name.startswith(("_saved_", "_raw_saved_")) else {}
+        if name not in known:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        argument, several = known[name]
+        if name.startswith("_raw"):
+            made = tuple(saved_tensor(self, argument, i) for i in range(len(_f.node_saved_as(self._h, argument)) if several else 1))
+        else:
+            made = tuple(map(leaf_of, _f.node_saved_as(self._h, argument)))
+        return made if several else made[0]
+
+    def __dir__(self):
+        return [*super().__dir__(), *saved_names(self)]
+
+    def __repr__(self):
+        return f"<{type(self).__name__} object at {id(self):#x}>"
+
+    def __del__(self, free=node_free):
+        handle = getattr(self, "_h", None)
+        if handle:
+            free(handle)
+
+
+class AccumulateGrad(Node):
+    """Where the gradient of a leaf is added to those that came before."""
+
+    __slots__ = ()
+
+    @property
+    def variable(self):
+        """The leaf."""
+        return leaf_of(_f.node_variable(self._h))
+
+
+class SavedTensor:
+    """What a recorded call saved of an argument or result: `_raw_saved_self` of its node."""
+
+    __slots__ = ("node", "argument", "place")
+
+    def __init__(self, *_, **__):
+        raise RuntimeError(
+            "Trying to create a SavedTensor object from Python is forbidden: a recorded call has them, as `_raw_saved_self` of its grad_fn"
+        )
+
+    def unpack(self):
+        """The tensor, with its history."""
+        return leaf_of(_f.node_saved_as(self.node._h, self.argument)[self.place])
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Has the call keep what pack_hook makes of the tensor, and unpack_hook make the tensor again."""
+
+        def keep(number):
+            _f.node_pack_saved(self.node._h, self.argument, self.place, PACK, UNPACK, DELETER, number, DELETER)
+
+        kept_by(keep, (pack_hook, unpack_hook))
+
+
+def saved_tensor(node, argument, place):
+    made = object.__new__(SavedTensor)
+    made.node, made.argument, made.place = node, argument, place
+    return made
+
+
+class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr"))):
+    """Where a gradient goes: to a node, and to which of its results."""
+
+    __slots__ = ()
+
+
+def saved_names(node):
+    """The attributes of a node that stand for what its call saves: for each the argument, and whether that is a list."""
+    named = [(name.removesuffix("[]"), name.endswith("[]")) for name in _f.node_saved_names(node._h).split()] if node._h else []
+    return {f"{kind}_{name}": (name, several) for kind in ("_saved", "_raw_saved") for name, several in named}
+
+
+def leaf_of(tensor):
+    """The leaf of Python's that a tensor of the library's is; the tensor itself where it is none."""
+    if tensor is None or not (tensor.requires_grad and tensor.is_leaf):
+        return tensor
+    node = edge_of(tensor)[0]
+    same = (leaf for leaf in list(leaves.values()) if leaf.requires_grad and leaf.is_leaf and edge_of(leaf)[0] is node)
+    return next((leaf for leaf in same if _f.is_set_to(leaf, tensor)), tensor)
+
+
+def metadata_of(handle):
+    """The dict that is kept with a node: the node's context, or what that has of attributes."""
+    number = _f.node_context(handle)
+    if not number:
+        kept_by(lambda made: _f.node_set_context(handle, made, DELETER), {})
+        number = _f.node_context(handle)
+    return kept[number] if number in kept else d_ctx(number).metadata
+
+
+# The classes of nodes, by name.
+kinds = {"AccumulateGrad": AccumulateGrad}
+
+
+def node_of(handle):
+    """The object of the node of a handle, which it takes over; None for none."""
+    if not handle:
+        return None
+    number = _f.node_id(handle)
+    found = nodes.get(number)
+    if found is not None:
+        node_free(handle)
+        return found
+    context = _f.node_context(handle)
+    if context and context not in kept:  # that of a Function, which is the node's object
+        node_free(handle)
+        return nodes.setdefault(number, d_ctx(context))
+    name = _f.node_name(handle)
+    kind = kinds.get(name) or kinds.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": "libtensor.autograd"}))
+    made = object.__new__(kind)
+    made._h = handle
+    return nodes.setdefault(number, made)
+
+
+def edge_of(tensor):
+    """The node that the gradient of a tensor goes to, and to which of its results."""
+    handle, output = _f.gradient_edge(tensor)
+    return node_of(handle), output
+
+
+def leaf(tensor):
+    """Notes a tensor that may be a leaf."""
+    leaves[id(tensor)] = tensor
+    return tensor

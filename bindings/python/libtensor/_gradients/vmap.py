@@ -1,0 +1,168 @@
+"""vmap, and what functions of functions know of nested tensors: tuples, lists and dicts of them."""
+
+from functools import wraps
+
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+
+# ----------------------------------------------------------------------------------------------------- nested tensors
+
+
+def mapped(change, tree, *others):
+    """A structure with each of its tensors changed, by a function of those in the same places of others."""
+    if isinstance(tree, dict):
+        return type(tree)((k, mapped(change, v, *(other[k] for other in others))) for k, v in tree.items())
+    if isinstance(tree, (tuple, list)):
+        made = [mapped(change, *items) for items in zip(tree, *others, strict=True)]
+        return type(tree)._make(made) if hasattr(tree, "_make") else type(tree)(made)
+    return change(tree, *others)
+
+
+def leaves(tree):
+    """The tensors and other values of a structure, in order."""
+    found = []
+    mapped(found.append, tree)
+    return found
+
+
+def tensors(tree):
+    return [t for t in leaves(tree) if isinstance(t, Tensor)]
+
+
+def refilled(tree, values):
+    """A structure with other values in the places of its own."""
+    values = iter(values)
+    return mapped(lambda _: next(values), tree)
+
+
+def shape_of(tree):
+    """What two structures of the same form have in common."""
+    return mapped(lambda _: None, tree)
+
+
+def spread(dims, tree):
+    """Dimensions for each leaf of a structure, of which one can stand for a whole part; None where the forms differ."""
+    if dims is None or isinstance(dims, int):
+        return [dims for _ in leaves(tree)]
+    if isinstance(tree, dict) and isinstance(dims, dict) and dims.keys() == tree.keys():
+        parts = [spread(dims[k], v) for k, v in tree.items()]
+    elif isinstance(tree, (tuple, list)) and isinstance(dims, type(tree)) and len(dims) == len(tree):
+        parts = [spread(d, v) for d, v in zip(dims, tree, strict=True)]
+    else:
+        return None
+    return None if None in parts else [d for part in parts for d in part]
+
+
+# --------------------------------------------------------------------------------------------------------------- vmap
+
+
+class Mapping:
+    """One call of a function that vmap made: the arguments, and along which dimension each is mapped over."""
+
+    def __init__(self, func, in_dims, out_dims, args):
+        self.func, self.out_dims, self.args = func, out_dims, args
+        self.name = getattr(func, "__name__", repr(func))
+        title = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>)"
+        if not isinstance(in_dims, (int, tuple)):
+            raise ValueError(
+                f"{title}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            )
+        if not args:
+            raise ValueError(
+                f"vmap({self.name})(<inputs>): got no inputs. Maybe you forgot to add inputs, "
+                "or you are trying to vmap over a function with no inputs. The latter is unsupported."
+            )
+        self.dims, self.given = spread(in_dims, args), leaves(args)
+        if self.dims is None:
+            raise ValueError(f"{title}: in_dims is not compatible with the structure of `inputs`, which is {shape_of(args)}")
+        for i, (t, d) in enumerate(zip(self.given, self.dims, strict=True)):
+            if d is None:
+                continue
+            if not isinstance(t, Tensor):
+                raise ValueError(
+                    f"{title}: Got in_dim={d} for an input but the input is of type {type(t)}. "
+                    "We cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
+                )
+            if not -t.dim() <= d < t.dim():
+                raise ValueError(
+                    f"{title}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {t.dim()} so expected in_dim to satisfy "
+                    f"-{t.dim()} <= in_dim < {t.dim()}."
+                )
+            self.dims[i] = d % t.dim()
+        sizes = [t.shape[d] for t, d in zip(self.given, self.dims, strict=True) if d is not None]
+        if not sizes:
+            raise ValueError(f"{title}: Expected at least one Tensor to vmap over")
+        if len(set(sizes)) > 1:
+            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+        self.size = sizes[0]
+
+    def results(self, given, size, randomness, kwargs):
+        """What the function gives for `size` examples, as a structure and the dimension of the examples in each of its leaves."""
+        level = _f.vmap_begin(size, randomness)
+        try:
+            wrapped = [t if d is None else _f.vmap_wrap(t, d, level) for t, d in zip(given, self.dims, strict=True)]
+            output = self.func(*refilled(self.args, wrapped), **kwargs)
+            dims = self.placed(output)
+            return refilled(output, [self.unwrapped(t, d, level) for t, d in zip(leaves(output), dims, strict=True)]), dims
+        finally:
+            _f.vmap_end(level)
+
+    def placed(self, output):
+        single = not isinstance(output, (tuple, list, dict))
+        out_dims = self.out_dims[0] if single and isinstance(self.out_dims, tuple) and len(self.out_dims) == 1 else self.out_dims
+        dims = spread(out_dims, output)
+        if dims is None:
+            raise ValueError(
+                f"vmap({self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`, "
+                f"which is {shape_of(output) if not single else 'one tensor'}"
+            )
+        return dims
+
+    def unwrapped(self, t, d, level):
+        if not isinstance(t, Tensor):
+            if d is None:
+                return t
+            raise ValueError(
+                f"vmap({self.name}, ...): `{self.name}` must only return Tensors, got type {type(t)}. "
+                "Did you mean to set out_dims= to None for output?"
+            )
+        if d is not None:
+            return _f.vmap_unwrap(t, d, level)
+        if _f.vmap_maps(t, level):
+            raise ValueError(f"vmap({self.name}, ...): `{self.name}` can not return a BatchedTensor when out_dim is None")
+        return t
+
+    def in_chunks(self, chunk, randomness, kwargs):
+        """results() for at most `chunk` examples at a time, joined."""
+        parts, output = [], None
+        for start in range(0, self.size, chunk):
+            n = min(chunk, self.size - start)
+            given = [t if d is None else t.narrow(d, start, n) for t, d in zip(self.given, self.dims, strict=True)]
+            output, dims = self.results(given, n, randomness, kwargs)
+            parts.append(leaves(output))
+        columns = zip(zip(*parts, strict=True), dims, strict=True)
+        return refilled(output, [column[0] if d is None else _f.cat(column, d) for column, d in columns])
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """A function that calls `func` once for all examples along a dimension of its arguments: `in_dims` for all of them, or for each in a
+    tuple, None where an argument is the same for every example. Its operations are computed for all examples at once; those without a rule
+    for that run for each by itself. The results have the examples along `out_dims`. Random operations are refused unless `randomness` is
+    "different", for other numbers in each example, or "same". With `chunk_size`, at most so many examples are computed at a time.
+
+    >>> torch.vmap(torch.dot)(torch.ones(3, 2), torch.tensor([[1., 2.], [3., 4.], [5., 6.]]))
+    tensor([ 3.,  7., 11.])
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @wraps(func)
+    def over_all(*args, **kwargs):
+        mapping = Mapping(func, in_dims, out_dims, args)
+        if chunk_size is None or chunk_size >= mapping.size:
+            return mapping.results(mapping.given, mapping.size, randomness, kwargs)[0]
+        return mapping.in_chunks(chunk_size, randomness, kwargs)
+
+    return over_all

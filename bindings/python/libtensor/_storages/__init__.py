@@ -1,0 +1,1 @@
+"""Storages, pickles, files, what processes share."""

@@ -1,0 +1,360 @@
+"""save and load: PyTorch's files; .npy and .npz, NumPy's."""
+
+import contextlib
+import io
+import os
+import pickle
+import re
+import stat
+import struct
+import threading
+
+from .._base import dtypes as _dtypes
+from .._base.device import device
+from .._base.direct import TensorBase
+from .._base.errors import in_name_of, wrong_type
+from .._core.owner import TypedStorage, UntypedStorage
+from .._data.interop import buffer
+from .._gen import gen_functions as _f
+from .structure import Decoder, Encoder
+
+
+class UnpicklingError(pickle.UnpicklingError, RuntimeError):
+    """A file that load refuses. PyTorch raises either, by what is wrong with it."""
+
+
+class NumPyFileError(ValueError, RuntimeError):
+    """A .npy or .npz file that is refused, with a ValueError as NumPy does."""
+
+
+class EmptyFileError(EOFError, NumPyFileError, UnpicklingError):
+    """A file, or the rest of one, without a byte."""
+
+
+@contextlib.contextmanager
+def refusing(kind, function):
+    """Raises what the engine finds wrong with a file as an error of a kind, in the name of a function."""
+    try:
+        with in_name_of(function):
+            yield
+    except (NotImplementedError, MemoryError):
+        raise
+    except RuntimeError as error:
+        raise kind(str(error)) from None
+
+
+def is_path(f):
+    return isinstance(f, (str, os.PathLike))
+
+
+def path_of(f):
+    """The text of a path; bytes that are no UTF-8 are kept as Python keeps them."""
+    return os.fsdecode(os.fspath(f))
+
+
+@contextlib.contextmanager
+def writing(f):
+    """The path of a file that is written, which what the system finds wrong with it names."""
+    path = path_of(f)
+    try:
+        yield path
+    except OSError as error:
+        error.filename = path
+        raise
+
+
+def readable(f):
+    """The path of a file that exists; raises what open() does otherwise."""
+    path = path_of(f)
+    kind = os.stat(path).st_mode
+    if stat.S_ISREG(kind) or stat.S_ISDIR(kind):  # opening others may wait for somebody to write
+        with open(path, "rb"):
+            pass
+    return path
+
+
+def opened(f, function, rest):
+    """The path of a file, or what `rest` reads of a file object; files without a byte are told from damaged ones."""
+    if is_path(f):
+        found = readable(f)
+        about = os.stat(found)
+        if not stat.S_ISREG(about.st_mode) or about.st_size:
+            return found
+    else:
+        found = rest(f, function)
+        if found.numel():
+            return found
+    raise EmptyFileError(f"{function}(): there is nothing to load: {found if is_path(f) else 'f'} has no bytes, or is at its end")
+
+
+def write(f, data, function):
+    """Writes a file, which is in a uint8 tensor, to a file object."""
+    if not hasattr(f, "write"):
+        raise wrong_type(function, "f", "a path or a file object with write()", f)
+    view = buffer(data, 0)
+    while len(view):
+        written = f.write(view)
+        if written is None:
+            if isinstance(f, io.RawIOBase):
+                raise BlockingIOError(f"{function}(): f.write() would block, with {len(view)} bytes left to write")
+            return  # objects that do not count write everything
+        count = written.__index__()
+        if not 0 < count <= len(view):
+            raise OSError(f"{function}(): f.write() gave {count} for {len(view)} bytes; it must tell how many it wrote, at least one")
+        view = view[count:]
+
+
+def read(f, function):
+    """The rest of a file object as a uint8 tensor."""
+    if isinstance(f, (bytes, bytearray, memoryview)):
+        return from_bytes(f)
+    if not hasattr(f, "read"):
+        raise wrong_type(function, "f", "a path or a file object with read()", f)
+    if not (hasattr(f, "readinto") and hasattr(f, "seekable") and f.seekable()):
+        return from_bytes(checked(f.read(), function))
+    begin = f.tell()
+    size = f.seek(0, os.SEEK_END) - begin
+    f.seek(begin)
+    data = _f.empty(max(size, 0), dtype=_dtypes.uint8)
+    return data[: fill(f, data, 0, function)]
+
+
+def fill(f, data, at, function):
+    """Reads into a uint8 tensor from a place on, as far as the file object goes, and gives the place that it came to."""
+    view = buffer(data, 0)
+    while at < len(view):
+        rest = view[at:]
+        if hasattr(f, "readinto"):
+            count = f.readinto(rest)
+            if count is None:
+                raise BlockingIOError(f"{function}(): f.readinto() would block, with {len(rest)} bytes left to read")
+        else:
+            found = checked(f.read(len(rest)), function)
+            count = len(found)
+            if count <= len(rest):
+                rest[:count] = found
+        count = count.__index__()
+        if not 0 <= count <= len(rest):
+            raise OSError(f"{function}(): f gave {count} bytes when {len(rest)} were asked for")
+        if not count:
+            break
+        at += count
+    return at
+
+
+def checked(data, function):
+    """What read() gave, which must be bytes."""
+    if data is None:
+        raise BlockingIOError(f"{function}(): f.read() would block")
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"{function}(): f.read() must give bytes, not {type(data).__name__}; open the file in binary mode")
+    return data
+
+
+def from_bytes(data):
+    view = memoryview(data)
+    if not view.c_contiguous:
+        view = memoryview(view.tobytes())
+    made = _f.empty(view.nbytes, dtype=_dtypes.uint8)
+    if view.nbytes:
+        buffer(made, 0)[:] = view.cast("B")
+    return made
+
+
+def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False):
+    """Saves tensors, and containers of them, in PyTorch's file format: torch.load reads the file.
+
+    `obj` may be or hold tensors, storages, lists, tuples, dicts, OrderedDicts, sets, numbers, strings, bytes, sizes, dtypes,
+    devices and layouts, and tensors may have attributes of such kinds; instances of subclasses are saved as the base. Anything else
+    is a TypeError that says where it is.
+    `f` is a path or a file object with write(). A file at a path is replaced at once: a crash at any moment leaves the
+    old one or the new one, whole. Tensors that share a storage share it after loading. As in PyTorch, a storage is saved
+    whole even where a tensor views a part of it; with `compact` only as far as the saved tensors reach. The pickle
+    in the file is always of protocol 2, and `pickle_module` has no part in it.
+    """
+    if pickle_protocol != 2 or not _use_new_zipfile_serialization:
+        raise ValueError("save(): only zip files with a pickle of protocol 2 are written, which all PyTorch versions since 1.6 read")
+    encoded = Encoder(obj)
+    if is_path(f):
+        with writing(f) as path:
+            _f.save(path, encoded.text, encoded.tensors, compact=compact)
+    else:
+        with in_name_of("save"):
+            data = _f.save_bytes(encoded.text, encoded.tensors, compact=compact)
+        write(f, data, "save")
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **_):
+    """Loads what save, or PyTorch's torch.save, has written.
+
+    `f` is a path or a file object with read(): where files follow each other in one that can seek, each call gives the next.
+    `map_location` tells where what was saved from a device goes: a device for all,
+    a dict of devices, or a function of a storage on the CPU and the place it was saved from that gives a storage, or None for that place. With
+    `mmap` the file at a path is mapped: bytes are read when they are used, checksums are not compared, writes stay
+    in this process, and the file must not shrink meanwhile.
+    No code is ever executed, with `weights_only` or without: names other than those of tensors, storages and plain
+    containers are refused, as are damaged files, with an error that says what was found: it is a pickle.UnpicklingError and a
+    RuntimeError, for empty files an EOFError too, and a NotImplementedError for what PyTorch has and libtensor has not. Reading takes
+    memory in proportion to the file's size, within the memory limit. `pickle_module` has no part in it.
+    """
+    if mmap and not is_path(f):
+        raise ValueError("load(): mmap=True needs a path, not a file object")
+    place = map_location
+    if callable(map_location):
+        place = "cpu"
+    elif isinstance(map_location, dict):
+        place = ",".join(f"{device(a)}={device(b)}" for a, b in map_location.items()) or None
+    elif map_location is not None:
+        place = str(device(map_location))
+    found = opened(f, "load", read)
+    with refusing(UnpicklingError, "load"):
+        if is_path(f):
+            text, tensors = _f.load(found, map_location=place, mmap=bool(mmap))
+        else:
+            text, tensors = load_first(f, found, place)
+    del found
+    moved = {}
+
+    def restore(tensor, location):
+        if not callable(map_location) or tensor.is_meta:
+            return tensor
+        storage = tensor.untyped_storage()
+        key = storage.data_ptr()
+        if key not in moved or not key:
+            target = map_location(storage, location)
+            moved[key] = storage.to(device=location) if target is None else target
+        target = moved[key]
+        if isinstance(target, TypedStorage):
+            target = target.untyped()
+        if target is storage:
+            return tensor
+        if not isinstance(target, UntypedStorage):
+            raise TypeError(f"load(): map_location must give a storage, not {type(target).__name__}")
+        made = _f.empty(0, dtype=tensor.dtype, device=target.device)
+        return made.set_(target, tensor.storage_offset(), tensor.shape, tensor.stride())
+
+    return decode(text, tensors, restore)
+
+
+def load_first(f, data, place):
+    """What _f.load_bytes gives of the rest of a file object: where several files follow each other, each call gives the next."""
+    try:
+        return _f.load_bytes(data, map_location=place)
+    except RuntimeError:
+        rest = data.numel()
+        length = archive_length(buffer(data, 0)) if hasattr(f, "seek") and f.seekable() else rest
+        if length >= rest:
+            raise
+    found = _f.load_bytes(data[:length], map_location=place)
+    f.seek(length - rest, os.SEEK_CUR)
+    return found
+
+
+END, WIDE_END, WIDE_AT = b"PK\5\6", b"PK\6\6", b"PK\6\7"  # of a zip archive; with 64-bit fields; of where that lies
+END_SIZE, WIDE_SIZE, WIDE_AT_SIZE = 22, 56, 20
+
+
+def archive_length(data):
+    """How many bytes the first of several zip archives has: its directory lies before its end, which tells where."""
+    for found in re.finditer(END, data):
+        at = end = found.start()
+        if at > len(data) - END_SIZE:
+            break
+        size, central, comment = struct.unpack_from("<IIH", data, at + 12)
+        if at >= WIDE_AT_SIZE and data[at - WIDE_AT_SIZE :][:4] == WIDE_AT:
+            (end,) = struct.unpack_from("<Q", data, at - WIDE_AT_SIZE + 8)
+            if end <= at - WIDE_AT_SIZE - WIDE_SIZE and data[end : end + 4] == WIDE_END:
+                size, central = struct.unpack_from("<QQ", data, end + 40)
+        if central + size == end:
+            return at + END_SIZE + comment
+    return len(data)
+
+
+def decode(text, tensors, restore):
+    """The object of a structure. Deep ones find more room on a stack of their own."""
+    try:
+        return Decoder(text, tensors, restore).value
+    except RecursionError as error:
+        found = [error]
+
+    def run():
+        try:
+            found[0] = Decoder(text, tensors, restore)
+        except BaseException as error:
+            found[0] = error
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0].value
+
+
+def save_npy(tensor, f):
+    """Saves a tensor as a .npy file, which numpy.load reads. `f` is a path, whose file is replaced at once, or a file object."""
+    if not isinstance(tensor, TensorBase):
+        raise wrong_type("save_npy", "tensor", "Tensor", tensor)
+    if is_path(f):
+        with writing(f) as path:
+            _f.npy_save(path, tensor)
+    else:
+        write(f, _f.npy_save_bytes(tensor), "save_npy")
+
+
+def load_npy(f, *, mmap=False):
+    """Loads the tensor of a .npy file. Arrays of Python objects are refused: they could run code.
+
+    Of a file object, one array is read: where several follow each other, each call gives the next. With `mmap` the file at a path is
+    mapped: bytes are read when they are used, and writes stay in this process.
+    """
+    if mmap and not is_path(f):
+        raise ValueError("load_npy(): mmap=True needs a path, not a file object")
+    found = opened(f, "load_npy", read_npy)
+    with refusing(NumPyFileError, "load_npy"):
+        return _f.npy_load(found, mmap=mmap) if is_path(f) else _f.npy_load_bytes(found)
+
+
+BEGINNING = 12  # bytes that tell how long a .npy file's header is, which tells how long the file is
+STEP = 1 << 24  # bytes that are read before more are made room for: a header can tell of any length
+
+
+def read_npy(f, function):
+    """The next .npy file of a file object, as a uint8 tensor."""
+    if isinstance(f, (bytes, bytearray, memoryview)):
+        return from_bytes(f)
+    if not hasattr(f, "read"):
+        raise wrong_type(function, "f", "a path or a file object with read()", f)
+    data, length = _f.empty(0, dtype=_dtypes.uint8), BEGINNING
+    for told in range(3):
+        while (at := data.numel()) < length:
+            grown = _f.empty(min(length, max(2 * at, STEP)), dtype=_dtypes.uint8)
+            grown[:at] = data
+            end = fill(f, grown, at, function)
+            data = grown[:end]
+            if end < grown.numel():
+                return data
+        if told < 2:
+            with refusing(NumPyFileError, function):
+                length = _f.npy_length(data)
+    return data
+
+
+def save_npz(tensors, f):
+    """Saves a dict of tensors as an .npz file, which numpy.load reads. `f` is a path or a file object."""
+    if not isinstance(tensors, dict):
+        raise wrong_type("save_npz", "tensors", "a dict of tensors", tensors)
+    names, values = list(tensors), list(tensors.values())
+    if is_path(f):
+        with writing(f) as path:
+            _f.npz_save(path, names, values)
+    else:
+        write(f, _f.npz_save_bytes(names, values), "save_npz")
+
+
+def load_npz(f):
+    """Loads all tensors of an .npz file, compressed or not, as a dict."""
+    found = opened(f, "load_npz", read)
+    with refusing(NumPyFileError, "load_npz"):
+        names, tensors = _f.npz_load(found) if is_path(f) else _f.npz_load_bytes(found)
+    return dict(zip(names, tensors, strict=True))

@@ -1,0 +1,107 @@
+"""Pickling and copying."""
+
+from .._base.dtypes import sparse_bsr, sparse_coo, sparse_csr, strided
+from .._base.errors import wrong_type
+from .._base.forked import rebuilds
+from .._core.tensor import Tensor
+from .._data.interop import raw_bytes
+from .._gen import gen_functions as _f
+
+
+def packed(tensor):
+    """The tensor's strides when its elements fill their storage, or there are none; None for those of a compact copy."""
+    if not tensor.numel() or tensor.untyped_storage().nbytes() == tensor.nbytes:
+        return tensor.stride()
+    return None
+
+
+def flat(tensor):
+    """All elements of a tensor that fills its storage, in the storage's order."""
+    return _f.as_strided(tensor, (tensor.numel(),), (1,), 0)
+
+
+def parts(tensor):
+    """The dense tensors that a sparse one is made of."""
+    if tensor.layout is sparse_coo:
+        return [_f.coo_indices(tensor), _f.coo_values(tensor)]
+    if tensor.layout in (sparse_csr, sparse_bsr):
+        return [_f.crow_indices(tensor), _f.col_indices(tensor), _f.values(tensor)]
+    return [_f.ccol_indices(tensor), _f.row_indices(tensor), _f.values(tensor)]
+
+
+def reduce(tensor):
+    if tensor.layout is not strided:
+        coalesced = _f.is_coalesced(tensor) if tensor.layout is sparse_coo else None
+        return rebuild_sparse, (tensor.layout, [part.detach() for part in parts(tensor)], tuple(tensor.shape), coalesced)
+    if tensor.is_quantized:
+        if tensor.is_meta:
+            raise NotImplementedError(
+                "pickle: a quantized tensor on device meta cannot be pickled: files have none without elements; "
+                "int_repr() gives its integers, which can be"
+            )
+        return rebuild_quantized, (_f.int_repr(tensor), *parameters(tensor))
+    if tensor.is_meta:
+        return rebuild_meta, (tuple(tensor.shape), tensor.stride(), tensor.dtype)
+    stride = packed(tensor)
+    data = raw_bytes(tensor if stride is None else flat(tensor))
+    return rebuild, (data, tuple(tensor.shape), stride, tensor.dtype, str(tensor.device))
+
+
+@rebuilds
+def rebuild(data, size, stride, dtype, device):
+    """The tensor of a pickle."""
+    n = len(data) // dtype.itemsize
+    if not n:
+        made = _f.empty_strided(size, stride, dtype=dtype)
+    else:
+        made = _f.from_data(data, (n,), dtype=dtype)
+        made = made.reshape(size) if stride is None else _f.as_strided(made, size, stride, 0)
+    return made if device == "cpu" else made.to(device)
+
+
+@rebuilds
+def rebuild_sparse(layout, parts, size, coalesced):
+    """The sparse tensor of a pickle, whose parts are checked."""
+    if layout is sparse_coo:
+        return _f.sparse_coo_tensor(*parts, size, is_coalesced=coalesced or None)
+    return _f.sparse_compressed_tensor(*parts, size, layout=layout)
+
+
+def parameters(tensor):
+    """How a tensor is quantized, for rebuild_quantized()."""
+    if _f.qscheme(tensor) == "per_tensor_affine":
+        return _f.q_scale(tensor), _f.q_zero_point(tensor)
+    return _f.q_per_channel_scales(tensor), _f.q_per_channel_zero_points(tensor), _f.q_per_channel_axis(tensor)
+
+
+@rebuilds
+def rebuild_quantized(integers, *parameters):
+    """The quantized tensor of a pickle, whose parameters are checked."""
+    make = _f.make_per_tensor_quantized_tensor if len(parameters) == 2 else _f.make_per_channel_quantized_tensor
+    return make(integers, *parameters)
+
+
+@rebuilds
+def rebuild_meta(size, stride, dtype):
+    return _f.empty_strided(size, stride, dtype=dtype, device="meta")
+
+
+def deepcopy(tensor, memo):
+    """A copy; tensors that share a storage share its copy."""
+    if not isinstance(tensor, Tensor):
+        raise wrong_type("deepcopy", "tensor", "Tensor", tensor)
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    if tensor.layout is not strided or tensor.is_quantized:
+        made = tensor.detach().clone()
+    elif tensor.is_meta:
+        made = rebuild_meta(tensor.shape, tensor.stride(), tensor.dtype)
+    else:
+        storage = tensor.untyped_storage()
+        copied = storage.__deepcopy__(memo) if storage.data_ptr() else storage.clone()
+        made = _f.empty(0, dtype=tensor.dtype, device=tensor.device)
+        made = made.set_(copied, tensor.storage_offset(), tensor.shape, tensor.stride())
+    if tensor.has_names():
+        made.names = tensor.names
+    memo[id(tensor)] = made
+    return made

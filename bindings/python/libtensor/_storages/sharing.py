@@ -1,0 +1,94 @@
+"""Tensors and storages between processes: memory that both map, sent as a file descriptor."""
+
+import os
+import sys
+from weakref import WeakValueDictionary
+
+from .._base.forked import rebuilds
+from .._core.owner import UntypedStorage
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from . import serialize as _serialize
+
+registered = False
+
+
+def register():
+    """Makes multiprocessing send tensors and storages as shared memory from now on."""
+    global registered
+    if not registered:
+        from multiprocessing.reduction import ForkingPickler
+
+        if sys.platform == "linux":
+            from . import parcels as _parcels  # noqa: F401 - takes its place in the order in which a process ends
+
+        ForkingPickler.register(Tensor, reduce_tensor)
+        ForkingPickler.register(UntypedStorage, reduce_storage)
+        registered = True
+
+
+def spawning():
+    """The process that is being started with what is pickled, None without one."""
+    context = sys.modules.get("multiprocessing.context")
+    return context and context.get_spawning_popen()
+
+
+def movable(storage):
+    """Tells whether the storage is in shared memory or can be moved there."""
+    return _f.storage_is_shared(storage) or _f.storage_resizable(storage)
+
+
+def reduce_storage(storage):
+    if not movable(storage):
+        return storage.__reduce__()
+    _f.storage_share_memory_(storage)
+    descriptor = _f.storage_descriptor(storage)
+    process = spawning()
+    if process:
+        # A started process is given each descriptor once.
+        sent = process.__dict__.setdefault("libtensor_storages", WeakValueDictionary()).setdefault(descriptor, storage)
+        if sent is not storage:
+            return same, (sent,)
+    return rebuild_storage, (parcel(descriptor, process), storage.nbytes())
+
+
+def parcel(descriptor, process):
+    """A descriptor in a form that is pickled: a process that is being started inherits it, others fetch it."""
+    if process or sys.platform != "linux":
+        from multiprocessing.reduction import DupFd
+
+        return DupFd(descriptor)
+    from .parcels import office
+
+    return office.send(descriptor)
+
+
+@rebuilds
+def same(storage):
+    return storage
+
+
+@rebuilds
+def rebuild_storage(descriptor, nbytes):
+    try:
+        fd = descriptor.detach()
+    except (ConnectionError, EOFError, FileNotFoundError) as error:
+        raise RuntimeError(
+            "the process that sent a tensor has ended before it was received, and its memory with it; let the sender wait, for example at an event"
+        ) from error
+    try:
+        return _f.storage_from_descriptor(fd, nbytes)
+    finally:
+        os.close(fd)
+
+
+def reduce_tensor(tensor):
+    storage = _f.untyped_storage(tensor)
+    if tensor.is_meta or not movable(storage):
+        return _serialize.reduce(tensor)
+    return rebuild_tensor, (storage, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
+
+
+@rebuilds
+def rebuild_tensor(storage, dtype, offset, size, stride):
+    return _f.set_(_f.empty(0, dtype=dtype), storage, offset, size, stride)

@@ -1,0 +1,236 @@
+"""The methods of storages: the bytes that tensors share."""
+
+import ctypes
+
+from .._base import device as _device
+from .._base import dtypes as _dtypes
+from .._base.extend import extends
+from .._base.forked import rebuilds, shows
+from .._core.convert import storage as checked
+from .._core.owner import StorageBase, UntypedStorage
+from .._data import interop as _interop
+from .._devices import streams as _streams
+from .._gen import gen_functions as _f
+from . import sharing as _sharing
+
+
+def readable(storage):
+    """Refuses storages without bytes."""
+    if storage.device.type == "meta":
+        raise NotImplementedError("a storage on the meta device has a size and no bytes")
+    return storage
+
+
+@extends(StorageBase)
+class StorageBase:
+    is_sparse = False
+
+    @property
+    def _cdata(self):
+        """A number that is the same for all objects of one storage, and another one for other storages."""
+        return self.untyped()._h
+
+    def data_ptr(self):
+        """The address of the first byte, 0 where there are none."""
+        return _f.storage_data_ptr(self.untyped())
+
+    def nbytes(self):
+        """The size in bytes."""
+        return _f.storage_nbytes(self.untyped())
+
+    @property
+    def device(self):
+        return _f.storage_get_device(self.untyped())
+
+    def get_device(self):
+        """The index of the device; -1 for the CPU."""
+        index = self.device.index
+        return -1 if index is None else index
+
+    @property
+    def is_cuda(self):
+        return self.device.type == "cuda"
+
+    @property
+    def filename(self):
+        """The file that changes go to; None for storages without one."""
+        return _f.storage_filename(self.untyped()) or None
+
+    def resizable(self):
+        return _f.storage_resizable(self.untyped())
+
+    def is_shared(self):
+        """True when other processes can map the storage."""
+        return _f.storage_is_shared(self.untyped()) or self.device.type == "meta"
+
+    def share_memory_(self):
+        """Moves the storage into memory that other processes can map."""
+        _f.storage_share_memory_(self.untyped())
+        _sharing.register()
+        return self
+
+    def is_pinned(self, device=None):
+        return _f.storage_is_pinned(self.untyped())
+
+    def _within(self, i):
+        """An index of an element, checked."""
+        n = len(self)
+        if not -n <= i.__index__() < n:
+            raise IndexError(f"index {i} is out of range for a storage of size {n}")
+        return i
+
+    def cpu(self):
+        return self.to(device="cpu")
+
+    def cuda(self, device=None, non_blocking=False):
+        return self.to(device=_streams.cuda(device))
+
+    def tolist(self):
+        return readable(self)._tensor().tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __copy__(self):
+        return self.clone()
+
+    def __dir__(self):
+        return [name for name in object.__dir__(self) if name[0] != "_" or name.startswith("__")]
+
+
+@extends(UntypedStorage)
+class UntypedStorage:
+    is_sparse_csr = False
+
+    def __new__(cls, size=0, *, device=None):
+        if isinstance(size, int):
+            return _f.storage_new(size, device=device)
+        kind = type(size).__name__
+        if not hasattr(size, "__iter__"):
+            raise RuntimeError(f"torch.UntypedStorage(): expected a size or a sequence of bytes, but got {kind}")
+        for item in size:
+            if not isinstance(item, int):
+                raise RuntimeError(f"torch.UntypedStorage(): an item of the sequence ({kind}) is {type(item).__name__} instead of int")
+        data = bytes(item & 255 for item in size)
+        self = _f.storage_new(len(data), device=device)
+        if self.data_ptr():
+            ctypes.memmove(self.data_ptr(), data, len(data))
+        return self
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The first `nbytes` bytes of a file, mapped. With `shared`, changes go to the file, which is made or lengthened if need be."""
+        return _f.storage_from_file(str(filename), shared=shared, nbytes=nbytes)
+
+    @classmethod
+    def from_buffer(cls, buffer, byte_order="native", count=-1, offset=0, *, dtype=_dtypes.uint8):
+        """A copy of the elements of an object with the buffer protocol, turned from `byte_order` ("little", "big") to the machine's."""
+        return _interop.storage_of_buffer(buffer, byte_order, count, offset, dtype)
+
+    size = StorageBase.nbytes
+    __len__ = StorageBase.nbytes
+
+    def __sizeof__(self):
+        return object.__sizeof__(self) + self.nbytes()
+
+    def element_size(self):
+        return 1
+
+    def resize_(self, nbytes):
+        """Changes the size, keeping the bytes that fit."""
+        _f.storage_resize_(self, nbytes)
+        return self
+
+    def pin_memory(self, device=None):
+        """An error: page-locked memory needs an accelerator."""
+        return _f.storage_pin_memory(self)
+
+    def _tensor(self, dtype=_dtypes.uint8):
+        """The elements of `dtype` in the storage as a tensor that shares them."""
+        return _f.storage_view(self, dtype=dtype)
+
+    def __getitem__(self, i):
+        if not isinstance(i, slice):
+            if not hasattr(i, "__index__"):
+                raise TypeError(f"can't index a torch.UntypedStorage with {type(i).__name__}")
+            return readable(self)._tensor()[self._within(i)].item()
+        start, stop, step = i.indices(len(self))
+        if step != 1:
+            raise RuntimeError(f"Trying to slice with a step of {step}, but only a step of 1 is supported")
+        return _f.storage_slice(self, start, max(start, stop))
+
+    def __setitem__(self, i, value):
+        part = isinstance(i, slice)
+        if not isinstance(value, int) and not (part and isinstance(value, UntypedStorage)):
+            raise RuntimeError(f"can only set storage content with an int, but got {type(value).__name__} instead")
+        if part and i.indices(len(self))[2] != 1:
+            raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
+        at = i if part else self._within(i)
+        readable(self)._tensor()[at] = value & 255 if isinstance(value, int) else value._tensor()
+
+    def fill_(self, value):
+        """Sets every byte to `value` modulo 256."""
+        if not isinstance(value, int):
+            raise RuntimeError(f"fill_ expects int, but got {type(value).__name__}")
+        _f.storage_fill_(self, value)
+        return self
+
+    def copy_(self, source, non_blocking=None):
+        """Copies the bytes of `source`, which must have the same size."""
+        _f.storage_copy_(self, checked(source, "copy_", "source"))
+        return self
+
+    def byteswap(self, dtype):
+        """Reverses the bytes of every element of `dtype`, in place."""
+        _f.storage_byteswap_(self, dtype)
+
+    def clone(self):
+        return _f.storage_clone(self)
+
+    def new(self):
+        """An empty storage on the same device."""
+        return UntypedStorage(0, device=self.device)
+
+    def to(self, *, device, non_blocking=False):
+        return self if self.device == _device.device(device) else _f.untyped_storage(self._tensor().to(device))
+
+    def untyped(self):
+        return self
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and (self._h == other._h or self.data_ptr() == other.data_ptr() != 0)
+
+    def __hash__(self):
+        return hash(self.data_ptr() or self._h)
+
+    def __deepcopy__(self, memo):
+        place = self.data_ptr()  # what has no bytes has no place by which other objects for it are known
+        key = ("libtensor storage", place) if place else id(self)
+        if key not in memo:
+            memo[key] = self.clone()
+        return memo[key]
+
+    def __reduce__(self):
+        if self.device.type == "meta":
+            return meta, (len(self),)
+        return restore, (bytes(self),)
+
+    def __bytes__(self):
+        return _interop.raw_bytes(readable(self)._tensor())
+
+    def __buffer__(self, flags):
+        return _interop.buffer(self._tensor(), flags)
+
+    @shows
+    def __repr__(self):
+        return _f.storage_to_string(self)
+
+
+@rebuilds
+def restore(data):
+    return UntypedStorage(data)
+
+
+@rebuilds
+def meta(nbytes):
+    return _f.storage_new(nbytes, device="meta")

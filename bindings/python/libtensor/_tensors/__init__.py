@@ -1,0 +1,1 @@
+"""The other methods of Tensor."""

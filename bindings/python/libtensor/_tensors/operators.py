@@ -1,0 +1,75 @@
+"""Python's operator methods of Tensor."""
+
+from .._base import overrides as _overrides
+from .._base.direct import OPERATES, REFLECTS, convert, function
+from .._base.errors import invertible
+from .._core.convert import NUMBERS, foreign, number
+from .._core.match import is_operand
+from .._core.tensor import Tensor
+from .._data.dlpack import from_array, is_number
+from .._gen import gen_functions as _f
+
+
+def other(value):
+    """The other operand of an operator: NumPy's numbers become Python's, arrays tensors; NotImplemented for what is none of them."""
+    number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None or is_array(value) else foreign(value)
+    return other_array(value) if number is None else number
+
+
+def other_array(value):
+    """The other operand of an operator that takes no numbers."""
+    if _overrides.hook(value) is not None or is_operand(value) and not is_array(value):
+        return value
+    try:
+        return from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
+    except (TypeError, ValueError):  # an array of texts, say
+        return NotImplemented
+
+
+def is_array(value):
+    """Tells whether a value is an array of NumPy's or its like, perhaps one without dimensions: it has a dtype that counts."""
+    return not isinstance(value, Tensor) and hasattr(value, "__array_interface__") and not is_number(value)
+
+
+def operand(value, function, argument):
+    """A tensor, a Python number, or the tensor of an array without dimensions."""
+    return from_array(value) if is_array(value) and foreign(value) is not None else number(value, function, argument)
+
+
+convert("OP", operand)
+
+
+def of_two(self, other):
+    """What inspect shows."""
+
+
+def of_one(self):
+    """What inspect shows."""
+
+
+def add(name, made, operator, shown):
+    made.__module__, made.__doc__, made.__wrapped__ = "libtensor", operator.__doc__, shown
+    made.__name__, made.__qualname__ = name, f"Tensor.{name}"
+    setattr(Tensor, name, made)
+
+
+def binary(name, operator, numbers=True, reflected=False):
+    """Gives Tensor the operator method of a function of two operands; the right one's, where it is reflected."""
+    how, inplace = REFLECTS if reflected else OPERATES, operator.__name__[-1] == "_"
+    add(name, function(name, operator.operators, how, inplace, operator, other if numbers else other_array), operator, of_two)
+
+
+def unary(name, operator):
+    """Gives Tensor the operator method of a function of one operand."""
+    if name == "__invert__":  # which Python's users know to need integers, so that others get a TypeError
+        add(name, function(name, operator.operators, fallback=inverted, explains=invertible), operator, of_one)
+    else:
+        add(name, function(name, operator.operators, fallback=operator), operator, of_one)
+
+
+def inverted(self):
+    invertible(self)
+    return _f.bitwise_not(self)
+
+
+binary("__rdiv__", _f.div, reflected=True)  # the name of Python 2, which calls by name still use

@@ -1,0 +1,90 @@
+"""Views that were there before their base became a leaf, and what saved, detached, resized and split tensors are to gradients."""
+
+import pytest
+from grad_helpers import leaf
+
+import libtensor as torch
+
+VIEWS = [lambda x: x[0], lambda x: x.t(), lambda x: x.unbind()[0], lambda x: x.view(4)[1:][:2], lambda x: x.unfold(1, 1, 1)]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_views_of_a_tensor_that_becomes_a_leaf_are_views_of_the_leaf(view):
+    x, other = torch.ones(2, 2), torch.ones(2, 2)
+    v, apart, copied = view(x), view(x.detach()), view(x).clone()
+    want = torch.zeros(2, 2)
+    view(want).add_(3)
+    x.requires_grad_()
+    assert v.requires_grad and not apart.requires_grad and not copied.requires_grad and not view(other).requires_grad
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place operation"):
+        v.add_(5)
+    with torch.no_grad():
+        v.add_(1)
+    (v * 3).sum().backward()
+    assert torch.equal(x.grad, want) and v.grad_fn is not None
+
+
+def test_what_becomes_a_leaf_and_is_a_view_itself_leaves_others_alone():
+    x = torch.ones(4)
+    a, b = x[:2], x[1:]
+    a.requires_grad_()
+    assert a.is_leaf and not b.requires_grad and not x.requires_grad
+    b.add_(1)
+    (a * a).sum().backward()
+    assert a.grad.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("saves", [lambda x: x.sin(), lambda x: x * x, lambda x: x.pow(3)])
+def test_what_a_call_saved_and_detach_has_cut_off_is_refused(saves):
+    x = leaf(1, 2)
+    a = x.clone()
+    y = saves(a)
+    a.detach_()
+    with pytest.raises(RuntimeError, match="Trying to use a saved tensor that has been detached in-place"):
+        y.sum().backward()
+    a.requires_grad_()
+    saves(a).sum().backward()
+    assert a.grad is not None and x.grad is None
+    b = x.clone().detach_().mul_(x)
+    saves(b).sum().backward()
+    assert x.grad is not None
+
+
+def test_results_that_a_call_saved_may_be_detached():
+    x = leaf(0)
+    y = x.exp()
+    z = y * 1
+    y.detach_()
+    z.backward()
+    assert x.grad.item() == 1
+
+
+def test_resizing_counts_as_a_write_where_the_sizes_change():
+    x = torch.zeros(6)
+    for resize, version in (
+        (lambda: x.resize_(6), 0),
+        (lambda: x.resize_(2, 3), 1),
+        (lambda: x.resize_as_(torch.ones(2, 3)), 1),
+        (lambda: x.resize_as_(torch.ones(3, 2)), 2),
+        (lambda: x.resize_(0), 3),
+        (lambda: x.resize_(0), 3),
+    ):
+        resize()
+        assert x._version == version
+    images = torch.zeros(1, 2, 2, 2)
+    images.resize_(1, 2, 2, 2, memory_format=torch.channels_last)
+    assert images._version == 0 and images.stride() == (8, 1, 4, 2)
+
+
+@pytest.mark.parametrize("split", [lambda x: x.unsafe_split(1), lambda x: x.unsafe_split_with_sizes((1, 1, 1)), lambda x: x.unsafe_chunk(3)])
+def test_pieces_of_an_unsafe_split_are_written_to(split):
+    x, k = leaf(1, 2, 3), leaf(5)
+    y = x * 1
+    a, b, c = split(y)
+    a.mul_(k)
+    c.zero_()
+    (a * 2 + b).sum().backward(retain_graph=True)
+    assert x.grad.tolist() == [10, 1, 0] and k.grad.tolist() == [2]
+    x.grad = None
+    y.sum().backward()
+    assert x.grad.tolist() == [5, 1, 0]

@@ -1,0 +1,106 @@
+"""What sparse tensors refuse that their layouts could give, as PyTorch does: the errors say what works instead."""
+
+import pytest
+
+import libtensor as torch
+
+COMPRESSED = ["sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc"]
+
+
+def made(layout, sizes, dense=0):
+    x = torch.arange(1.0, torch.Size(sizes).numel() + 1).reshape(sizes)
+    return x.to_sparse(layout=getattr(torch, layout), dense_dim=dense, blocksize=(2, 2) if "_bs" in layout else None)
+
+
+@pytest.mark.parametrize("layout", COMPRESSED)
+def test_rows_and_columns_of_batches(layout):
+    x = made(layout, (2, 3, 4, 6))
+    for dim in (-2, -1, 2, 3):
+        with pytest.raises(RuntimeError, match=f"select: rows and columns of batches, here dimension {dim % 4}, .*index the batch dimensions first"):
+            x.select(dim, 0)
+        with pytest.raises(RuntimeError, match="unbind: rows and columns of batches"):
+            x.unbind(dim)
+    assert torch.equal(x[1, 2].select(0, 3).to_dense(), x.to_dense()[1, 2, 3])
+    assert x[1, 2, 3, 4].item() == x.to_dense()[1, 2, 3, 4].item()
+
+
+@pytest.mark.parametrize("layout", COMPRESSED)
+def test_dense_dimensions_are_selected_in_the_layout(layout):
+    x = made(layout, (2, 4, 6, 3), 1)
+    y = x.select(3, 1)
+    assert y.layout is x.layout and y.dense_dim() == 0 and torch.equal(y.to_dense(), x.to_dense().select(3, 1))
+    y.values().zero_()
+    assert not x.to_dense().select(3, 1).any()
+
+
+@pytest.mark.parametrize("layout", COMPRESSED)
+def test_transposed_matrices_with_dense_dimensions(layout):
+    for x in (made(layout, (4, 6, 3), 1), made(layout, (2, 4, 6, 3, 2), 2)):
+        for a in range(x.dim()):
+            for b in range(x.dim()):
+                with pytest.raises(
+                    RuntimeError, match=f"transpose: a tensor of layout {layout} with dense dimensions, here {x.dense_dim()}, is not transposed"
+                ):
+                    x.transpose(a, b)
+
+
+def test_transposed_dense_dimensions_of_coordinates():
+    x = made("sparse_coo", (2, 3, 4, 5), 2)
+    with pytest.raises(RuntimeError, match=r"dimensions 2 and 3 are not both sparse, as the first 2 are; .* permute\(\)"):
+        x.transpose(2, 3)
+    assert torch.equal(x.permute(1, 0, 3, 2).to_dense(), x.to_dense().permute(1, 0, 3, 2))
+    assert torch.equal(x.transpose(2, -2).to_dense(), x.to_dense())
+
+
+@pytest.mark.parametrize(
+    ("source", "sizes", "dense", "target", "words"),
+    [
+        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_csr"}, "blocks of layout sparse_bsr do not go to layout sparse_csr; to_sparse_coo"),
+        ("sparse_bsc", (2, 4, 6), 0, {"layout": "sparse_csc"}, "blocks of layout sparse_bsc do not go to layout sparse_csc"),
+        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 3)}, r"blocks of sizes \[2, 2\] do not become blocks of sizes \[2, 3\]"),
+        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_bsc", "blocksize": (1, 1)}, r"blocks of sizes \[2, 2\] do not become blocks of sizes \[1, 1\]"),
+        ("sparse_csr", (2, 4, 6), 0, {"layout": "sparse_bsr", "blocksize": (2, 2)}, "batches of layout sparse_csr do not go to blocks"),
+        ("sparse_csc", (2, 4, 6), 0, {"layout": "sparse_bsc", "blocksize": (2, 2)}, "batches of layout sparse_csc do not go to blocks"),
+        ("sparse_coo", (2, 4, 6), 0, {"layout": "sparse_csr"}, "two sparse dimensions go to layout sparse_csr, but the tensor has 3"),
+        ("sparse_coo", (4, 6), 1, {"layout": "sparse_csr"}, "two sparse dimensions go to layout sparse_csr, but the tensor has 1"),
+        ("sparse_coo", (4, 6, 2), 0, {"sparse_dim": 2}, "sparse_dim 2 is not that of the tensor, 3, which stays"),
+        ("sparse_csr", (4, 6, 2), 1, {"sparse_dim": 3}, "sparse_dim of a tensor of layout sparse_csr is 2, but got 3"),
+        ("sparse_csr", (4, 6, 2), 1, {"layout": "sparse_csr", "dense_dim": 0}, "dense_dim 0 is not that of the tensor, 1, which stays"),
+    ],
+)
+def test_conversions(source, sizes, dense, target, words):
+    x = made(source, sizes, dense)
+    target = {k: getattr(torch, v) if k == "layout" else v for k, v in target.items()}
+    with pytest.raises(RuntimeError, match=f"to_sparse: {words}"):
+        x.to_sparse(**target)
+    assert x.to_dense().to_sparse(**target).to_dense().equal(x.to_dense())  # what the errors name
+
+
+@pytest.mark.parametrize("layout", COMPRESSED)
+def test_no_batches(layout):
+    with pytest.raises(RuntimeError, match=r"there is no batch in sizes \[0, 4, 6\]"):
+        made(layout, (0, 4, 6))
+    assert torch.zeros(0, 4, 6).to_sparse().shape == (0, 4, 6)
+
+
+@pytest.mark.parametrize("layout", COMPRESSED)
+def test_copies_of_other_entries(layout):
+    x, other = made(layout, (4, 6)), "sparse_csc" if layout != "sparse_csc" else "sparse_csr"
+    before = x.clone()
+    for source, words in (
+        (x * 0, None),
+        (torch.eye(4, 6).to_sparse(layout=x.layout, blocksize=(2, 2) if "_bs" in layout else None), "must have as many entries, but got"),
+        (made(other, (4, 6)), f"a tensor of layout {layout} does not take over one of layout {other}"),
+        (made("sparse_coo", (4, 6)), f"a tensor of layout {layout} does not take over one of layout sparse_coo"),
+        (made(layout, (6, 4)), "the sizes of sparse tensors must be the same"),
+        (x.to_dense(), "between a strided and a sparse tensor"),
+    ):
+        if words is None:
+            assert not x.clone().copy_(source).to_dense().any()
+            continue
+        with pytest.raises(RuntimeError, match=f"copy_: .*{words}"):
+            x.copy_(source)
+        assert torch.equal(x.to_dense(), before.to_dense())
+    y = made("sparse_coo", (4, 6))
+    assert y.copy_(torch.eye(4, 6).to_sparse())._nnz() == 4  # coordinates take any entries over
+    assert torch.equal(torch.zeros(4, 6).copy_(x), before.to_dense())

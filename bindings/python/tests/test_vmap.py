@@ -1,0 +1,418 @@
+"""vmap: what a function gives for all examples at once is what a loop gives, whatever is around it and inside."""
+
+import threading
+
+import pytest
+
+import libtensor as torch
+from libtensor.func import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
+
+B = 3
+torch.manual_seed(0)
+X = torch.rand(B, 4, 4, dtype=torch.float64) + 0.5
+V = torch.rand(B, 4, dtype=torch.float64) + 0.5
+S = torch.rand(B, dtype=torch.float64) + 0.5
+Y = torch.rand(4, 4, dtype=torch.float64) + 0.5
+W = torch.rand(4, dtype=torch.float64) + 0.5
+AT = torch.tensor([2, 0, 1])
+ROWS = torch.tensor([[0, 1], [2, 2], [3, 0]])
+
+
+def then(make, change):
+    made = make
+    change(made)
+    return made
+
+
+def assigns(t, index, value):
+    t[index] = value
+    return t
+
+
+# Functions of an example, with what they are given.
+SMOOTH = {
+    "add": (lambda a: a + Y, X),
+    "ranks": (lambda a, b: a * b / (a + b), X, V),
+    "numbers": (lambda a: 2 * a - 1 / a, X),
+    "of numbers": (lambda s: s * W + s.exp(), S),
+    "sum": (lambda a: a.sum(), X),
+    "sum of a number": (lambda s: s.sum() * s.mean(0), S),
+    "sum over dims": (lambda a: a.sum(-1, keepdim=True) * a.sum((0, 1)), X),
+    "mean": (lambda a: a.mean(0) + a.mean(), X),
+    "var": (lambda a: a.var(0) + a.std(), X),
+    "norm": (lambda a: a.norm() + torch.linalg.vector_norm(a, 3, dim=0), X),
+    "amax": (lambda a: a.amax(1), X),
+    "max": (lambda a: a.max() + a.max(0).values, X),
+    "prod": (lambda a: a.prod() + a.prod(1), X),
+    "logsumexp": (lambda a: a.logsumexp(0), X),
+    "softmax": (lambda a: a.softmax(-1) * a.log_softmax(0), X),
+    "matmul": (lambda a: a @ Y @ a, X),
+    "matmul by what is the same": (lambda a: Y @ a.mT, X),
+    "matrix and vector": (lambda a, b: a @ b + b @ a, X, V),
+    "dot": (lambda b: b @ b + W.dot(b) + torch.vdot(b, W), V),
+    "outer": (lambda b: torch.outer(b, W), V),
+    "bmm": (lambda a: torch.bmm(a[None], Y[None]), X),
+    "addmm": (lambda a: torch.addmm(W, a, Y) + torch.addmm(a, Y, a, beta=2), X),
+    "einsum": (lambda a: torch.einsum("ij,jk->ik", a, Y), X),
+    "transposes": (lambda a: a.t() @ a.T + a.mT.transpose(0, -1), X),
+    "reshapes": (lambda a: a.t().reshape(16) * a.flatten() + a.view(2, -1).sum(), X),
+    "permute": (lambda a: a[None].permute(2, 0, -2), X),
+    "unsqueeze": (lambda a: a.unsqueeze(-1) * a.unsqueeze(0) + a[None].squeeze(0)[None].squeeze(), X),
+    "pieces": (lambda a: a.select(1, -1) * a[0] + a[:, 1] * a[..., None, 0].squeeze() + a.narrow(0, 1, 1).ravel(), X),
+    "index": (lambda a: a[AT] @ a[:, AT], X),
+    "index after a number": (lambda a: a[0, AT], X),
+    "index of its own": (lambda a, i: a[i] + a[:, i].mT, X, ROWS),
+    "expand": (lambda a: a.expand(2, 4, 4), X),
+    "split": (lambda a: a.split(2)[0] * a.chunk(2)[1] + a.hsplit(2)[0].reshape(2, 4), X),
+    "diagonal": (lambda a: a.diagonal() * a.trace(), X),
+    "cat": (lambda a: torch.cat([a, Y]) * torch.stack([a, Y], 1).reshape(8, 4), X),
+    "where": (lambda a: torch.where(a > 1, a, 0.0).masked_fill(a > 1.2, 1.0), X),
+    "cumsum": (lambda a: a.cumsum(0) * a.flip(0).roll(1, 0), X),
+    "sort": (lambda a: a.sort(0).values + a.topk(4).values, X),
+    "gather": (lambda b, i: b.gather(0, i), V, ROWS),
+    "scatter": (lambda b: torch.zeros(4, dtype=b.dtype).scatter(0, torch.tensor([1, 0, 2, 3]), b), V),
+    "tril": (lambda a: a.tril() @ a.triu(), X),
+    "inverse": (lambda a: (a + 4 * torch.eye(4)).inverse(), X),
+    "det": (lambda a: torch.linalg.det(a), X),
+    "solve": (lambda a, b: torch.linalg.solve(a + 4 * torch.eye(4), b), X, V),
+    "cholesky": (lambda a: torch.linalg.cholesky(a @ a.mT + torch.eye(4)), X),
+    "fft": (lambda a: torch.fft.fft(a).real, X),
+    "complex": (lambda b: torch.view_as_real(torch.complex(b, 2 * b)).sum(0) + torch.complex(b, b).abs().sum(), V),
+    "in place": (lambda a: a.clone().add_(1).mul_(Y), X),
+    "through a view": (lambda a: then(a.clone(), lambda c: c[0].mul_(5)), X),
+    "assignment": (lambda a, b: assigns(assigns(a.clone(), (slice(None), 0), 9.0), 1, b), X, V),
+    "copy_": (lambda a, b: torch.zeros_like(a).copy_(b) * a, X, V),
+    "cross": (lambda a: torch.linalg.cross(a[:3, 0], W[:3]), X),
+    "cdist": (lambda a: torch.cdist(a, Y), X),
+    "median": (lambda a: a.median() + a.quantile(0.3), X),
+    "repeat": (lambda a: a.repeat(2, 1).tile(2), X),
+    "float32": (lambda a: a.float().double(), X),
+}
+EXACT = {
+    "argmax": (lambda a: (a.argmax(), a.argmax(1, keepdim=True), a.max(0).indices), X),
+    "any": (lambda a: ((a > 1).any(), (a > 0).all(0)), X),
+    "rows of a table": (lambda i: Y[i], ROWS),
+    "a number of another dtype": (lambda s: s + torch.ones(2), S),
+    "an integer of another dtype": (lambda s: s * torch.arange(3), torch.tensor([1, 2, 3], dtype=torch.int8)),
+    "histogram": (lambda a: torch.histc(a, 4, 0, 2), X),
+    "searchsorted": (lambda b: torch.searchsorted(W.sort().values, b), V),
+    "a dict": (lambda a: {"sum": a.sum(), "rest": [a, (a[0],)]}, X),
+    "isnan": (lambda a: a.isnan(), X),
+    "sizes": (lambda a: a.new_zeros(2) + a.numel() + a.dim() + a.shape[1], X),
+}
+
+
+def flat(r):
+    if isinstance(r, dict):
+        r = tuple(r.values())
+    return [t for part in r for t in flat(part)] if isinstance(r, (tuple, list)) else [r]
+
+
+def loop(f, *args):
+    return [torch.stack(column) for column in zip(*[flat(f(*[a[i] for a in args])) for i in range(B)], strict=True)]
+
+
+def same(got, want):
+    got, want = flat(got), flat(want)
+    assert len(got) == len(want)
+    for g, w in zip(got, want, strict=True):
+        assert (g.shape, g.dtype) == (w.shape, w.dtype)
+        assert torch.allclose(g, w, rtol=1e-9, atol=1e-9) if w.is_floating_point() or w.is_complex() else torch.equal(g, w)
+
+
+def number(f):
+    return lambda *args: sum((t * (t + 1)).sum() for t in flat(f(*args)))
+
+
+@pytest.mark.parametrize("name", [*SMOOTH, *EXACT])
+def test_a_loop_gives_the_same(name):
+    f, *args = {**SMOOTH, **EXACT}[name]
+    same(vmap(f)(*args), loop(f, *args))
+    same(vmap(f, in_dims=-1)(*(a.movedim(0, -1) for a in args)), loop(f, *args))
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients_inside_and_outside(name):
+    f, *args = SMOOTH[name]
+    f = number(f)
+    want = loop(grad(f), *args)
+    same(vmap(grad(f))(*args), want)
+    same(grad(lambda *a: vmap(f)(*a).sum())(*args), want)
+
+
+@pytest.mark.parametrize("name", ["ranks", "softmax", "matmul", "in place", "inverse", "index of its own", "prod", "var"])
+def test_products_inside_and_outside(name):
+    f, x, *rest = SMOOTH[name]
+    t = torch.rand_like(x)
+    want = loop(lambda x, t, *r: jvp(lambda x: f(x, *r), (x,), (t,))[1], x, t, *rest)
+    same(vmap(lambda x, t, *r: jvp(lambda x: f(x, *r), (x,), (t,))[1])(x, t, *rest), want)
+    same(jvp(lambda x: vmap(f)(x, *rest), (x,), (t,))[1], want)
+    of_gradient = loop(lambda x, t, *r: jvp(lambda x: grad(number(f))(x, *r), (x,), (t,))[1], x, t, *rest)
+    same(vmap(lambda x, t, *r: jvp(lambda x: grad(number(f))(x, *r), (x,), (t,))[1])(x, t, *rest), of_gradient)
+    step = 1e-6
+    differences = (vmap(grad(number(f)))(x + step * t, *rest) - vmap(grad(number(f)))(x - step * t, *rest)) / (2 * step)
+    assert torch.allclose(flat(of_gradient)[0], differences, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", [name for name in SMOOTH if name != "float32"])
+def test_rows_of_a_jacobian(name):
+    """Gradients alone are mapped over, and the graph is one for all rows."""
+    f, x, *rest = SMOOTH[name]
+    x, rest = x[0].clone().requires_grad_(), [r[0] for r in rest]
+    y = number(f)(x, *rest) * f(x, *rest)
+    basis = torch.rand(3, *y.shape, dtype=y.dtype)
+    want = torch.stack([torch.autograd.grad(y, x, b, retain_graph=True)[0] for b in basis])
+    same(vmap(lambda b: torch.autograd.grad(y, x, b, retain_graph=True)[0])(basis), want)
+    again = vmap(lambda b: torch.autograd.grad(y, x, b, create_graph=True)[0])(basis)
+    same(again.detach(), want)
+    seconds = torch.autograd.grad(again.sum(), x)[0]
+    slopes = [torch.autograd.grad(number(f)(x, *rest) * f(x, *rest), x, b, create_graph=True)[0] for b in basis]
+    same(seconds, sum(torch.autograd.grad(slope.sum(), x)[0] for slope in slopes))
+
+
+def test_gradients_of_what_is_the_same_for_all():
+    """Each example has its own."""
+    loss = lambda w, x: (w @ x).sin().sum()  # noqa: E731
+    same(vmap(grad(loss), in_dims=(None, 0))(Y, V), loop(lambda x: grad(loss)(Y, x), V))
+    gradient, value = vmap(grad_and_value(loss, argnums=(0, 1)), in_dims=(None, 0))(Y, V)
+    same(gradient[0], loop(lambda x: grad(loss)(Y, x), V))
+    same(value, loop(lambda x: loss(Y, x), V))
+
+
+def test_second_derivatives():
+    f = lambda x: (x**3).sum() * x.prod()  # noqa: E731
+    same(vmap(hessian(f))(V), loop(hessian(f), V))
+    same(vmap(jacrev(grad(f)))(V), loop(hessian(f), V))
+    same(vmap(jacfwd(torch.sin))(V), loop(jacrev(torch.sin), V))
+    outer = grad(lambda w: vmap(lambda x: (grad(lambda y: (y * w).sin().sum())(x) ** 2).sum())(V).sum())
+    step = 1e-6
+    g = lambda w: vmap(lambda x: (grad(lambda y: (y * w).sin().sum())(x) ** 2).sum())(V).sum()  # noqa: E731
+    assert torch.allclose(outer(W), torch.stack([(g(W + step * e) - g(W - step * e)) / (2 * step) for e in torch.eye(4, dtype=W.dtype)]), atol=1e-6)
+
+
+def test_vectors_through_one_graph():
+    """The graph is that of a function outside; the seeds are mapped over."""
+    y, multiplied = vjp(lambda x: x.sin() @ Y, W)
+    basis = torch.eye(4, dtype=W.dtype)
+    same(vmap(lambda v: multiplied(v)[0])(basis), jacrev(lambda x: x.sin() @ Y)(W))
+    x = X[0].clone().requires_grad_()
+    z = (x * x).exp().sum(0)
+    rows = vmap(lambda v: torch.autograd.grad(z, x, v, retain_graph=True)[0])(basis)
+    same(rows, torch.stack([torch.autograd.grad(z, x, v, retain_graph=True)[0] for v in basis]))
+
+
+@pytest.mark.parametrize("outer", [0, 1, 2])
+@pytest.mark.parametrize("inner", [0, 1])
+@pytest.mark.parametrize("out", [0, 1, -1])
+def test_positions_in_nests(outer, inner, out):
+    f = lambda a, b: a.outer(b)  # noqa: E731
+    x, y = torch.rand(2, 3, 5, dtype=torch.float64), torch.rand(4, dtype=torch.float64)
+    got = vmap(vmap(f, in_dims=(inner, None), out_dims=out), in_dims=(outer, None))(x, y)
+    want = torch.stack([torch.stack([f(b, y) for b in a.unbind(inner)], out) for a in x.unbind(outer)])
+    same(got, want)
+
+
+def test_both_levels_differ():
+    got = vmap(lambda a: vmap(lambda b: a @ b + a.sum() * b)(V))(V)
+    same(got, torch.stack([torch.stack([a @ b + a.sum() * b for b in V]) for a in V]))
+    got = vmap(lambda a: vmap(lambda b: grad(lambda c: (c * a * b).sin().sum())(a))(V))(V)
+    same(got, torch.stack([torch.stack([(a * a * b).cos() * a * b for b in V]) for a in V]))
+
+
+def test_structures():
+    f = lambda pair, w, k=1: {"x": pair[0] * k, "y": [pair[1] + w]}  # noqa: E731
+    got = vmap(f, in_dims=((0, 0), None), out_dims={"x": 1, "y": [0]})((X, V), W, k=2)
+    assert torch.equal(got["x"], 2 * X.movedim(0, 1)) and torch.equal(got["y"][0], V + W)
+    assert torch.equal(vmap(lambda x: torch.ones(2), out_dims=1)(X), torch.ones(2, B))
+    assert vmap(lambda x: (x, 7), out_dims=(0, None))(V)[1] == 7
+    assert torch.equal(vmap(lambda x: W, out_dims=None)(X), W)
+    assert vmap(lambda x: x.cumsum(0))(torch.zeros(0, 3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 7])
+def test_chunks(chunk):
+    sizes = []
+
+    def f(a, b):
+        sizes.append(1)
+        return a @ b, b
+
+    got = vmap(f, in_dims=(2, 0), out_dims=(0, 1), chunk_size=chunk)(X.movedim(0, 2), V)
+    same(got, [torch.stack([a @ b for a, b in zip(X, V, strict=True)]), V.mT])
+    assert len(sizes) == -(-B // chunk)
+
+
+REFUSED = [
+    (lambda: vmap(lambda x: x.sum().item())(X), RuntimeError, r"item: inside vmap: It looks like you're calling .item\(\)"),
+    (lambda: vmap(lambda x: x if x.sum() > 0 else -x)(X), RuntimeError, "data-dependent control flow"),
+    (lambda: vmap(lambda x: torch.zeros(4, 4).add_(x))(X), RuntimeError, "inplace arithmetic.* is the same for all examples"),
+    (lambda: vmap(lambda x: torch.randn(3) + x[0, :3])(X), RuntimeError, "random operation while in randomness error mode"),
+    (lambda: vmap(lambda x: torch.rand_like(x))(X), RuntimeError, "random operation while in randomness error mode"),
+    (lambda: vmap(lambda x: x.clone().normal_())(X), RuntimeError, "random operation while in randomness error mode"),
+    (lambda: vmap(lambda x: x.nonzero())(X), RuntimeError, "nonzero: inside vmap: .*dynamic shape"),
+    (lambda: vmap(lambda x: x[x > 1])(X), RuntimeError, "indexing with a boolean mask"),
+    (lambda: vmap(lambda x: torch.unique(x))(X), RuntimeError, "dynamic shape"),
+    (lambda: vmap(lambda x: 1)(X), ValueError, "must only return Tensors, got type <class 'int'>"),
+    (lambda: vmap(lambda x: x, in_dims=3)(V), ValueError, "Got in_dim=3 .* dimensionality 2 so expected in_dim to satisfy -2 <= in_dim < 2"),
+    (lambda: vmap(lambda x: x, in_dims=(0, 1))(V), ValueError, "in_dims is not compatible"),
+    (lambda: vmap(lambda x, y: x)(V, V.mT), ValueError, r"same size in the mapped dimension, got sizes \[3, 4\]"),
+    (lambda: vmap(lambda x: x, in_dims=None)(V), ValueError, "expected `in_dims` to be int or a"),
+    (lambda: vmap(lambda x: x, in_dims=(None,))(V), ValueError, "at least one Tensor"),
+    (lambda: vmap(lambda x: x, out_dims=5)(V), IndexError, "out of range"),
+    (lambda: vmap(lambda x: x, out_dims=(0, 0))(V), ValueError, "out_dims is not compatible"),
+    (lambda: vmap(lambda x: x, out_dims=None)(V), ValueError, "can not return a BatchedTensor when out_dim is None"),
+    (lambda: vmap(lambda x: x)(3), ValueError, "We cannot vmap over non-Tensor arguments"),
+    (lambda: vmap(lambda: 1)(), ValueError, "got no inputs"),
+    (lambda: vmap(lambda x: x, randomness="some"), RuntimeError, "Only allowed values for randomness"),
+    (lambda: vmap(lambda x: x, chunk_size=0), ValueError, "chunk_size should be None or greater than 0"),
+    (lambda: vmap(lambda x: x.tolist())(X), (RuntimeError, NotImplementedError), "tolist|storage|data pointer"),
+    (lambda: vmap(lambda x: x.data_ptr())(X), RuntimeError, "data pointer"),
+    (lambda: vmap(lambda x: torch.add(x, x, out=torch.zeros(4)))(V), RuntimeError, "out="),
+    (lambda: vmap(lambda x: x.unsqueeze_(0))(X.clone()), NotImplementedError, "in place"),
+    (lambda: vmap(lambda x: x.as_strided((2,), (1,)))(X), NotImplementedError, "as_strided is not implemented for batched tensors"),
+    (lambda: vmap(lambda x: x)(X.to_sparse()), (RuntimeError, NotImplementedError), "sparse"),
+    (lambda: vmap(lambda x: x)(V.rename("N", "C")), (RuntimeError, NotImplementedError), "named"),
+    (lambda: vmap(lambda x: x)(torch.quantize_per_tensor(V.float(), 0.1, 0, torch.qint8)), (RuntimeError, NotImplementedError), "quantized"),
+    (lambda: vmap(lambda x: x.to_sparse())(X), (RuntimeError, NotImplementedError), "sparse"),
+    (lambda: vmap(lambda x: x.view(3))(V), RuntimeError, "shape '?\\[3\\]"),
+    (lambda: vmap(lambda x: x.transpose(0, 2))(X), IndexError, r"\[-2, 1\], but got 2"),
+    (lambda: vmap(lambda x: x @ W[:3])(X), RuntimeError, "mat|size|shape"),
+]
+
+
+@pytest.mark.parametrize("case", range(len(REFUSED)))
+def test_refusals(case):
+    call, error, words = REFUSED[case]
+    with pytest.raises(error, match=words):
+        call()
+    assert torch.equal(vmap(lambda x: x + 1)(V), V + 1)  # nothing is left of it
+    torch.rand(2)
+
+
+def test_randomness():
+    x = torch.zeros(50, 4)
+    differ = vmap(lambda t: (torch.rand(4), torch.randn_like(t), t.clone().uniform_(), torch.randperm(4)), randomness="different")(x)
+    for made in differ[:3]:
+        assert made.shape == (50, 4) and len(made[:, 0].unique()) == 50
+    same_ = vmap(lambda t: (torch.rand(4), torch.randn_like(t), t.clone().uniform_(), torch.randperm(4)), randomness="same")(x)
+    for made in same_:
+        assert made.shape == (50, 4) and torch.equal(made, made[:1].expand(50, 4))
+    nested = vmap(lambda t: vmap(lambda u: torch.rand(2), randomness="same")(t), randomness="different")(torch.zeros(5, 3, 1))
+    assert torch.equal(nested, nested[:, :1].expand(5, 3, 2)) and len(nested[:, 0, 0].unique()) == 5
+
+
+def test_what_escapes_is_refused():
+    kept = []
+    vmap(lambda x: kept.append(x) or x)(X)
+    with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
+        kept[0] + 1
+    with pytest.raises(RuntimeError, match="escaped"):
+        kept[0].sum().item()
+    assert kept[0].shape == (4, 4)
+
+
+def test_an_error_inside_leaves_nothing():
+    def wrong(x):
+        raise KeyError("mine")
+
+    for _ in range(3):
+        with pytest.raises(KeyError):
+            vmap(lambda x: vmap(wrong)(x))(X)
+    torch.rand(2)  # which would be refused inside
+    assert torch.equal(vmap(lambda x: x * 2)(X), 2 * X)
+
+
+def test_threads_have_transforms_of_their_own():
+    made, inside, done = [], threading.Event(), threading.Event()
+
+    def other():
+        inside.wait()
+        made.append(torch.rand(2))
+        made.append(vmap(lambda x: x * 2)(X))
+        done.set()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+
+    def f(x):
+        inside.set()
+        assert done.wait(30)
+        return x + 1
+
+    assert torch.equal(vmap(f)(X), X + 1)
+    thread.join()
+    assert made[0].shape == (2,) and torch.equal(made[1], 2 * X)
+
+
+def test_modes_inside_and_outside():
+    x = X.clone().requires_grad_()
+
+    def f(t):
+        with torch.no_grad():
+            k = t * 2
+        assert t.requires_grad and not k.requires_grad
+        return (t * k).sum()
+
+    y = vmap(f)(x)
+    y.sum().backward()
+    assert torch.equal(x.grad, 2 * X)
+    with torch.inference_mode():
+        z = vmap(lambda t: t.sin().sum())(X)
+    assert z.is_inference() and torch.equal(z, X.sin().sum((1, 2)))
+    with torch.no_grad():
+        assert not vmap(lambda t: t.sum())(x).requires_grad
+    with torch.inference_mode():
+        frozen = torch.ones(B, 2)
+    assert torch.equal(vmap(lambda t: t + 1)(frozen), torch.full((B, 2), 2.0))
+
+
+def test_in_place_reaches_what_was_given():
+    x = X.clone()
+    assert vmap(lambda t: t.mul_(2))(x).shape == x.shape
+    assert torch.equal(x, 2 * X)
+    x = X.clone()
+    vmap(lambda t: t[0].zero_())(x)
+    assert not x[:, 0].any() and torch.equal(x[:, 1:], X[:, 1:])
+    x = X.clone()
+    before = x._version
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        vmap(lambda t: t.mul_(2))(x.requires_grad_())
+    assert torch.equal(x, X) and x._version == before
+
+
+def test_functions_of_the_program():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with pytest.raises(NotImplementedError, match="not implemented inside vmap"):
+        vmap(grad(lambda x: Double.apply(x).sum()))(X)
+    with pytest.raises(NotImplementedError, match="register_hook inside vmap"):
+        vmap(grad(lambda x: x.register_hook(lambda g: g) and x.sum()))(X)
+    with pytest.raises(RuntimeError, match="backward\\(\\) called inside a functorch transform"):
+        vmap(lambda x: x.requires_grad_().sum().backward())(X)
+    seen = []
+    x = X.clone().requires_grad_()
+    x.register_hook(lambda g: seen.append(g.shape))
+    vmap(lambda t: t.sum())(x).sum().backward()
+    assert seen == [X.shape]
+    w = W.clone().requires_grad_()
+    with pytest.raises(NotImplementedError, match="number 0 of inputs is the same for all examples"):
+        vmap(lambda t: torch.autograd.grad((t @ w).sum(), w)[0])(X)
+
+
+def test_it_prints():
+    said = []
+    vmap(lambda t: said.append(repr(t)) or t)(torch.ones(2, 2))
+    assert "vmap" in said[0] and "1., 1." in said[0]
+
+
+def test_metadata_are_those_of_an_example():
+    seen = []
+    vmap(lambda t: seen.append((t.shape, t.stride(), t.is_contiguous(), t.dtype, t.device.type, t.numel())) or t, in_dims=1)(torch.zeros(2, 3, 4))
+    assert seen == [((2, 4), (12, 1), False, torch.float32, "cpu", 8)]

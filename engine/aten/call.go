@@ -1,0 +1,227 @@
+package aten
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// A layer that does the same with every operator, or the same with many, need not have a function for each: it is one function of boxed calls.
+
+// Boxed is what such a layer does with a call.
+type Boxed func(c Ctx, call *Call) error
+
+// Call is an operator's call with its arguments as a list.
+type Call struct {
+	*Operator
+	Args    []any                       // the address of each parameter: *(*tensor.Tensor) of a tensor; what runs the call reads them again
+	Results []any                       // that of each result
+	run     func(c Ctx, does any) error // by the façade's method, or another function of its type
+}
+
+// Run calls the operator with the arguments as they are now.
+func (x *Call) Run(c Ctx) error { return x.run(c, nil) }
+
+// Steps runs the composition that the operator is.
+func (x *Call) Steps(c Ctx) error {
+	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]).Interface())
+}
+
+// Facts of an operator.
+type Facts uint8
+
+// The facts.
+const (
+	Elementwise Facts = 1 << iota
+	View              // the results share the memory of the first tensor
+	Syncs             // what it gives, or whether it goes on, depends on elements
+	Random
+)
+
+// Operator is what there is to know of an operator that calls are boxed of.
+type Operator struct {
+	Name     string
+	Category string
+	names    string // of the parameters, with a space between
+	Outs     int    // parameters before the entry's: tensors for the results, or nil
+	writes   uint32 // by the place of a parameter
+	dims     uint32 // parameters that are dimensions of the first tensor
+	Names    string // the rule for names of dimensions
+	facts    Facts
+	method   string // of the façade, and the field of Backend
+	box      boxer  // of the façade's method
+	steps    *Backend
+}
+
+// boxer makes the function of a backend that has calls go to a boxed one.
+type boxer func(o *Operator, does Boxed) any
+
+// Is tells whether the operator has a fact.
+func (o *Operator) Is(f Facts) bool { return o.facts&f != 0 }
+
+// Composed tells whether the operator is a composition of others.
+func (o *Operator) Composed() bool { return o.steps != nil }
+
+// Place is that of a parameter among the arguments, -1 for none.
+func (o *Operator) Place(name string) int {
+	rest := o.names
+	for i := 0; rest != ""; i++ {
+		word, after, _ := strings.Cut(rest, " ")
+		if word == name && i >= o.Outs {
+			return i
+		}
+		rest = after
+	}
+	return -1
+}
+
+// Writes tells whether the operator writes to a parameter.
+func (o *Operator) Writes(i int) bool { return o.writes&(1<<i) != 0 }
+
+// IsDim tells whether a parameter is a dimension of the first tensor, or several.
+func (o *Operator) IsDim(i int) bool { return o.dims&(1<<i) != 0 }
+
+// Operators that calls are boxed of.
+func Operators() []Operator { return operators[:] }
+
+// fields are the places of Backend's fields, by their names.
+var fields = sync.OnceValue(func() map[string]int {
+	of := reflect.TypeFor[Backend]()
+	places := make(map[string]int, of.NumField())
+	for i := range of.NumField() {
+		places[of.Field(i).Name] = i
+	}
+	return places
+})
+
+// Serving is a backend that has one function do the operators that serves tells.
+func Serving(does Boxed, serves func(o *Operator) bool) (b Backend) {
+	backend, places := reflect.ValueOf(&b).Elem(), fields()
+	for i := range operators {
+		o := &operators[i]
+		if !serves(o) {
+			continue
+		}
+		backend.Field(places[o.method]).Set(reflect.ValueOf(o.box(o, does)))
+	}
+	return b
+}
+
+// Value is an argument.
+func Value[T any](x *Call, i int) T { return *x.Args[i].(*T) }
+
+// Given is the argument of a name, where that has the type T; the other value where the operator has none.
+func Given[T any](x *Call, name string, otherwise T) T {
+	if i := x.Place(name); i >= 0 {
+		if v, ok := x.Args[i].(*T); ok {
+			return *v
+		}
+	}
+	return otherwise
+}
+
+// First is the place of the first tensor that is no output.
+func (x *Call) First() int {
+	for i := x.Outs; i < len(x.Args); i++ {
+		if _, ok := x.Args[i].(**tensor.Tensor); ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// Operands are the tensors that are read, those of lists and indices among them; nil ones are left out.
+func (x *Call) Operands() (all []*tensor.Tensor) {
+	for _, v := range x.Args[x.Outs:] {
+		all = append(all, tensorsIn(v)...)
+	}
+	return all
+}
+
+// Tensors are the operands and the outputs.
+func (x *Call) Tensors() (all []*tensor.Tensor) {
+	for _, v := range x.Args {
+		all = append(all, tensorsIn(v)...)
+	}
+	return all
+}
+
+// tensorsIn are the tensors of an argument, but for nil ones.
+func tensorsIn(argument any) (all []*tensor.Tensor) {
+	switch v := argument.(type) {
+	case **tensor.Tensor:
+		all = []*tensor.Tensor{*v}
+	case *[]*tensor.Tensor:
+		all = slices.Clone(*v)
+	case *[]ops.IndexItem:
+		for _, item := range *v {
+			all = append(all, item.Tensor)
+		}
+	}
+	return slices.DeleteFunc(all, func(t *tensor.Tensor) bool { return t == nil })
+}
+
+// Written are the tensors that are written to.
+func (x *Call) Written() (all []*tensor.Tensor) {
+	for i, v := range x.Args {
+		if x.Writes(i) {
+			all = append(all, tensorsIn(v)...)
+		}
+	}
+	return all
+}
+
+// Put puts other tensors in the places of those of the arguments, and of those in lists and indices, nil ones left out. The function that
+// it gives puts them back.
+func (x *Call) Put(change func(i int, t *tensor.Tensor) *tensor.Tensor) (back func()) {
+	var undo []func()
+	for i, v := range x.Args {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			if was := *v; was != nil {
+				*v = change(i, was)
+				undo = append(undo, func() { *v = was })
+			}
+		case *[]*tensor.Tensor:
+			was, changed := *v, slices.Clone(*v)
+			for k, t := range changed {
+				if t != nil {
+					changed[k] = change(i, t)
+				}
+			}
+			*v = changed
+			undo = append(undo, func() { *v = was })
+		case *[]ops.IndexItem:
+			was, changed := *v, slices.Clone(*v)
+			for k := range changed {
+				if t := changed[k].Tensor; t != nil {
+					changed[k].Tensor = change(i, t)
+				}
+			}
+			*v = changed
+			undo = append(undo, func() { *v = was })
+		}
+	}
+	return func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+}
+
+// Made are the tensors among the results, those of lists too.
+func (x *Call) Made() (all []*tensor.Tensor) {
+	for _, v := range x.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			all = append(all, *v)
+		case *[]*tensor.Tensor:
+			all = append(all, *v...)
+		}
+	}
+	return all
+}

@@ -1,0 +1,245 @@
+// Package batched is the layer of tensors of vmap, which stand for one of many examples: it calls operators once for all of them. It comes
+// before all others, so that histories, names and kinds know nothing of examples. One function of boxed calls serves all operators: those
+// with a rule (rules.go, views.go) by the call of an operator on all examples, compositions by their steps, and the others by a loop.
+package batched
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() {
+	aten.Register(tensor.Transformed, &aten.Kind{Name: "batched", Instead: "call it outside of vmap", Backend: aten.Serving(serve, func(*aten.Operator) bool { return true })})
+}
+
+// batch is a call at the level of the innermost transform of its tensors.
+type batch struct {
+	owner.Scope
+	*aten.Call
+	c     aten.Ctx
+	level *tensor.Level
+	self  *tensor.Tensor                    // the first operand
+	put   map[*tensor.Tensor]*tensor.Tensor // what stands in the place of each tensor
+}
+
+// stopped is what a step that fails panics with: the error is the scope's.
+type stopped struct{}
+
+func serve(c aten.Ctx, call *aten.Call) (err error) {
+	b := &batch{Scope: owner.Scope{Op: call.Name}, Call: call, c: c, put: map[*tensor.Tensor]*tensor.Tensor{}}
+	defer b.Close()
+	for _, t := range call.Tensors() {
+		if w := t.Wrapped(); w != nil && (b.level == nil || w.Level.Number > b.level.Number) {
+			b.level = w.Level
+		}
+	}
+	if call.Is(aten.Random) {
+		if l := c.Level(); l != nil && (b.level == nil || l.Number > b.level.Number) {
+			b.level = l
+		}
+	}
+	if b.level == nil { // of a layout that is asked for
+		return call.Run(c.Past(tensor.Transformed))
+	}
+	if b.level.Over() && call.Name != "to_string" {
+		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has come to its end; return it from the function", call.Name)
+	}
+	if at := call.First(); at >= 0 {
+		b.self = aten.Value[*tensor.Tensor](call, at)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(stopped); !ok {
+				panic(v)
+			}
+			err = b.Err
+		}
+	}()
+	b.serve()
+	return b.Err
+}
+
+func (b *batch) serve() {
+	b.check(b.refused())
+	switch rule := rules[b.Name]; {
+	case b.Is(aten.Random):
+		b.draw()
+	case rule != nil && rule(b):
+	case b.Composed():
+		b.steps()
+	case b.Is(aten.Elementwise) && b.pointwise():
+	case b.Names == "batch" && b.self.Dim() > 1:
+		b.direct()
+	case b.along():
+	case b.Is(aten.View):
+		b.example()
+		b.check(aten.Refused(b.Name, tensor.Transformed))
+	default:
+		b.loop(b.c)
+	}
+}
+
+// steps has the steps of a composition do for all examples what they do for one. Where they cannot, since they look at elements or write to
+// what is the same for all, the composition is made for each.
+func (b *batch) steps() {
+	err := b.Steps(b.c)
+	if err == nil {
+		return
+	}
+	if len(b.Written()) > 0 {
+		b.check(err)
+	}
+	c := b.c
+	if b.level.Randomness == "different" {
+		c = c.Around(b.level)
+	}
+	b.loop(c)
+}
+
+// check ends the call with an error, where it is one.
+func (b *batch) check(err error) {
+	if b.Fail(err); b.Err != nil {
+		panic(stopped{})
+	}
+}
+
+// keep is what a step makes.
+func (b *batch) keep(t *tensor.Tensor, err error) *tensor.Tensor {
+	b.Keep(t, err)
+	b.check(nil)
+	return t
+}
+
+// maps tells whether the transform maps over t.
+func (b *batch) maps(t *tensor.Tensor) bool {
+	w := t.Wrapped()
+	return w != nil && w.Level == b.level
+}
+
+// all are the examples of a tensor; one that is the same for all is itself.
+func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
+	if b.maps(t) {
+		return t.Wrapped().Value
+	}
+	return t
+}
+
+// every are the examples of a tensor also where it is the same for all.
+func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.keep(aten.Take(b.c, t, b.level)) }
+
+// refused is the error of a call that no rule is for.
+func (b *batch) refused() error {
+	for i := range b.Outs {
+		if out, ok := b.Args[i].(**tensor.Tensor); ok && *out != nil && *out != b.self {
+			return status.Runtimef("%s: inside vmap: Batching rule not implemented for %s with out=; the fallback path doesn't work on out= or view ops. Call it without out", b.Name, b.Name)
+		}
+	}
+	for _, t := range b.Written() {
+		if !b.maps(t) {
+			return status.Runtimef("inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that vmap maps over, and self, of sizes %v, is the "+
+				"same for all examples; use %s out of place, or make self of a tensor that is mapped over, as by zeros_like", t.Sizes(), b.Name)
+		}
+		if b.Is(aten.View) || slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name) {
+			return status.NotImplementedf("%s: inside vmap: other sizes in place are not implemented; call %s out of place", b.Name, b.Name)
+		}
+	}
+	switch {
+	case b.Name == "item":
+		return status.Runtimef("%s: inside vmap: It looks like you're calling .item() on a Tensor, or using it in some data-dependent control flow, such as `if`. We don't support vmap over calling "+
+			".item() on a Tensor: it has another value for each example; where() chooses between tensors", b.Name)
+	case b.Is(aten.Syncs):
+		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or look at elements as %s does: each example has others", b.Name, b.Name)
+	case b.Category == "storage" || b.Category == "file":
+		if rules[b.Name] == nil && len(b.Written()) == 0 {
+			return status.Runtimef("%s: inside vmap: Cannot access data pointer of Tensor that doesn't have storage: it stands for each of many examples", b.Name)
+		}
+	}
+	return nil
+}
+
+// call makes the call with other tensors in the places of its own, and wraps the results.
+func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
+	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+		p := b.put[t]
+		if p == nil {
+			p = change(t)
+			b.put[t] = p
+		}
+		return p
+	})
+	err := b.Run(b.c)
+	back()
+	b.check(err)
+	for _, v := range b.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = b.wrapped(*v)
+		case *[]*tensor.Tensor:
+			for i, t := range *v {
+				(*v)[i] = b.wrapped(t)
+			}
+		}
+	}
+}
+
+// wrapped is a result for one example. What was written in place is the tensor that the caller has.
+func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
+	if made == nil {
+		return nil
+	}
+	for t, p := range b.put {
+		if p == made {
+			return t
+		}
+	}
+	t, err := tensor.Wrap(b.Name, made, b.level)
+	made.Release()
+	b.check(err)
+	return t
+}
+
+// set has the call give what another one does.
+func (b *batch) set(t *tensor.Tensor, err error) bool {
+	b.check(err)
+	*b.Results[0].(**tensor.Tensor) = t
+	return true
+}
+
+// setAll is set for a list.
+func (b *batch) setAll(list []*tensor.Tensor, err error) bool {
+	b.check(err)
+	*b.Results[0].(*[]*tensor.Tensor) = list
+	return true
+}
+
+// direct makes the call for all examples as it is.
+func (b *batch) direct() bool {
+	b.call(b.all)
+	return true
+}
+
+// example makes the call for one example, for its error.
+func (b *batch) example() {
+	if b.level.Size == 0 {
+		return
+	}
+	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
+	err := b.Run(b.c)
+	back()
+	b.check(err)
+	for _, t := range b.Made() {
+		b.Keep(t, nil)
+	}
+}
+
+// one is example i of a tensor.
+func (b *batch) one(t *tensor.Tensor, i int64) *tensor.Tensor {
+	if !b.maps(t) {
+		return t
+	}
+	return b.keep(b.c.Select(t.Wrapped().Value, 0, i))
+}

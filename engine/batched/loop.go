@@ -1,0 +1,121 @@
+package batched
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// loop makes the call for each example by itself. Those that write do so to parts of the tensor of all examples.
+func (b *batch) loop(c aten.Ctx) {
+	if b.level.Size == 0 && len(b.Results) > 0 && len(b.Written()) == 0 {
+		b.check(status.NotImplementedf("%s: inside vmap: the operator is called for each example, which there must be one of: dims of size 0 are not supported", b.Name))
+	}
+	made := make([][]*tensor.Tensor, len(b.Results)) // all results, by result
+	var lists []int                                  // their lengths in each example, of results that are lists
+	for i := range b.level.Size {
+		put := map[*tensor.Tensor]*tensor.Tensor{}
+		back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+			if put[t] == nil {
+				put[t] = b.one(t, i)
+			}
+			return put[t]
+		})
+		err := b.Run(c)
+		back()
+		b.check(err)
+		lists = make([]int, len(b.Results))
+		for k, v := range b.Results {
+			switch v := v.(type) {
+			case **tensor.Tensor:
+				made[k] = append(made[k], b.mine(put, *v))
+				*v = nil
+			case *[]*tensor.Tensor:
+				for _, t := range *v {
+					made[k] = append(made[k], b.mine(put, t))
+				}
+				lists[k] = len(*v)
+				*v = nil
+			default:
+				b.check(status.NotImplementedf("%s: inside vmap: a number or a text cannot be another one for each example", b.Name))
+			}
+		}
+	}
+	for k, v := range b.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = b.stacked(made[k], 1, 0)
+		case *[]*tensor.Tensor:
+			for j := range lists[k] {
+				*v = append(*v, b.stacked(made[k], lists[k], j))
+			}
+		}
+	}
+}
+
+// mine keeps a result, unless it is what the call wrote to, which is nil here.
+func (b *batch) mine(put map[*tensor.Tensor]*tensor.Tensor, t *tensor.Tensor) *tensor.Tensor {
+	for _, p := range put {
+		if p == t {
+			return nil
+		}
+	}
+	b.Keep(t, nil)
+	return t
+}
+
+// stacked is the result for one example of those that stand at every step-th place from start on.
+func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
+	if len(b.Written()) > 0 && (len(made) == 0 || made[start] == nil) {
+		return b.self
+	}
+	var list []*tensor.Tensor
+	for i := start; i < len(made); i += step {
+		list = append(list, made[i])
+	}
+	if len(list) == 0 || list[0] == nil {
+		return nil
+	}
+	all := b.keep(b.c.Stack(nil, list, 0))
+	t, err := tensor.Wrap(b.Name, all, b.level)
+	b.check(err)
+	return t
+}
+
+// draw is what becomes of random operators.
+func (b *batch) draw() {
+	outside := b.c.Around(b.level)
+	mapped := false
+	for _, t := range b.Tensors() {
+		mapped = mapped || b.maps(t)
+	}
+	switch b.level.Randomness {
+	case "error":
+		b.check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap", b.Name))
+	case "different":
+		b.loop(outside)
+	case "same":
+		switch {
+		case !mapped:
+			b.check(b.Run(outside))
+		case len(b.Operands()) == 1 && len(b.Written()) == 0 && b.Place("dtype") >= 0: // like self, whose elements it does not read
+			back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
+			err := b.Run(outside)
+			back()
+			b.check(err)
+		case len(b.Written()) == 1 && len(b.Operands()) == 1:
+			row := b.keep(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
+			back := b.Put(func(int, *tensor.Tensor) *tensor.Tensor { return row })
+			err := b.Run(outside)
+			back()
+			b.check(err)
+			b.check(b.c.Copy(b.self, row, false))
+			if len(b.Results) > 0 {
+				b.set(b.self, nil)
+			}
+		default:
+			b.check(status.NotImplementedf("%s: inside vmap with randomness='same': numbers are drawn once, of what is the same for all examples; use 'different'", b.Name))
+		}
+	}
+}

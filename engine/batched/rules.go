@@ -1,0 +1,404 @@
+package batched
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// rules are what operators do beside what follows from their facts, by name. One that tells false leaves the call to these, or to the loop.
+var rules = map[string]func(b *batch) bool{
+	"clone": (*batch).unary, "contiguous": (*batch).unary, "to": (*batch).unary, "zero_": (*batch).unary, "detach": (*batch).unary, "constant_pad_nd": (*batch).unary,
+	"empty_like": (*batch).unary, "zeros_like": (*batch).unary, "ones_like": (*batch).unary, "full_like": (*batch).unary, "is_conj": (*batch).unary, "is_set_to": (*batch).direct, "is_neg": (*batch).unary,
+	"real": (*batch).unary, "imag": (*batch).unary, "view_as_real": (*batch).unary,
+	"view_as_complex": matrices(1), "mT": matrices(2), "adjoint": matrices(2), "tril": matrices(2), "triu": matrices(2),
+	"masked_fill": (*batch).filled, "as_strided_scatter": refused,
+	"copy_": (*batch).pointwise, "fill": (*batch).pointwise,
+	"new_empty": (*batch).sized, "new_zeros": (*batch).sized, "new_ones": (*batch).sized, "new_full": (*batch).sized,
+	"view": (*batch).reshaped, "reshape": (*batch).reshaped, "expand": (*batch).expanded, "broadcast_to": (*batch).expanded, "permute": (*batch).permuted,
+	"reshape_as": (*batch).viewed, "flatten": (*batch).viewed, "ravel": (*batch).viewed, "squeeze": (*batch).viewed, "t": (*batch).viewed, "T": (*batch).viewed, "H": (*batch).viewed,
+	"hsplit": (*batch).parted, "vsplit": (*batch).parted, "dsplit": (*batch).parted,
+	"matmul": (*batch).product, "mm": (*batch).product, "bmm": (*batch).product, "mv": (*batch).product, "dot": (*batch).product, "vdot": (*batch).product,
+	"addmm": (*batch).sum, "addmv": (*batch).sum, "baddbmm": (*batch).sum,
+	"cat": (*batch).joined, "stack": (*batch).joined,
+	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
+	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
+}
+
+// unary is the rule of operators of a tensor whose elements, wherever they are, become those of the result.
+func (b *batch) unary() bool {
+	for _, v := range b.Args {
+		if f, ok := v.(*shape.MemoryFormat); ok && *f != shape.Preserve && *f != shape.Contiguous && *f != shape.NoFormat {
+			return false
+		}
+	}
+	return b.direct()
+}
+
+// matrices is the rule of operators on the last n dimensions.
+func matrices(n int) func(b *batch) bool {
+	return func(b *batch) bool { return b.self.Dim() >= n && b.direct() }
+}
+
+// itself has the operator look at the tensor for one example.
+func (b *batch) itself() bool {
+	b.check(b.Run(b.c.Past(tensor.Transformed)))
+	return true
+}
+
+// text is what a tensor prints as.
+func (b *batch) text() bool {
+	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
+	err := b.Run(b.c)
+	back()
+	b.check(err)
+	text := b.Results[0].(*string)
+	*text = "BatchedTensor of vmap, for each of:\n" + *text
+	return true
+}
+
+// pointwise is the rule of operators that broadcast: operands of fewer dimensions get those between their examples and their own.
+func (b *batch) pointwise() bool {
+	rank, dtypes := 0, map[dtype.DType]bool{}
+	tensors := b.Tensors()
+	for _, t := range tensors {
+		rank = max(rank, t.Dim())
+		dtypes[t.DType()] = true
+	}
+	for _, t := range b.Written() {
+		if t.Dim() < rank {
+			return false
+		}
+	}
+	common := dtype.None
+	if len(dtypes) > 1 && rank > 0 {
+		common = b.promoted()
+	}
+	b.call(func(t *tensor.Tensor) *tensor.Tensor {
+		v := b.all(t)
+		if v == t {
+			return t
+		}
+		// For one example it is a number, which counts less in promotion than a vector of all does.
+		if t.Dim() == 0 && common != dtype.None && t.DType() != dtype.Bool && t.DType() != common && !slices.Contains(b.Written(), t) {
+			v = b.keep(b.c.ToOptions(v, common, tensor.NoLayout, v.Device(), false, false, shape.Preserve))
+		}
+		return b.padded(v, rank-t.Dim())
+	})
+	return true
+}
+
+// promoted is the dtype of the operands for one example.
+func (b *batch) promoted() dtype.DType {
+	var of *tensor.Tensor
+	common := dtype.None
+	for _, t := range b.Operands() {
+		if of == nil {
+			of, common = t, t.DType()
+			continue
+		}
+		d, err := b.c.ResultType(of, t)
+		b.check(err)
+		if common = d; t.Dim() > of.Dim() || of.IsWrappedNumber() {
+			of = t
+		}
+	}
+	return common
+}
+
+// filled is the rule of masked_fill, whose value is a number for each example.
+func (b *batch) filled() bool {
+	operands := b.Operands()
+	value := operands[len(operands)-1]
+	if !b.maps(value) || value.Dim() > 0 {
+		return false
+	}
+	if len(b.Written()) > 0 {
+		b.loop(b.c)
+		return true
+	}
+	cast := b.keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
+	return b.set(b.c.Where(nil, operands[1], cast, b.self))
+}
+
+// refused is the rule of operators that tell where elements lie in the storage, which is that of all examples.
+func refused(b *batch) bool {
+	b.check(aten.Refused(b.Name, tensor.Transformed))
+	return false
+}
+
+// padded is the tensor of all examples with n dimensions of size 1 before those of an example.
+func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
+	for range n {
+		v = b.keep(b.c.Unsqueeze(nil, v, 1))
+	}
+	return v
+}
+
+// others are operators along a dimension that have tensors beside the first one, which lie as it does; an index that is a vector does not.
+var others = []string{"gather", "scatter", "scatter_add", "scatter_reduce", "index_select", "index_add", "index_copy"}
+
+// along is the rule of operators along dimensions, which are one further on in the tensor of all examples.
+func (b *batch) along() bool {
+	vector := -1 // the place of an index that is the same for all
+	if slices.Contains(others, b.Name) {
+		if at := b.Place("index"); b.Name[:5] == "index" {
+			if vector = at; b.maps(aten.Value[*tensor.Tensor](b.Call, at)) {
+				return false
+			}
+		}
+	} else if !b.maps(b.self) || len(b.Operands()) > 1 {
+		return false
+	}
+	n, room := int64(b.self.Dim()), int64(0)
+	if b.Name == "unsqueeze" {
+		room = 1
+	}
+	column := n == 0 && b.Names == "reduce" && !aten.Given(b.Call, "keepdim", false) // of examples that are numbers
+	if n+room == 0 && !column {
+		return b.Is(aten.View) && b.scalar()
+	}
+	fits := func(d int64) bool { return -(n+room) <= d && d < n+room || column && (d == 0 || d == -1) }
+	moved := func(d int64) int64 {
+		if d < 0 {
+			return d
+		}
+		return d + 1
+	}
+	var changes []func()
+	flat := false
+	for i, v := range b.Args {
+		if !b.IsDim(i) {
+			continue
+		}
+		switch v := v.(type) {
+		case *int64:
+			if !fits(*v) {
+				return false
+			}
+			changes = append(changes, func() { *v = moved(*v) })
+		case *ops.Int:
+			switch {
+			case *v == ops.NoInt && (b.Names != "reduce" || aten.Given(b.Call, "keepdim", false)):
+				return false
+			case *v == ops.NoInt:
+				flat = true
+				changes = append(changes, func() { *v = 1 })
+			case !fits(int64(*v)):
+				return false
+			default:
+				changes = append(changes, func() { *v = ops.Int(moved(int64(*v))) })
+			}
+		case *[]int64:
+			dims := make([]int64, 0, len(*v))
+			for _, d := range *v {
+				if !fits(d) {
+					return false
+				}
+				dims = append(dims, moved(d))
+			}
+			if len(dims) == 0 {
+				if b.Names != "reduce" {
+					return b.Name == "squeeze" && b.set(b.c.View(b.self, b.self.Sizes()))
+				}
+				for d := range max(n, 1) {
+					dims = append(dims, d+1)
+				}
+			}
+			changes = append(changes, func() { *v = dims })
+		default:
+			return false
+		}
+	}
+	if len(changes) == 0 {
+		return false
+	}
+	for _, change := range changes {
+		change()
+	}
+	index := (*tensor.Tensor)(nil)
+	if vector >= 0 {
+		index = aten.Value[*tensor.Tensor](b.Call, vector)
+	}
+	b.call(func(t *tensor.Tensor) *tensor.Tensor {
+		switch {
+		case t == index:
+			return t
+		case slices.Contains(others, b.Name) && !b.maps(t):
+			return b.every(t)
+		}
+		v := b.all(t)
+		switch {
+		case flat:
+			return b.keep(b.c.Reshape(v, []int64{b.level.Size, t.Numel()}))
+		case column:
+			return b.keep(b.c.Unsqueeze(nil, v, 1))
+		}
+		return v
+	})
+	return true
+}
+
+// product is the rule of products of matrices and vectors: the examples are the first dimension of a batch.
+func (b *batch) product() bool {
+	operands := b.Operands()
+	x, y := operands[len(operands)-2], operands[len(operands)-1]
+	ranks := map[string][2]int{"mm": {2, 2}, "bmm": {3, 3}, "mv": {2, 1}, "dot": {1, 1}, "vdot": {1, 1}}
+	if want, ok := ranks[b.Name]; ok && want != [2]int{x.Dim(), y.Dim()} || x.Dim() == 0 || y.Dim() == 0 || x.DType() != y.DType() || b.Name == "bmm" && x.Sizes()[0] != y.Sizes()[0] {
+		return false
+	}
+	v, w := b.all(x), b.all(y)
+	if b.Name == "vdot" {
+		v = b.keep(b.c.Conj(v))
+	}
+	if x.Dim() == 1 {
+		v = b.keep(b.c.Unsqueeze(nil, v, -2))
+	}
+	if y.Dim() == 1 {
+		w = b.keep(b.c.Unsqueeze(nil, w, -1))
+	}
+	rank := max(x.Dim(), y.Dim(), 2)
+	if v != x && b.maps(x) {
+		v = b.padded(v, rank-max(x.Dim(), 2))
+	}
+	if b.maps(y) {
+		w = b.padded(w, rank-max(y.Dim(), 2))
+	}
+	made := b.keep(b.c.Matmul(nil, v, w))
+	if y.Dim() == 1 {
+		made = b.keep(b.c.SqueezeDim(nil, made, -1))
+		if x.Dim() == 1 {
+			made = b.keep(b.c.SqueezeDim(nil, made, -1))
+		}
+	} else if x.Dim() == 1 {
+		made = b.keep(b.c.SqueezeDim(nil, made, -2))
+	}
+	return b.set(tensor.Wrap(b.Name, made, b.level))
+}
+
+// sum is the rule of a product that is added to a tensor.
+func (b *batch) sum() bool {
+	one := func(name string) bool {
+		s := aten.Given(b.Call, name, dtype.IntScalar(1))
+		return s.Kind != dtype.KindComplex && s.Float() == 1
+	}
+	operands := b.Operands()
+	if operands[0].DType().Size() < 4 || !one("alpha") || !one("beta") || len(b.Written()) > 0 || operands[0].DType() != operands[1].DType() {
+		return false
+	}
+	var made *tensor.Tensor
+	switch b.Name {
+	case "addmm":
+		made = b.keep(b.c.Mm(nil, operands[1], operands[2]))
+	case "addmv":
+		made = b.keep(b.c.Mv(nil, operands[1], operands[2]))
+	default:
+		made = b.keep(b.c.Bmm(nil, operands[1], operands[2]))
+	}
+	if !shape.ExpandsTo(operands[0].Sizes(), made.Sizes()) {
+		return false
+	}
+	return b.set(b.c.Add(nil, made, operands[0], dtype.IntScalar(1)))
+}
+
+// joined is the rule of what joins a list of tensors of as many dimensions.
+func (b *batch) joined() bool {
+	room := int64(0)
+	if b.Name == "stack" {
+		room = 1
+	}
+	operands := b.Operands()
+	at := b.Place("dim")
+	dim := b.Args[at].(*int64)
+	n := int64(operands[0].Dim())
+	for _, t := range operands {
+		if int64(t.Dim()) != n {
+			return false
+		}
+	}
+	if n+room == 0 || *dim < -n-room || *dim >= n+room {
+		return false
+	}
+	if *dim >= 0 {
+		*dim++
+	}
+	b.call(b.every)
+	return true
+}
+
+// all of a dimension, as an item of an index.
+var whole = ops.IndexItem{Kind: ops.IndexSlice, Start: math.MinInt64, Stop: math.MinInt64, Step: math.MinInt64}
+
+// basic tells whether an index is the same for all examples, and the dimensions that it selects stay where they stand.
+func (b *batch) basic(items []ops.IndexItem) bool {
+	tensors, parted := 0, false
+	for i, item := range items {
+		if item.Kind != ops.IndexTensor && item.Kind != ops.IndexBool {
+			continue
+		}
+		if item.Tensor != nil && b.maps(item.Tensor) {
+			return false
+		}
+		if tensors++; tensors > 1 && items[i-1].Kind != ops.IndexTensor && items[i-1].Kind != ops.IndexBool {
+			parted = true
+		}
+	}
+	return !parted && (tensors == 0 || !slices.ContainsFunc(items, func(item ops.IndexItem) bool { return item.Kind == ops.IndexInt }))
+}
+
+// indexed is the rule of x[index].
+func (b *batch) indexed() bool {
+	items := b.Args[b.First()+1].(*[]ops.IndexItem)
+	for _, item := range *items {
+		if item.Kind == ops.IndexTensor && b.maps(item.Tensor) && ops.IsMask(item.Tensor) {
+			b.Failf("inside vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask; where() keeps the shape")
+			b.check(nil)
+		}
+	}
+	switch {
+	case b.maps(b.self) && b.basic(*items):
+		*items = append([]ops.IndexItem{whole}, *items...)
+		return b.direct()
+	case !b.maps(b.self) && len(*items) == 1: // a table of which each example has other rows
+		return b.direct()
+	}
+	for _, item := range *items {
+		if item.Kind == ops.IndexTensor {
+			b.loop(b.c)
+			return true
+		}
+	}
+	return false
+}
+
+// assigned is the rule of x[index] = value.
+func (b *batch) assigned() bool {
+	items := b.Args[b.First()+1].(*[]ops.IndexItem)
+	if !b.basic(*items) {
+		return false
+	}
+	value := b.Operands()[len(b.Operands())-1]
+	pads := 0
+	if b.Name == "index_set_" && b.maps(value) {
+		part := b.keep(b.c.IndexGet(b.self, *items))
+		if pads = part.Dim() - value.Dim(); pads < 0 {
+			return false
+		}
+	}
+	*items = append([]ops.IndexItem{whole}, *items...)
+	b.call(func(t *tensor.Tensor) *tensor.Tensor {
+		if t == value && t != b.self {
+			if b.maps(t) {
+				return b.padded(b.all(t), pads)
+			}
+			return t
+		}
+		return b.all(t)
+	})
+	return true
+}

@@ -1,0 +1,47 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// AliasCopy is a copy of self.
+func AliasCopy(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return copyOf(c, "alias_copy", out, self.Alias(), nil)
+}
+
+// copyOf is a row-major copy of a view, which it releases, or `out` with its elements. A sparse tensor is copied as it is.
+func copyOf(c aten.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.Keep(view, status.In(op, err))
+	if s.Err == nil && out != nil {
+		s.strided(view, out)
+		return s.result(out, view)
+	}
+	return s.Last(func() (*tensor.Tensor, error) { return c.Clone(view, rowMajor(view)) })
+}
+
+// copiesOf are row-major copies of views, which it releases.
+func copiesOf(c aten.Ctx, op string, views []*tensor.Tensor, err error) ([]*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	s.Fail(status.In(op, err))
+	for _, view := range views {
+		s.Keep(view, nil)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	return owner.List(len(views), func(i int) (*tensor.Tensor, error) { return c.Clone(views[i], rowMajor(views[i])) })
+}
+
+func rowMajor(t *tensor.Tensor) shape.MemoryFormat {
+	if t.Keys()&tensor.Sparse != 0 {
+		return shape.Preserve
+	}
+	return shape.Contiguous
+}

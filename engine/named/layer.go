@@ -1,0 +1,134 @@
+package named
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// backend are the operators on tensors with names: all but compositions that leave it to their steps.
+func backend() aten.Backend {
+	b := aten.Serving(serve, func(o *aten.Operator) bool { return o.Names != "steps" })
+	b.Equal, b.Rot90, b.ViewAsComplex = namedEqual, namedRot90, namedViewAsComplex
+	b.IndexSet, b.IndexGet = namedIndexSet, namedIndexGet
+	b.TensordotDims, b.Cdist, b.Meshgrid = namedTensordotDims, namedCdist, namedMeshgrid
+	return b
+}
+
+// serve finds the names of a call's results by the word of its operator, and makes the call past the layer.
+func serve(c aten.Ctx, call *aten.Call) error {
+	past := c.Past(tensor.Named)
+	switch call.Names {
+	case "own":
+		return call.Run(past)
+	case "refuse":
+		return aten.Refused(call.Name, tensor.Named)
+	case "view":
+		return follow(past, call)
+	}
+	names, err := namesOf(call)
+	written := call.Written()
+	check, named := fits, give
+	if call.Names == "batch" {
+		check, named = fitsLeft, giveLeft
+	}
+	if reshapes(call) {
+		check = func(_ string, _ []string, err error, _ ...*tensor.Tensor) error { return err }
+	}
+	if err = check(call.Name, names, err, written...); err != nil {
+		return err
+	}
+	err = call.Run(past)
+	if len(call.Results) == 0 {
+		named(names, err, written...)
+	} else {
+		named(names, err, call.Made()...)
+	}
+	return err
+}
+
+// reshapes tells whether the form in place gives the tensor other dimensions, and with them other names.
+func reshapes(call *aten.Call) bool {
+	return call.Category == "view" && (call.Names == "insert" || call.Names == "squeeze")
+}
+
+// namesOf are the names of a call's results.
+func namesOf(call *aten.Call) ([]string, error) {
+	op, operands := call.Name, call.Operands()
+	switch call.Names {
+	case "unify":
+		return unify(op, operands...)
+	case "product":
+		return product(op, operands...)
+	case "outer":
+		return outer(op, operands...)
+	case "inner":
+		return inner(op, operands[0], operands[1])
+	case "insert":
+		return insert(op, aten.Given(call, "dim", int64(-1)), operands...)
+	case "drop":
+		return nil, nil
+	}
+	self := aten.Value[*tensor.Tensor](call, call.First())
+	switch call.Names {
+	case "reduce":
+		return reduce(self, dimsOf(call), aten.Given(call, "keepdim", false)), nil
+	case "squeeze":
+		return squeeze(self, dimsOf(call)), nil
+	case "batch":
+		return batch(self), nil
+	case "resize":
+		sizes, ok := call.Args[call.First()+1].(*[]int64)
+		if !ok {
+			return resize(op, self, operands[1].Sizes())
+		}
+		return resize(op, self, *sizes)
+	}
+	return self.Names(), nil
+}
+
+// dimsOf are the dimensions that a call is given: nil for all.
+func dimsOf(call *aten.Call) []int64 {
+	at := max(call.Place("dim"), call.Place("dims"))
+	if at < 0 {
+		return nil
+	}
+	switch dim := call.Args[at].(type) {
+	case *[]int64:
+		return *dim
+	case *int64:
+		return []int64{*dim}
+	case *ops.Int:
+		if *dim != ops.NoInt {
+			return []int64{int64(*dim)}
+		}
+	}
+	return nil
+}
+
+// follow is serve for views: it follows the dimensions of the first tensor through the call, which writes to nothing then.
+func follow(past aten.Ctx, call *aten.Call) error {
+	at := call.First()
+	names, err := trace(call.Name, aten.Value[*tensor.Tensor](call, at), func(followed *tensor.Tensor) ([]*tensor.Tensor, error) {
+		given := call.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
+			switch {
+			case i < call.Outs:
+				return nil
+			case i == at:
+				return followed
+			}
+			return t
+		})
+		defer given()
+		if err := call.Run(past); err != nil {
+			return nil, err
+		}
+		return call.Made(), nil
+	})
+	if err != nil {
+		return err
+	}
+	err = call.Run(past)
+	giveEach(names, err, call.Made()...)
+	return err
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// copiesFile has the compositions of the operators that are copies of what a view gives.
+const copiesFile = compositeDir + "/gen_copies.go"
+
+// copies is the text of copiesFile.
+func copies(ops []*schema.Operator, declared map[string]*function) (string, error) {
+	byID := map[string]*schema.Operator{}
+	for _, o := range ops {
+		byID[o.ID()] = o
+	}
+	var functions strings.Builder
+	for _, o := range ops {
+		if o.CopyOf == "" {
+			continue
+		}
+		of := byID[o.CopyOf]
+		f := declared[of.GoName()]
+		if f == nil {
+			return "", o.Wrong(fmt.Errorf("copy_of: there is no func %s", of.GoName()))
+		}
+		outs := len(f.params) - len(of.Args)
+		params, args := []string{"c aten.Ctx"}, []string{}
+		for i, p := range f.params {
+			if i < outs {
+				args = append(args, "nil")
+				continue
+			}
+			name := of.Args[i-outs].Name
+			params, args = append(params, name+" "+p.typ), append(args, name)
+		}
+		make, result := "copiesOf(c, %q, made, err)", "[]*tensor.Tensor"
+		if !o.Returns[0].Type.List {
+			result, make = "*tensor.Tensor", "copyOf(c, %q, out, made, err)"
+			params = append(params[:1:1], append([]string{"out *tensor.Tensor"}, params[1:]...)...)
+		}
+		fmt.Fprintf(&functions, "\n// %s is a copy of what %s gives.\nfunc %s(%s) (%s, error) {\n\tmade, err := c.%s(%s)\n\treturn "+make+"\n}\n",
+			o.GoName(), of.Name, o.GoName(), strings.Join(params, ", "), result, of.GoName(), strings.Join(args, ", "), o.Name)
+	}
+	imports := "import (\n"
+	for _, name := range []string{"aten", "dtype", "ops", "tensor"} {
+		if strings.Contains(functions.String(), name+".") {
+			imports += "\t\"" + module + "engine/" + name + "\"\n"
+		}
+	}
+	return goBanner + "package composite\n\n" + imports + ")\n" + functions.String(), nil
+}
