@@ -3,6 +3,7 @@ package cuda
 import (
 	"unsafe"
 
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -44,7 +45,7 @@ func combine(op string, w launch.Indexed) error {
 		n := c.loop.numel
 		c.found, c.to = s.take(grain), s.take(n*itemSize(8))
 		s.clear(c.found, int64(unsafe.Sizeof(launch.Params{})))
-		step(s, "target_runs", (n+sortedRun-1)/sortedRun, &c)
+		step(s, kernels.Alone("target_runs"), (n+sortedRun-1)/sortedRun, &c)
 		var found launch.Params
 		s.read(found[:], c.found)
 		if p := *(*places)(unsafe.Pointer(&found)); s.err == nil && p.failed != 0 {

@@ -1,12 +1,12 @@
 package cuda
 
 import (
-	"fmt"
 	"unsafe"
 
 	"gorgonia.org/cu"
 
 	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -135,12 +135,12 @@ func (m *machine) copy(op string, w launch.Copying) error {
 	return m.launch(op, mover(w.To.DType(), w.From.DType()), l.alone(), &rows)
 }
 
-// mover names the entry that writes elements of one dtype to those of another.
-func mover(to, from dtype.DType) string {
+// mover is the entry that writes elements of one dtype to those of another.
+func mover(to, from dtype.DType) kernels.Entry {
 	if to == from {
-		return fmt.Sprintf("move_%d", to.Size())
+		return kernels.Wide("move", to.Size())
 	}
-	return "convert"
+	return kernels.Alone("convert")
 }
 
 // fill writes one value everywhere.
@@ -159,7 +159,7 @@ func fill(op string, w launch.Filling) (err error) {
 	var rows kernel.Loop
 	iter.Arrange(&rows, 1, []*tensor.Tensor{w.To})
 	return on(op, w.To.Device(), func(m *machine) error {
-		return m.launch(op, fmt.Sprintf("fill_%d", w.To.DType().Size()), l.alone(), &rows)
+		return m.launch(op, kernels.Wide("fill", w.To.DType().Size()), l.alone(), &rows)
 	})
 }
 

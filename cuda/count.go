@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
@@ -44,8 +45,8 @@ func tally(s *owner.Scope, to, index, weights *tensor.Tensor) error {
 	case weights == nil:
 		return stepping(s.Op, to.Device(), func(s *steps) {
 			a := sorting{in: uintptr(index.Data()), values: uintptr(to.Data()), lines: 1, n: n, keep: to.Numel()}
-			a.from = s.sorted(a, dtype.Int64.String(), dtype.Int64.Size())
-			step(s, "sort_count_"+to.DType().String(), a.keep, &a)
+			a.from = s.sorted(a, dtype.Int64)
+			step(s, kernels.Of("sort_count", to.DType()), a.keep, &a)
 		})
 	}
 	weights = launch.RowMajor(s, weights, to.DType())
@@ -75,7 +76,7 @@ func histogram(op string, w launch.Histogram) error {
 			b.edges[d], b.counts[d] = uintptr(e.Data()), e.Numel()-1
 		}
 		b.bins = uintptr(bins.Data())
-		return on(op, to.Device(), func(m *machine) error { return call(m, op, "bins_"+in.DType().String(), b.n, &b) })
+		return on(op, to.Device(), func(m *machine) error { return call(m, op, kernels.Of("bins", in.DType()), b.n, &b) })
 	})
 	s.Do(func() error { return tally(&s, sums, bins, w.Weights) })
 	inside := s.Step(func() (*tensor.Tensor, error) { return view.Narrow(op, sums, 0, 0, b.total) })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -98,50 +99,50 @@ func permute(op string, w launch.Drawing) error {
 }
 
 // choose sets the parameters of a distribution, and gives its entry.
-func (d *drawing) choose(op string, w launch.Drawing) (entry string, err error) {
-	wide := "float32"
+func (d *drawing) choose(op string, w launch.Drawing) (entry kernels.Entry, err error) {
+	wide := dtype.Float32
 	if d.memory == dtype.Float64 {
-		wide = "float64"
+		wide = dtype.Float64
 	}
 	switch from := w.From.(type) {
 	case random.Uniform:
 		d.a, d.b = from.From, from.To
-		return "draw_uniform_" + wide, nil
+		return kernels.Of("draw_uniform", wide), nil
 	case random.Normal:
 		d.a, d.b = from.Mean, from.Std
 		if w.To.DType().IsComplex() {
 			d.b /= math.Sqrt2
 		}
-		return "draw_normal_" + wide, nil
+		return kernels.Of("draw_normal", wide), nil
 	case random.LogNormal:
 		d.a, d.b = from.Mean, from.Std
-		return "draw_log_normal", nil
+		return kernels.Alone("draw_log_normal"), nil
 	case random.Ranged:
 		var two bool
 		if d.from, d.span, two = from.Range(d.memory); two {
-			return "draw_wide_integers", nil
+			return kernels.Alone("draw_wide_integers"), nil
 		}
-		return "draw_integers", nil
+		return kernels.Alone("draw_integers"), nil
 	case random.Bernoulli:
 		d.a = from.P
-		return "draw_bernoulli", nil
+		return kernels.Alone("draw_bernoulli"), nil
 	case random.BernoulliEach:
-		return "draw_bernoulli_each", nil
+		return kernels.Alone("draw_bernoulli_each"), nil
 	case random.Exponential:
 		d.a = -1 / from.Lambda
-		return "draw_exponentials", nil
+		return kernels.Alone("draw_exponentials"), nil
 	case random.Cauchy:
 		d.a, d.b = from.Median, from.Sigma
-		return "draw_cauchy", nil
+		return kernels.Alone("draw_cauchy"), nil
 	case random.Geometric:
 		d.a = math.Log1p(-from.P)
-		return "draw_geometric", nil
+		return kernels.Alone("draw_geometric"), nil
 	case random.Poisson:
-		return "draw_poisson", nil
+		return kernels.Alone("draw_poisson"), nil
 	case random.Binomial:
-		return "draw_binomial_" + wide, nil
+		return kernels.Of("draw_binomial", wide), nil
 	}
-	return "", status.NotImplementedf("%s is not implemented on cuda, which has no such distribution; move the tensors to the cpu", op)
+	return entry, status.NotImplementedf("%s is not implemented on cuda, which has no such distribution; move the tensors to the cpu", op)
 }
 
 var smallest, largest = kernel.Get("amin"), kernel.Get("amax")

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/cu"
 
 	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
@@ -66,8 +67,8 @@ func elementwise(op string, w launch.Elementwise) error {
 	})
 }
 
-// entry names the form of a kernel for a dtype.
-func entry(k *kernel.Kernel, compute dtype.DType) string { return k.Name + "_" + compute.String() }
+// entry is the form of a kernel for a dtype.
+func entry(k *kernel.Kernel, compute dtype.DType) kernels.Entry { return kernels.Of(k.Name, compute) }
 
 // prepare sets the dtypes of operands, and the numbers of the host among them.
 func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
@@ -101,7 +102,7 @@ func sharedDevice(op string, outputs int, operands []*tensor.Tensor) (dev device
 }
 
 // walk lays the operands out and launches an entry over them.
-func (m *machine) walk(op, entry string, a arguments, outputs int, operands []*tensor.Tensor) error {
+func (m *machine) walk(op string, entry kernels.Entry, a arguments, outputs int, operands []*tensor.Tensor) error {
 	var rows kernel.Loop
 	iter.Arrange(&rows, outputs, operands)
 	for i, t := range operands {
@@ -114,7 +115,7 @@ func (m *machine) walk(op, entry string, a arguments, outputs int, operands []*t
 }
 
 // launch runs an entry over rows, one launch for each place in the dimensions that a launch has no room for.
-func (m *machine) launch(op, entry string, a arguments, rows *kernel.Loop) error {
+func (m *machine) launch(op string, entry kernels.Entry, a arguments, rows *kernel.Loop) error {
 	f, err := m.function(op, entry)
 	if err != nil {
 		return err
@@ -157,8 +158,8 @@ func (m *machine) start(op string, f cu.Function, n int64, args unsafe.Pointer, 
 	return failed(op, "cuLaunchKernel", driver.Launch(f, blocks, threads, m.stream, args, size))
 }
 
-// call is start for an entry by name.
-func call[T any](m *machine, op, entry string, n int64, args *T) error {
+// call is start for an entry.
+func call[T any](m *machine, op string, entry kernels.Entry, n int64, args *T) error {
 	f, err := m.function(op, entry)
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ type card struct {
 	blas    blas
 
 	mu        sync.Mutex
-	functions map[string]cu.Function
+	functions map[kernels.Entry]cu.Function
 	modules   map[string]cu.Module
 	peers     map[int]bool // those whose memory it may use
 }
@@ -57,7 +57,7 @@ func open(op string, d device.Device) (*card, error) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	c := &card{index: int(d.Index), functions: map[string]cu.Function{}, modules: map[string]cu.Module{}, peers: map[int]bool{}}
+	c := &card{index: int(d.Index), functions: map[kernels.Entry]cu.Function{}, modules: map[string]cu.Module{}, peers: map[int]bool{}}
 	var err error
 	if c.at, err = cu.GetDevice(c.index); err != nil {
 		return nil, failed(op, "cuDeviceGet", err)
@@ -101,7 +101,7 @@ func (c *card) run(op string, f func(m *machine) error) error {
 }
 
 // function finds a kernel, whose unit it loads the first time.
-func (c *card) function(op, entry string) (cu.Function, error) {
+func (c *card) function(op string, entry kernels.Entry) (cu.Function, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f, ok := c.functions[entry]; ok {
@@ -109,7 +109,7 @@ func (c *card) function(op, entry string) (cu.Function, error) {
 	}
 	unit, ok := kernels.Unit(entry)
 	if !ok {
-		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: there is no kernel %s; move the tensors to the cpu", op, entry)
+		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: there is no kernel %v; move the tensors to the cpu", op, entry)
 	}
 	module, ok := c.modules[unit]
 	if !ok {
@@ -122,7 +122,7 @@ func (c *card) function(op, entry string) (cu.Function, error) {
 		}
 		c.modules[unit] = module
 	}
-	f, err := module.Function(entry)
+	f, err := module.Function(entry.String())
 	if err != nil {
 		return f, failed(op, "cuModuleGetFunction", err)
 	}

@@ -3,6 +3,7 @@ package cuda
 import (
 	"unsafe"
 
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -52,9 +53,9 @@ func multiplyTiles(op string, w launch.Product) error {
 		if p.pieces > 1 {
 			p.sums = s.take(p.pieces * to.Numel() * adds.Size())
 		}
-		step(s, "product_"+d.String(), p.pieces*tiles*threads, &p)
+		step(s, kernels.Of("product", d), p.pieces*tiles*threads, &p)
 		if p.pieces > 1 {
-			step(s, "product_pieces_"+d.String(), to.Numel(), &p)
+			step(s, kernels.Of("product_pieces", d), to.Numel(), &p)
 		}
 	})
 }
@@ -84,5 +85,5 @@ func triangular(op string, w launch.Triangle) error {
 	if w.Below {
 		t.below = 1
 	}
-	return on(op, to.Device(), func(m *machine) error { return call(m, op, "triangle", t.numel, &t) })
+	return on(op, to.Device(), func(m *machine) error { return call(m, op, kernels.Alone("triangle"), t.numel, &t) })
 }

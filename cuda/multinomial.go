@@ -3,6 +3,7 @@ package cuda
 import (
 	"math"
 
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
@@ -52,8 +53,8 @@ func chooseWith(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generator,
 		words: g.ReserveWords(2 * int(to.Numel()))}
 	s.Do(func() error {
 		return stepping(s.Op, to.Device(), func(s *steps) {
-			step(s, "choose_fractions_"+d.String(), c.rows, &c)
-			step(s, "choose_index_"+d.String(), c.rows*c.samples, &c)
+			step(s, kernels.Of("choose_fractions", d), c.rows, &c)
+			step(s, kernels.Of("choose_index", d), c.rows*c.samples, &c)
 		})
 	})
 }
@@ -68,7 +69,7 @@ func chooseWithout(s *owner.Scope, to, weights *tensor.Tensor, g *random.Generat
 	}
 	e := drawing{to: uintptr(keys.Data()), n: n, a: -1, memory: d, words: g.ReserveWords(2 * int(n))}
 	s.Do(func() error {
-		return on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, "draw_exponentials", n, &e) })
+		return on(s.Op, to.Device(), func(m *machine) error { return call(m, s.Op, kernels.Alone("draw_exponentials"), n, &e) })
 	})
 	rows := s.Step(func() (*tensor.Tensor, error) {
 		return weights.View(s.Op, line, []int64{from.Categories, 1}, weights.Offset())

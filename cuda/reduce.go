@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
@@ -57,7 +58,7 @@ func reduce(op string, w launch.Reduction) error {
 	if count > longRow && outputs < manyOutputs {
 		r.pieces = min((count+pieceElements-1)/pieceElements, mostPieces)
 	}
-	name := "reduce_" + entry(w.Kernel, w.Compute)
+	entry := kernels.Of("reduce_"+w.Kernel.Name, w.Compute)
 	return on(op, w.In.Device(), func(m *machine) error {
 		if r.pieces > 1 {
 			b, err := m.allocate(op, blockSize(outputs*r.pieces*kernel.TotalBytes))
@@ -67,10 +68,10 @@ func reduce(op string, w launch.Reduction) error {
 			defer m.give(b)
 			r.totals = uintptr(b.at)
 		}
-		if err := call(m, op, name, outputs*r.pieces, &r); err != nil || r.pieces == 1 {
+		if err := call(m, op, entry, outputs*r.pieces, &r); err != nil || r.pieces == 1 {
 			return err
 		}
 		r.merging = true
-		return call(m, op, name, outputs, &r)
+		return call(m, op, entry, outputs, &r)
 	})
 }

@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 )
@@ -29,7 +30,7 @@ func searchSorted(op string, w launch.Searching) error {
 	if w.Right {
 		a.right = 1
 	}
-	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, "search_"+w.Keys.DType().String(), a.count, &a) })
+	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, kernels.Of("search", w.Keys.DType()), a.count, &a) })
 }
 
 // isIn tells which values are among sorted ones.
@@ -38,5 +39,5 @@ func isIn(op string, w launch.Membership) error {
 		return nil
 	}
 	a := searching{keys: uintptr(w.Sorted.Data()), values: uintptr(w.Values.Data()), found: uintptr(w.Found.Data()), count: w.Values.Numel(), n: w.Sorted.Numel()}
-	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, "member_"+w.Values.DType().String(), a.count, &a) })
+	return on(op, w.Found.Device(), func(m *machine) error { return call(m, op, kernels.Of("member", w.Values.DType()), a.count, &a) })
 }

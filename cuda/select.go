@@ -1,9 +1,9 @@
 package cuda
 
 import (
-	"fmt"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -28,10 +28,10 @@ func (s *steps) prefixSums(data uintptr, n int64) {
 	p := prefix{data: data, n: n}
 	if pieces := piecesOf(n); pieces > 1 {
 		p.sums = s.take(8 * pieces)
-		step(s, "sum_pieces", pieces, &p)
+		step(s, kernels.Alone("sum_pieces"), pieces, &p)
 		s.prefixSums(p.sums, pieces)
 	}
-	step(s, "prefix_pieces", piecesOf(n), &p)
+	step(s, kernels.Alone("prefix_pieces"), piecesOf(n), &p)
 }
 
 // masks mirrors lt::Masks of kernels/selecting.h.
@@ -46,17 +46,17 @@ func (s *steps) count(mask *tensor.Tensor) (m masks, total int64) {
 	pieces := piecesOf(m.n)
 	m.starts = s.take(8 * (pieces + 1))
 	s.clear(m.starts, 8*(pieces+1))
-	step(s, "mask_count", pieces, &m)
+	step(s, kernels.Alone("mask_count"), pieces, &m)
 	s.prefixSums(m.starts, pieces+1)
 	return m, s.number(m.starts + uintptr(8*pieces))
 }
 
 // selectSet takes the elements whose mask is set, or numbers them. It waits for the mask, to know how many there are.
 func selectSet(op string, w launch.Selection) (out *tensor.Tensor, err error) {
-	d, entry := dtype.Int64, "mask_positions"
+	d, entry := dtype.Int64, kernels.Alone("mask_positions")
 	if w.From != nil {
 		d = w.From.DType()
-		entry = fmt.Sprintf("mask_take_%d", d.Size())
+		entry = kernels.Wide("mask_take", d.Size())
 	}
 	if w.Mask.Numel() == 0 {
 		return tensor.Empty(op, []int64{0}, d, w.Mask.Device())
@@ -97,7 +97,7 @@ func placeSet(op string, w launch.Placement) error {
 			return
 		}
 		m.from, m.to = uintptr(w.Values.Data()), uintptr(w.To.Data())
-		step(s, fmt.Sprintf("mask_give_%d", w.To.DType().Size()), piecesOf(m.n), &m)
+		step(s, kernels.Wide("mask_give", w.To.DType().Size()), piecesOf(m.n), &m)
 	})
 }
 
@@ -132,7 +132,7 @@ func unravel(op string, w launch.Coordinates) error {
 	if w.To != nil {
 		c.step = 8 * w.To.Strides()[0]
 	}
-	return on(op, w.Numbers.Device(), func(m *machine) error { return call(m, op, "unravel", c.n, &c) })
+	return on(op, w.Numbers.Device(), func(m *machine) error { return call(m, op, kernels.Alone("unravel"), c.n, &c) })
 }
 
 // pointer is where bytes begin.

@@ -1,8 +1,8 @@
 package cuda
 
 import (
-	"fmt"
-
+	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -103,17 +103,17 @@ func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int
 	case name == "nanmedian":
 		a.first = 1
 	}
-	a.from = s.sorted(a, d.String(), d.Size())
+	a.from = s.sorted(a, d)
 	switch name {
 	case "median", "nanmedian":
-		step(s, "sort_median_"+d.String(), a.lines, &a)
+		step(s, kernels.Of("sort_median", d), a.lines, &a)
 	case "mode":
 		pieces := a.lines * ((n + modePiece - 1) / modePiece)
 		a.to = s.take(16 * pieces)
-		step(s, "sort_mode_pieces_"+d.String(), pieces, &a)
-		step(s, "sort_mode_"+d.String(), a.lines, &a)
+		step(s, kernels.Of("sort_mode_pieces", d), pieces, &a)
+		step(s, kernels.Of("sort_mode", d), a.lines, &a)
 	default:
-		step(s, "sort_take_"+d.String(), a.lines*a.keep, &a)
+		step(s, kernels.Of("sort_take", d), a.lines*a.keep, &a)
 	}
 }
 
@@ -121,10 +121,10 @@ func (s *steps) sort(w launch.Sorting, in, values, indices *tensor.Tensor, n int
 func itemSize(size int64) int64 { return 2 * max(size, 4) }
 
 // sorted gives the items of lines in order.
-func (s *steps) sorted(a sorting, dtype string, size int64) uintptr {
-	a.to = s.take(a.lines * a.n * itemSize(size))
-	step(s, "sort_runs_"+dtype, a.lines*((a.n+sortedRun-1)/sortedRun), &a)
-	return s.merged(a, size)
+func (s *steps) sorted(a sorting, d dtype.DType) uintptr {
+	a.to = s.take(a.lines * a.n * itemSize(d.Size()))
+	step(s, kernels.Of("sort_runs", d), a.lines*((a.n+sortedRun-1)/sortedRun), &a)
+	return s.merged(a, d.Size())
 }
 
 // merged gives the items of lines in order, of which runs are sorted already.
@@ -133,7 +133,7 @@ func (s *steps) merged(a sorting, size int64) uintptr {
 	if a.n > sortedRun {
 		other = s.take(a.lines * a.n * itemSize(size))
 	}
-	merge := fmt.Sprintf("sort_merge_%d", max(size, 4))
+	merge := kernels.Wide("sort_merge", max(size, 4))
 	for a.run = sortedRun; a.run < a.n; a.run *= 2 {
 		a.from, a.to, other = a.to, other, a.to
 		step(s, merge, a.lines*((a.n+sortedRun-1)/sortedRun), &a)

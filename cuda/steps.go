@@ -3,6 +3,7 @@ package cuda
 import (
 	"gorgonia.org/cu"
 
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/device"
 )
 
@@ -68,7 +69,7 @@ func (s *steps) read(to []byte, at uintptr) {
 }
 
 // step launches an entry for n threads.
-func step[T any](s *steps, entry string, n int64, args *T) {
+func step[T any](s *steps, entry kernels.Entry, n int64, args *T) {
 	if s.err == nil && n > 0 {
 		s.err = call(s.machine, s.op, entry, n, args)
 	}

@@ -1,8 +1,7 @@
 package cuda
 
 import (
-	"fmt"
-
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -65,10 +64,10 @@ func unique(op string, w launch.Distinct) (launch.Groups, error) {
 					return
 				}
 				g.values = uintptr(values.Data())
-				step(s, fmt.Sprintf("group_take_%d", d.Size()), g.found*g.width, &g)
+				step(s, kernels.Wide("group_take", d.Size()), g.found*g.width, &g)
 				if w.Counts {
 					g.counts = uintptr(counts.Data())
-					step(s, "group_counts", g.found, &g)
+					step(s, kernels.Alone("group_counts"), g.found, &g)
 				}
 			})
 		})
@@ -82,21 +81,21 @@ func (s *steps) order(kernel string, g *groups, d dtype.DType) {
 	switch kernel {
 	case "unique":
 		g.apart = itemSize(d.Size())
-		g.order = s.sorted(sorting{in: g.in, lines: 1, n: g.n}, d.String(), d.Size()) + uintptr(g.apart/2)
+		g.order = s.sorted(sorting{in: g.in, lines: 1, n: g.n}, d) + uintptr(g.apart/2)
 	case "unique_rows":
 		r := rows{in: g.in, n: g.n, width: g.width, to: s.take(4 * g.n)}
 		pieces := (g.n + sortedRun - 1) / sortedRun
-		step(s, "rows_runs_"+d.String(), pieces, &r)
+		step(s, kernels.Of("rows_runs", d), pieces, &r)
 		other := s.take(4 * g.n)
 		for r.run = sortedRun; r.run < r.n; r.run *= 2 {
 			r.from, r.to, other = r.to, other, r.to
-			step(s, "rows_merge_"+d.String(), pieces, &r)
+			step(s, kernels.Of("rows_merge", d), pieces, &r)
 		}
 		if d.IsFloatingPoint() {
 			r.from = s.take(grain)
 			s.clear(r.from, 4)
-			step(s, "rows_nan_"+d.String(), r.n*r.width, &r)
-			step(s, "rows_alone_"+d.String(), 1, &r)
+			step(s, kernels.Of("rows_nan", d), r.n*r.width, &r)
+			step(s, kernels.Of("rows_alone", d), 1, &r)
 		}
 		g.order, g.apart = r.to, 4
 	}
@@ -106,11 +105,11 @@ func (s *steps) order(kernel string, g *groups, d dtype.DType) {
 func (s *steps) enumerate(g *groups, d dtype.DType) {
 	g.flags = s.take(8 * (g.n + 1))
 	s.clear(g.flags+uintptr(8*g.n), 8)
-	step(s, "group_flags_"+d.String(), g.n, g)
+	step(s, kernels.Of("group_flags", d), g.n, g)
 	s.prefixSums(g.flags, g.n+1)
 	if g.found = s.number(g.flags + uintptr(8*g.n)); s.err != nil {
 		return
 	}
 	g.firsts, g.begins = s.take(8*g.found), s.take(8*g.found)
-	step(s, "group_numbers", g.n, g)
+	step(s, kernels.Alone("group_numbers"), g.n, g)
 }

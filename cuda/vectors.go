@@ -1,6 +1,9 @@
 package cuda
 
-import "github.com/libtensor/libtensor/engine/launch"
+import (
+	"github.com/libtensor/libtensor/cuda/kernels"
+	"github.com/libtensor/libtensor/engine/launch"
+)
 
 // dots mirrors lt::Dots of kernels/vectors.h.
 type dots struct {
@@ -27,9 +30,9 @@ func dot(op string, w launch.Dot) error {
 		if p.pieces > 1 {
 			p.sums = s.take(p.pieces * 16) // the size of the largest sum
 		}
-		step(s, "dot_"+d.String(), p.pieces*threads, &p)
+		step(s, kernels.Of("dot", d), p.pieces*threads, &p)
 		if p.pieces > 1 {
-			step(s, "dot_pieces_"+d.String(), threads, &p)
+			step(s, kernels.Of("dot_pieces", d), threads, &p)
 		}
 	})
 }

@@ -7,27 +7,75 @@ import (
 	"compress/gzip"
 	"embed"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/libtensor/libtensor/engine/dtype"
 )
 
 //go:embed gen_entries.txt gen_*.ptx.gz
 var files embed.FS
 
-var units = sync.OnceValue(func() map[string]string {
+// Entry is the key of a kernel: what it does, for elements of which dtype or of how many bytes.
+type Entry struct {
+	name  string
+	dtype dtype.DType // None of those that are for all
+	bytes int64       // 0 likewise
+}
+
+// Of is the kernel of a name for elements of a dtype.
+func Of(name string, d dtype.DType) Entry { return Entry{name, d, 0} }
+
+// Wide is that for elements of so many bytes, whatever they are.
+func Wide(name string, bytes int64) Entry { return Entry{name, dtype.None, bytes} }
+
+// Alone is the only kernel of a name.
+func Alone(name string) Entry { return Entry{name, dtype.None, 0} }
+
+// String is the kernel's name in PTX, such as add_float32 or move_4.
+func (e Entry) String() string {
+	switch {
+	case e.dtype != dtype.None:
+		return e.name + "_" + e.dtype.String()
+	case e.bytes > 0:
+		return e.name + "_" + strconv.FormatInt(e.bytes, 10)
+	}
+	return e.name
+}
+
+// parse is the entry that String names.
+func parse(symbol string) Entry {
+	at := strings.LastIndexByte(symbol, '_')
+	if at < 0 {
+		return Alone(symbol)
+	}
+	name, of := symbol[:at], symbol[at+1:]
+	for _, d := range dtype.All {
+		if d.String() == of {
+			return Of(name, d)
+		}
+	}
+	if bytes, err := strconv.ParseInt(of, 10, 64); err == nil {
+		return Wide(name, bytes)
+	}
+	return Alone(symbol)
+}
+
+var units = sync.OnceValue(func() map[Entry]string {
 	text, _ := files.ReadFile("gen_entries.txt")
-	found := map[string]string{}
+	found := map[Entry]string{}
 	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 		words := strings.Fields(line) // unit, digest of its sources, entries
-		for _, entry := range words[2:] {
-			found[entry] = words[0]
+		for _, symbol := range words[2:] {
+			found[parse(symbol)] = words[0]
 		}
 	}
 	return found
 })
 
-// Unit names the unit that an entry, such as add_float32, is in; none where there is no such entry.
-func Unit(entry string) (string, bool) {
+// Unit names the unit that an entry is in; none where there is no such entry.
+func Unit(entry Entry) (string, bool) {
 	unit, ok := units()[entry]
 	return unit, ok
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -391,10 +390,10 @@ func (r *run) seed(t, grad *tensor.Tensor, i int) (*tensor.Tensor, error) {
 		return nil, status.Runtimef("Mismatch in device: grad_output[%d] is on %v and output[%d] is on %v", i, grad.Device(), i, t.Device())
 	}
 	given, err := placed(r.c, t, grad)
-	if err == nil && given.Device() != t.Device() {
-		moved := given
-		given, err = r.c.ToOptions(moved, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.NoFormat)
-		moved.Release()
+	if err == nil && (given.Device() != t.Device() || given.DType() != t.DType()) {
+		other := given
+		given, err = r.c.ToOptions(other, t.DType(), tensor.NoLayout, t.Device(), false, false, shape.NoFormat)
+		other.Release()
 	}
 	if err != nil {
 		return nil, err

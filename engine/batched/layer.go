@@ -5,8 +5,10 @@ package batched
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -68,6 +70,8 @@ func (b *batch) serve() {
 	switch rule := rules[b.Name]; {
 	case b.Is(aten.Random):
 		b.draw()
+	case b.sparse(), b.Category == "quantized": // whose parts are no examples
+		b.loop(b.c)
 	case rule != nil && rule(b):
 	case b.Composed():
 		b.steps()
@@ -83,9 +87,18 @@ func (b *batch) serve() {
 	}
 }
 
+// sparse tells whether an operand that is the same for all examples is sparse.
+func (b *batch) sparse() bool {
+	return slices.ContainsFunc(b.Operands(), func(t *tensor.Tensor) bool { return t.Parts() != nil })
+}
+
 // steps has the steps of a composition do for all examples what they do for one. Where they cannot, since they look at elements or write to
 // what is the same for all, the composition is made for each.
 func (b *batch) steps() {
+	if b.Outs == 1 && len(b.Written()) > 0 && len(b.Results) == 1 {
+		b.beside()
+		return
+	}
 	err := b.Steps(b.c)
 	if err == nil {
 		return
@@ -98,6 +111,19 @@ func (b *batch) steps() {
 		c = c.Around(b.level)
 	}
 	b.loop(c)
+}
+
+// beside has a composition in place make its result beside, which is copied then: its last step may write where no elements are.
+func (b *batch) beside() {
+	out := b.Args[0].(**tensor.Tensor)
+	*out = nil
+	b.steps()
+	*out = b.self
+	made := b.keep(*b.Results[0].(**tensor.Tensor), nil)
+	to := iter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: iter.InPlace}
+	b.check(to.Check(b.self))
+	b.check(b.c.Copy(b.self, made, false))
+	b.set(b.self, nil)
 }
 
 // check ends the call with an error, where it is one.
@@ -139,19 +165,26 @@ func (b *batch) refused() error {
 		}
 	}
 	for _, t := range b.Written() {
-		if !b.maps(t) {
+		switch {
+		case !b.maps(t) && b.Is(aten.Random) && len(b.Operands()) == 1:
+			if b.level.Randomness == "different" {
+				return status.Runtimef("%s: inside vmap with randomness='different': the tensor, of sizes %v, is the same for all examples, and can have no other numbers for each; "+
+					"make it of a tensor that is mapped over, as by zeros_like", b.Name, t.Sizes())
+			}
+		case !b.maps(t):
 			return status.Runtimef("inside vmap inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor in extra_args that vmap maps over, and self, of sizes %v, is the "+
 				"same for all examples; use %s out of place, or make self of a tensor that is mapped over, as by zeros_like", t.Sizes(), b.Name)
-		}
-		if b.Is(aten.View) || slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name) {
-			return status.NotImplementedf("%s: inside vmap: other sizes in place are not implemented; call %s out of place", b.Name, b.Name)
+		case slices.Contains([]string{"resize_", "resize_as_", "set_"}, b.Name):
+			return status.NotImplementedf("%s: inside vmap: a tensor has the sizes that it was made with; reshape and expand make another one", b.Name)
+		case b.Is(aten.View):
+			return status.NotImplementedf("%s: inside vmap: other sizes in place are not implemented; call %s", b.Name, strings.TrimSuffix(b.Name, "_"))
 		}
 	}
 	switch {
 	case b.Name == "item":
 		return status.Runtimef("%s: inside vmap: It looks like you're calling .item() on a Tensor, or using it in some data-dependent control flow, such as `if`. We don't support vmap over calling "+
 			".item() on a Tensor: it has another value for each example; where() chooses between tensors", b.Name)
-	case b.Is(aten.Syncs):
+	case b.Is(aten.Syncs) && rules[b.Name] == nil && b.Category != "quantized":
 		return status.Runtimef("%s: inside vmap: We do not support batching operators that can output dynamic shape, or look at elements as %s does: each example has others", b.Name, b.Name)
 	case b.Category == "storage" || b.Category == "file":
 		if rules[b.Name] == nil && len(b.Written()) == 0 {

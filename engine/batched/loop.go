@@ -2,6 +2,7 @@ package batched
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -10,7 +11,8 @@ import (
 // loop makes the call for each example by itself. Those that write do so to parts of the tensor of all examples.
 func (b *batch) loop(c aten.Ctx) {
 	if b.level.Size == 0 && len(b.Results) > 0 && len(b.Written()) == 0 {
-		b.check(status.NotImplementedf("%s: inside vmap: the operator is called for each example, which there must be one of: dims of size 0 are not supported", b.Name))
+		b.none(c)
+		return
 	}
 	made := make([][]*tensor.Tensor, len(b.Results)) // all results, by result
 	var lists []int                                  // their lengths in each example, of results that are lists
@@ -49,6 +51,34 @@ func (b *batch) loop(c aten.Ctx) {
 		case *[]*tensor.Tensor:
 			for j := range lists[k] {
 				*v = append(*v, b.stacked(made[k], lists[k], j))
+			}
+		}
+	}
+}
+
+// none is what the call gives where there are no examples: results of the sizes that it has for tensors without elements.
+func (b *batch) none(c aten.Ctx) {
+	meta := device.Device{Type: device.Meta, Index: -1}
+	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta)) })
+	err := b.Run(c)
+	back()
+	if err != nil {
+		b.check(status.NotImplementedf("%s: inside vmap: the operator is called for each example, which there must be one of: dims of size 0 are not supported (%v)", b.Name, err))
+	}
+	one := func(t *tensor.Tensor) *tensor.Tensor {
+		b.Keep(t, nil)
+		all := b.keep(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), b.Operands()[0].Device()))
+		w, err := tensor.Wrap(b.Name, all, b.level)
+		b.check(err)
+		return w
+	}
+	for _, v := range b.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = one(*v)
+		case *[]*tensor.Tensor:
+			for i, t := range *v {
+				(*v)[i] = one(t)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ var rules = map[string]func(b *batch) bool{
 	"real": (*batch).unary, "imag": (*batch).unary, "view_as_real": (*batch).unary,
 	"view_as_complex": matrices(1), "mT": matrices(2), "adjoint": matrices(2), "tril": matrices(2), "triu": matrices(2),
 	"masked_fill": (*batch).filled, "as_strided_scatter": refused,
-	"copy_": (*batch).pointwise, "fill": (*batch).pointwise,
+	"copy_": (*batch).pointwise, "fill": (*batch).whole,
 	"new_empty": (*batch).sized, "new_zeros": (*batch).sized, "new_ones": (*batch).sized, "new_full": (*batch).sized,
 	"view": (*batch).reshaped, "reshape": (*batch).reshaped, "expand": (*batch).expanded, "broadcast_to": (*batch).expanded, "permute": (*batch).permuted,
 	"reshape_as": (*batch).viewed, "flatten": (*batch).viewed, "ravel": (*batch).viewed, "squeeze": (*batch).viewed, "t": (*batch).viewed, "T": (*batch).viewed, "H": (*batch).viewed,
@@ -27,6 +27,7 @@ var rules = map[string]func(b *batch) bool{
 	"addmm": (*batch).sum, "addmv": (*batch).sum, "baddbmm": (*batch).sum,
 	"cat": (*batch).joined, "stack": (*batch).joined,
 	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
+	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
 	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
 }
 
@@ -124,6 +125,27 @@ func (b *batch) filled() bool {
 	}
 	cast := b.keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
 	return b.set(b.c.Where(nil, operands[1], cast, b.self))
+}
+
+// whole is the rule of fill, whose value is a number for each example.
+func (b *batch) whole() bool {
+	operands := b.Operands()
+	value := operands[len(operands)-1]
+	if len(operands) < 2 || !b.maps(value) || value.Dim() > 0 {
+		return b.pointwise()
+	}
+	if len(b.Written()) > 0 {
+		b.check(b.c.Copy(b.self, value, false))
+		return b.set(b.self, nil)
+	}
+	cast := b.keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
+	return b.set(b.c.Clone(b.keep(b.c.Expand(cast, b.self.Sizes(), false)), shape.Contiguous))
+}
+
+// looped is the rule of operators that are called for each example.
+func looped(b *batch) bool {
+	b.loop(b.c)
+	return true
 }
 
 // refused is the rule of operators that tell where elements lie in the storage, which is that of all examples.

@@ -111,14 +111,14 @@ func ClampTensor(out, self, low, high *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within("clamp")
 	defer s.Close()
-	low, high = s.bound(self, low, true), s.bound(self, high, false)
+	d := resultType(self, low, high)
+	low, high = s.bound(d, low, true), s.bound(d, high, false)
 	return s.Last(func() (*tensor.Tensor, error) { return clampTensor.run(out, nil, self, low, high) })
 }
 
 // bound is a limit as the result's dtype can have it: a number below an integer dtype's range is no lower bound, and one above
 // it no upper bound.
-func (s *scope) bound(self, limit *tensor.Tensor, lower bool) *tensor.Tensor {
-	d := resultType(self, limit)
+func (s *scope) bound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.Tensor {
 	if s.Err != nil || !limit.IsWrappedNumber() || d == dtype.Bool {
 		return limit
 	}
@@ -163,7 +163,7 @@ func (p *pointwise) limit(out, self, bound *tensor.Tensor) (*tensor.Tensor, erro
 	}
 	s := within(p.name)
 	defer s.Close()
-	if bound = s.bound(self, bound, p == clampMin); s.Err != nil {
+	if bound = s.bound(resultType(self, bound), bound, p == clampMin); s.Err != nil {
 		return nil, s.Err
 	}
 	return p.run(out, nil, self, bound)

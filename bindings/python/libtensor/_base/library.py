@@ -104,10 +104,13 @@ def load():
             continue
         try:
             found = ctypes.CDLL(path)
+            number = found.tensor_version()
         except OSError as error:
             problems.append(f"{path}: {error}")
             continue
-        number = found.tensor_version()
+        except AttributeError:
+            problems.append(f"{path}: it is another library, without tensor_version")
+            continue
         if number // 100 != VERSION[0] * 100 + VERSION[1]:
             text = ".".join(str(number // 100**i % 100) for i in (2, 1, 0))
             problems.append(f"{path}: version {text}, this package needs {VERSION[0]}.{VERSION[1]}")

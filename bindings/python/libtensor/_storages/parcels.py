@@ -92,4 +92,18 @@ class Office:
 
 
 office = Office()
-util.Finalize(None, office.stay, exitpriority=LAST)  # now: what is registered while a process ends is not called
+
+
+def enrol(office):
+    """Has multiprocessing call the office at the end of a process. What is registered while that ends is not called."""
+    util.Finalize(None, office.stay, exitpriority=LAST)
+
+
+def anew(office):
+    """A child has forgotten what its parent registered, and hands out nothing of it."""
+    office.__init__()
+    enrol(office)
+
+
+enrol(office)
+util.register_after_fork(office, anew)
