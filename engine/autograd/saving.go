@@ -196,8 +196,11 @@ func (n *Node) stale(s *saved, now int64) error {
 	switch {
 	case s.result:
 		origin = which(n, s.from.Output)
-	case s.of != nil && s.of.node != nil:
-		origin = which(s.of.node, s.of.output)
+	case s.of != nil:
+		if made, output := s.of.made(); made != nil {
+			origin = which(made, output)
+			made.Release()
+		}
 	}
 	return status.Runtimef("one of the variables needed for gradient computation has been modified by an inplace operation: [%s %v]%s, is at version %d; expected version %d instead. "+
 		"It was saved by %s, whose gradient needs it as it was: change a clone() of it", typeName(s.t), s.t.Sizes(), origin, now, s.version, n.name)

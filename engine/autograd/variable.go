@@ -52,11 +52,15 @@ func (v *Variable) Release() {
 		l.before.clear()
 		l.after.clear()
 	}
-	if v.node != nil {
+	v.mu.Lock() // what saved the tensor still asks for its node
+	n := v.node
+	v.node = nil
+	v.mu.Unlock()
+	if n != nil {
 		if v.retainsGrad {
-			v.node.forget(v)
+			n.forget(v)
 		}
-		v.node.Release()
+		n.Release()
 	}
 }
 

@@ -116,6 +116,15 @@ def test_what_in_place_refuses():
     ):
         square.sum().backward()
 
+    def of_what_is_gone():
+        c = a * 1
+        sine = c.sin()
+        c.mul_(2)
+        return sine
+
+    with pytest.raises(RuntimeError, match=r"\[torch.DoubleTensor \[2\]\], is at version 1; expected version 0"):
+        of_what_is_gone().sum().backward()
+
 
 def test_runs():
     a = leaf(1, 2)

@@ -389,3 +389,13 @@ def test_a_strided_gradient_makes_a_sparse_one_another_tensor():
     x.backward(torch.tensor([1.5, 1.5]))
     assert x.grad is not before and x.grad.tolist() == [1.5, 3.5]
     assert before.to_dense().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("of", [torch.int64, torch.bool, torch.float16, torch.float64])
+def test_a_seed_has_the_dtype_of_what_it_begins_at(of):
+    x = torch.ones(2, requires_grad=True)
+    x.backward(torch.ones(2, dtype=of))
+    x.backward(torch.tensor([0.5, 0.5]))
+    assert x.grad.dtype is torch.float32 and x.grad.tolist() == [1.5, 1.5]
+    for y in (x, x * 1):
+        assert torch.autograd.grad(y, y, torch.ones(2, dtype=of))[0].dtype is torch.float32

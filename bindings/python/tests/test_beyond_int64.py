@@ -1,5 +1,7 @@
 """Integers beyond int64, and NumPy's arrays without dimensions, as operands."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,10 @@ def test_arrays_without_dimensions_count_by_their_dtype():
         INTS.clone().add_(half)
     scalars = (np.float64(1.5), np.float32(1.5), 1.5)
     assert [(INTS + s).dtype for s in scalars] == [torch.float32] * 3
+
+
+def test_bounds_are_of_the_dtype_of_the_result():
+    assert torch.ones(1, dtype=torch.int16).clamp(2**31, math.inf).tolist() == [2.0**31]
+    assert torch.ones(1, dtype=torch.uint8).clamp(min=math.inf, max=-3).tolist() == [-3.0]
+    with pytest.raises(RuntimeError, match="overflow"):
+        torch.ones(1, dtype=torch.int16).clamp(2**31, 2**32)

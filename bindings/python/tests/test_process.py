@@ -144,6 +144,13 @@ def test_missing_library_names_what_was_tried():
     assert done.returncode == 1 and "ImportError" in done.stderr and "/nowhere/libtensor.so" in done.stderr
 
 
+def test_another_library_is_told():
+    with open("/proc/self/maps") as maps:
+        path = next(line.split()[-1] for line in maps if "/libc.so" in line or "/libc-" in line)
+    done = python("import libtensor", LIBTENSOR_LIBRARY=path)
+    assert done.returncode == 1 and "ImportError" in done.stderr and "it is another library, without tensor_version" in done.stderr
+
+
 def test_import_needs_neither_numpy_nor_heavy_modules():
     code = "import sys, libtensor; print([m for m in ('numpy', 'inspect', 'typing', 'asyncio') if m in sys.modules])"
     assert python(code).stdout == "[]\n"

@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import pickle
 import resource
+import subprocess
+import sys
 from multiprocessing.reduction import ForkingPickler
 
 import numpy as np
@@ -192,6 +194,32 @@ def test_what_a_process_sent_outlives_it():
     sender.join()
     assert sender.exitcode == 0
     assert [queue.get(timeout=60).tolist() for _ in range(3)] == [[i] * 3 for i in range(3)]
+
+
+OF_A_METHOD = """
+import multiprocessing, sys
+import libtensor as torch
+import libtensor.multiprocessing
+
+def put(queue):
+    queue.put(torch.full((3,), 7))
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context(sys.argv[1])
+    queue = context.Queue()
+    sender = context.Process(target=put, args=(queue,))
+    sender.start()
+    sender.join()
+    print(sender.exitcode, queue.get(timeout=60).tolist())
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_what_a_process_sent_outlives_it_however_it_started(tmp_path, method):
+    program = tmp_path / "program.py"
+    program.write_text(OF_A_METHOD)
+    done = subprocess.run([sys.executable, program, method], capture_output=True, text=True, timeout=120)
+    assert (done.stdout, done.stderr) == ("0 [7, 7, 7]\n", "")
 
 
 def put_and_die(queue):

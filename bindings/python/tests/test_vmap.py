@@ -268,7 +268,18 @@ REFUSED = [
     (lambda: vmap(lambda x: x.tolist())(X), (RuntimeError, NotImplementedError), "tolist|storage|data pointer"),
     (lambda: vmap(lambda x: x.data_ptr())(X), RuntimeError, "data pointer"),
     (lambda: vmap(lambda x: torch.add(x, x, out=torch.zeros(4)))(V), RuntimeError, "out="),
-    (lambda: vmap(lambda x: x.unsqueeze_(0))(X.clone()), NotImplementedError, "in place"),
+    (lambda: vmap(lambda x: x.unsqueeze_(0))(X.clone()), NotImplementedError, "in place are not implemented; call unsqueeze$"),
+    (lambda: vmap(lambda x: x.resize_(2))(X.clone()), NotImplementedError, "reshape and expand make another"),
+    (
+        lambda: vmap(lambda x: torch.zeros(4).uniform_(), randomness="different")(X),
+        RuntimeError,
+        "is the same for all examples, and can have no other numbers",
+    ),
+    (
+        lambda: vmap(lambda x: torch.quantize_per_tensor(x.float(), 0.1, 0, torch.qint8))(X),
+        NotImplementedError,
+        "vmap is not implemented for quantized tensors",
+    ),
     (lambda: vmap(lambda x: x.as_strided((2,), (1,)))(X), NotImplementedError, "as_strided is not implemented for batched tensors"),
     (lambda: vmap(lambda x: x)(X.to_sparse()), (RuntimeError, NotImplementedError), "sparse"),
     (lambda: vmap(lambda x: x)(V.rename("N", "C")), (RuntimeError, NotImplementedError), "named"),
@@ -299,6 +310,34 @@ def test_randomness():
         assert made.shape == (50, 4) and torch.equal(made, made[:1].expand(50, 4))
     nested = vmap(lambda t: vmap(lambda u: torch.rand(2), randomness="same")(t), randomness="different")(torch.zeros(5, 3, 1))
     assert torch.equal(nested, nested[:, :1].expand(5, 3, 2)) and len(nested[:, 0, 0].unique()) == 5
+
+
+def test_numbers_drawn_once_for_what_is_the_same():
+    made = vmap(lambda t: torch.empty(2).uniform_() + t, randomness="same")(torch.zeros(5, 1))
+    assert torch.equal(made, made[:1].expand(5, 2))
+
+
+def test_fills_with_a_number_for_each_example():
+    n = torch.arange(3.0, dtype=torch.float64)
+    assert torch.equal(vmap(lambda x, s: x.clone().fill_(s))(X, n), n[:, None, None].expand(3, 4, 4))
+    assert torch.equal(vmap(lambda s: torch.fill(torch.ones(2, dtype=torch.int64), s))(n), n[:, None].expand(3, 2).long())
+    assert torch.equal(vmap(grad(lambda s: (W.clone().mul(s).fill_(s) * 2).sum()))(n), torch.full((3,), 8.0, dtype=torch.float64))
+    with pytest.raises(RuntimeError, match="0-dim"):
+        vmap(lambda x, s: x.clone().fill_(s))(X, V)
+
+
+def test_sparse_operands_that_are_the_same_for_all():
+    a = torch.tensor([[1.0, 0, 2], [0, 0, 0], [0, 3, 0]], dtype=torch.float64).to_sparse()
+    x = torch.rand(2, 3, 2, dtype=torch.float64)
+    assert torch.equal(vmap(lambda t: torch.mm(a, t))(x), torch.stack([torch.mm(a, t) for t in x]))
+    assert torch.equal(vmap(lambda t: torch.mv(a, t), in_dims=1)(x[0]), torch.stack([torch.mv(a, t) for t in x[0].mT]))
+    assert torch.equal(vmap(lambda t: a.to_dense() * t)(x[..., :1]), a.to_dense() * x[..., :1])
+
+
+def test_operators_that_are_called_for_each_example_need_none():
+    for f, sizes in ((torch.linalg.inv, (3, 3)), (lambda t: t.histc(5), (5,))):
+        assert vmap(f)(torch.ones(0, 3, 3)).shape == (0, *sizes)
+    assert vmap(lambda t: torch.linalg.slogdet(t)[1])(torch.ones(0, 3, 3)).shape == (0,)
 
 
 def test_what_escapes_is_refused():

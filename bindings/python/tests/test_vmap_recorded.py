@@ -1,5 +1,6 @@
 """What vmap gives of recorded calls is what a loop gives: every operator that has some, mapped over all of its tensors and over each by itself."""
 
+import copy
 import warnings
 from pathlib import Path
 
@@ -17,6 +18,8 @@ REFUSED = (
     "data-dependent control flow",
     "as_strided is not implemented for batched",
     "as_strided_scatter is not implemented for batched",
+    "a tensor has the sizes that it was made with",
+    "other sizes in place are not implemented",
 )
 
 
@@ -50,6 +53,16 @@ class Recorded:
             and self.first
             and all(t.layout is torch.strided and not t.is_quantized and t.numel() <= LARGEST for t in self.first)
         )
+
+    def in_place(self):
+        """The call in place of its first tensor, None where it has no such form."""
+        name = self.function.__name__
+        form = getattr(torch.Tensor, f"{name}_", None)
+        if form is None or not self.args or self.args[0] is not self.first[0]:
+            return None
+        other = copy.copy(self)
+        other.function = lambda first, *args, **kwargs: form(first.clone(), *args, **kwargs)
+        return other
 
     def __call__(self, *tensors):
         tensors = iter(tensors)
@@ -112,9 +125,15 @@ def test_recorded_calls(letter):
                 continue  # no function of a name in the package, or arguments of another kind
             if not call.suits():
                 continue
+            tried = [("", call)]
+            if form := call.in_place():
+                tried.append((" in place", form))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                for mapped in {frozenset(range(len(call.first))), *(frozenset({i}) for i in range(len(call.first)))}:
-                    if why := problem(call, set(mapped)):
-                        wrong.append(f"{case['call']} {number} of {path.name}, mapped over {sorted(mapped)}: {why}")
+                for how, form in tried:
+                    # A tensor that is the same for all is not written to.
+                    alone = [frozenset({i}) for i in range(len(call.first)) if i == 0 or not how]
+                    for mapped in {frozenset(range(len(call.first))), *alone}:
+                        if why := problem(form, set(mapped)):
+                            wrong.append(f"{case['call']} {number} of {path.name}{how}, mapped over {sorted(mapped)}: {why}")
     assert not wrong, "\n".join(wrong[:20])
