@@ -1,7 +1,6 @@
 // Package cublas multiplies matrices by NVIDIA's cuBLAS where there is one. library.c opens it when it is first asked for.
 package cublas
 
-// #cgo LDFLAGS: -ldl
 // #include "library.h"
 import "C"
 
@@ -13,16 +12,37 @@ import (
 
 	_ "github.com/libtensor/libtensor/cuda/driver" // tells its version, which says what runs with it
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/library"
 )
+
+var cublas = library.Library{
+	Variable: "LIBTENSOR_CUBLAS",
+	Table:    library.Table{Names: unsafe.Pointer(&C.lt_cublas_names), Slots: C.lt_cublas_slots, Count: C.LT_CUBLAS_NAMES},
+	Lacks:    "%s has no %s: cuBLAS 12.0 or newer is needed",
+}
+
+// versions are those that a driver of so much can run, as the system finds them and as their wheels have them beside this package's.
+var versions = []struct {
+	driver C.int
+	files  []string
+}{
+	{13000, []string{"libcublas.so.13", "../../nvidia/cu13/lib/libcublas.so.13"}},
+	{12000, []string{"libcublas.so.12", "../../nvidia/cublas/lib/libcublas.so.12"}},
+}
 
 // Find tells whether there is a cuBLAS to call. It is an error where LIBTENSOR_CUBLAS names one that cannot be used.
 var Find = sync.OnceValues(func() (bool, error) {
-	var why *C.char
-	opened := C.lt_cublas_open(&why)
-	if opened < 0 {
-		return false, fmt.Errorf("LIBTENSOR_CUBLAS names no cuBLAS that can be used: %s", C.GoString(why))
+	driver := C.lt_driver_version()
+	for _, v := range versions {
+		if driver >= v.driver {
+			cublas.Files = append(cublas.Files, v.files...)
+		}
 	}
-	return opened > 0, nil
+	found, why := cublas.Open()
+	if !found && cublas.Named() {
+		return false, fmt.Errorf("%s names no cuBLAS that can be used: %w", cublas.Variable, why)
+	}
+	return found, nil
 })
 
 // Failure is a status that a function of cuBLAS gave.

@@ -1,11 +1,7 @@
 // The functions of cuBLAS that are called, as cublas_api.h of CUDA 12.0 and later declares them.
-#define _GNU_SOURCE
 #include "library.h"
 
 #include <cuda.h>
-#include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { N = 0, T = 1, DEFAULT_ALGORITHM = -1 };
@@ -14,6 +10,7 @@ enum { MATH = 0 | 16 };
 
 typedef int status;
 
+// In the order of their names.
 static struct {
   status (*create)(void **handle);
   status (*destroy)(void *handle);
@@ -31,96 +28,26 @@ static struct {
   const char *(*text)(status);
 } cublas;
 
-static const struct {
-  const char *name;
-  void **function;
-} functions[] = {
-    {"cublasCreate_v2", (void **)&cublas.create},
-    {"cublasDestroy_v2", (void **)&cublas.destroy},
-    {"cublasSetMathMode", (void **)&cublas.set_math},
-    {"cublasSetStream_v2", (void **)&cublas.set_stream},
-    {"cublasSetWorkspace_v2", (void **)&cublas.set_workspace},
-    {"cublasGemmEx_64", (void **)&cublas.gemm},
-    {"cublasGemmStridedBatchedEx_64", (void **)&cublas.gemms},
-    {"cublasGetStatusName", (void **)&cublas.name},
-    {"cublasGetStatusString", (void **)&cublas.text},
+const char *const lt_cublas_names[LT_CUBLAS_NAMES] = {
+    "cublasCreate_v2",
+    "cublasDestroy_v2",
+    "cublasSetMathMode",
+    "cublasSetStream_v2",
+    "cublasSetWorkspace_v2",
+    "cublasGemmEx_64",
+    "cublasGemmStridedBatchedEx_64",
+    "cublasGetStatusName",
+    "cublasGetStatusString",
 };
+void *const lt_cublas_slots = &cublas;
+_Static_assert(sizeof lt_cublas_names == sizeof cublas &&
+                   sizeof cublas / sizeof(void *) == LT_CUBLAS_NAMES,
+               "each function has a name");
 
-static int opened;
-static char absence[1024];  // why the last one that was tried is not used
-
-// Takes the functions of a library.
-static int take(void *library, const char *path) {
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    *functions[i].function = dlsym(library, functions[i].name);
-    if (*functions[i].function) continue;
-    snprintf(absence, sizeof absence, "%s has no %s: cuBLAS 12.0 or newer is needed", path,
-             functions[i].name);
-    return 0;
-  }
-  return 1;
-}
-
-static int open_at(const char *path) {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char *why = dlerror();
-    snprintf(absence, sizeof absence, "%s", why ? why : path);
-    return 0;
-  }
-  if (!take(library, path))
-    dlclose(library);
-  else
-    opened = 1;
-  return opened;
-}
-
-// The folder that Python's packages lie in, where this library is libtensor/lib/libtensor.so of
-// one; 0 where it cannot be.
-static size_t packages(char *folder, size_t room) {
-  Dl_info here;
-  if (!dladdr((void *)packages, &here) || strlen(here.dli_fname) >= room) return 0;
-  strcpy(folder, here.dli_fname);
-  for (int up = 0; up < 3; up++) {
-    char *end = strrchr(folder, '/');
-    if (!end) return 0;
-    *end = 0;
-  }
-  return strlen(folder);
-}
-
-// Opens what LIBTENSOR_CUBLAS names; or else the first of those that the driver can run, as the
-// system finds it or as a wheel has it.
-static void open_library(void) {
-  const char *named = getenv("LIBTENSOR_CUBLAS");
-  if (named && *named) {
-    if (strcmp(named, "none") != 0 && !open_at(named)) opened = -1;
-    return;
-  }
+int lt_driver_version(void) {
   int version = 0;
   cuDriverGetVersion(&version);
-  static const struct {
-    int driver;
-    const char *name, *wheel;
-  } libraries[] = {
-      {13000, "libcublas.so.13", "nvidia/cu13/lib"},
-      {12000, "libcublas.so.12", "nvidia/cublas/lib"},
-  };
-  char path[4096];
-  const size_t n = packages(path, sizeof path - 64);
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
-    if (version < libraries[i].driver) continue;
-    if (open_at(libraries[i].name)) return;
-    if (n == 0) continue;
-    snprintf(path + n, sizeof path - n, "/%s/%s", libraries[i].wheel, libraries[i].name);
-    if (open_at(path)) return;
-  }
-}
-
-int lt_cublas_open(const char **why) {
-  open_library();
-  *why = absence;
-  return opened;
+  return version;
 }
 
 static int failed(status code, const char *name, const char **function) {

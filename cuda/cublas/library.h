@@ -23,9 +23,12 @@ typedef struct {
   char alpha[16], beta[16];
 } lt_cublas_product;
 
-// Opens cuBLAS and tells whether there is one to call; -1 where the environment names one that
-// cannot be used, and why. To be called once.
-LT_HIDDEN int lt_cublas_open(const char **why);
+// What a library has to have, and where its functions are put, in the same order.
+enum { LT_CUBLAS_NAMES = 9 };
+LT_HIDDEN extern const char *const lt_cublas_names[LT_CUBLAS_NAMES];
+LT_HIDDEN extern void *const lt_cublas_slots;
+// The version of CUDA that the driver is for, such as 12040; 0 without one.
+LT_HIDDEN int lt_driver_version(void);
 // These return a status of cuBLAS, and where it is not 0 the function that gave it. They need the
 // context of the device.
 LT_HIDDEN int lt_cublas_create(void **handle, const char **function);

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "blas.h"
 
 #include <dlfcn.h>
@@ -26,31 +25,32 @@ typedef void (*dgemv_fn)(int, int, int64_t, int64_t, double, const double *, int
 typedef void (*zgemv_fn)(int, int, int64_t, int64_t, const void *, const void *, int64_t,
                          const void *, int64_t, const void *, void *, int64_t);
 
+// The functions of the library that is opened, in the order of their names.
 static struct {
-  void *library, *gemm[4], *gemv[4];
-  const char *prefix, *suffix;  // of its symbols
-  int integer_bytes;
+  void *gemm[4], *gemv[4];
   int (*threads)(void);
   void (*set_threads)(int64_t);
+  const char *(*config)(void);
+  void *lapack;  // one routine of it: some builds leave LAPACK out
 } blas;
 
-void *lt_blas_find(const char *name) {
-  char symbol[64];
-  snprintf(symbol, sizeof symbol, "%s%s%s", blas.prefix, name, blas.suffix);
-  return dlsym(blas.library, symbol);
-}
-
-int lt_blas_integer_bytes(void) { return blas.integer_bytes; }
-
-// Finds how a library names its symbols: builds differ in a prefix, and in a suffix for 64 bits.
-static int find_names(void) {
-  static const char *const prefixes[] = {"scipy_", ""}, *const suffixes[] = {"64_", ""};
-  for (int i = 0; i < 4; i++) {
-    blas.prefix = prefixes[i / 2], blas.suffix = suffixes[i % 2];
-    if (lt_blas_find("cblas_sgemm")) return 1;
-  }
-  return 0;
-}
+const char *const lt_blas_names[LT_BLAS_NAMES] = {
+    "cblas_sgemm",
+    "cblas_dgemm",
+    "cblas_cgemm",
+    "cblas_zgemm",
+    "cblas_sgemv",
+    "cblas_dgemv",
+    "cblas_cgemv",
+    "cblas_zgemv",
+    "openblas_get_num_threads",
+    "openblas_set_num_threads",
+    "openblas_get_config",
+    "zgesdd_",
+};
+void *const lt_blas_slots = &blas;
+_Static_assert(sizeof lt_blas_names == sizeof blas && sizeof blas / sizeof(void *) == LT_BLAS_NAMES,
+               "each function has a name");
 
 // OpenBLAS takes memory of its own for each call that runs at the same time as others, keeps it for
 // later ones, and ends the process where it gets none. It is asked of the system first where that
@@ -79,61 +79,29 @@ void lt_blas_end(void) { atomic_fetch_sub(&running, 1); }
 
 extern char **environ;
 
-// Opens OpenBLAS such that it starts no threads, each of which would take 32 MiB of addresses, and
-// ends the process where one cannot be had. It asks its environment alone, which others may read
-// and change meanwhile: they have the program's, or one that has it all.
-static void *open_alone(const char *path) {
+// It asks its environment alone for the number of threads, which others may read and change
+// meanwhile: they have the program's, or one that has it all.
+void *lt_blas_load(const char *path, char *why, size_t size) {
   static char alone[] = "OPENBLAS_NUM_THREADS=1";
   size_t variables = 0;
   char **before = environ;
   while (before && before[variables]) variables++;
   static char **with;  // it stays, for those who have begun to read it
   with = malloc((variables + 2) * sizeof *with);
-  if (!with) return NULL;
+  if (!with || !has_room(kFile + kOwn))
+    return snprintf(why, size, "there is no memory to open it"), free(with), NULL;
   with[0] = alone;
   for (size_t i = 0; i < variables; i++) with[i + 1] = before[i];
   with[variables + 1] = NULL;
   environ = with;
-  void *library = has_room(kFile + kOwn) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (environ == with) environ = before;
+  const char *error = library ? NULL : dlerror();
+  if (!library) snprintf(why, size, "%s", error ? error : path);
   return library;
 }
 
-int lt_blas_open(const char *path, char *why, int64_t size) {
-  static const char *const gemm[4] = {"cblas_sgemm", "cblas_dgemm", "cblas_cgemm", "cblas_zgemm"};
-  static const char *const gemv[4] = {"cblas_sgemv", "cblas_dgemv", "cblas_cgemv", "cblas_zgemv"};
-  dlerror();
-  if (!(blas.library = open_alone(path))) {
-    const char *error = dlerror();
-    return snprintf(why, (size_t)size, "%s", error ? error : "there is no memory to open it"), 0;
-  }
-  snprintf(why, (size_t)size, "%s: it has not all of OpenBLAS's BLAS and LAPACK", path);
-  if (!find_names()) return 0;
-  for (int i = 0; i < 4; i++) {
-    blas.gemm[i] = lt_blas_find(gemm[i]);
-    blas.gemv[i] = lt_blas_find(gemv[i]);
-    if (!blas.gemm[i] || !blas.gemv[i]) return 0;
-  }
-  *(void **)&blas.set_threads = lt_blas_find("openblas_set_num_threads");
-  *(void **)&blas.threads = lt_blas_find("openblas_get_num_threads");
-  const char *(*config)(void);
-  *(void **)&config = lt_blas_find("openblas_get_config");
-  // Some builds leave LAPACK out.
-  if (!blas.set_threads || !blas.threads || !config || !lt_blas_find("zgesdd_")) return 0;
-  blas.set_threads(1);
-  blas.integer_bytes = strstr(config(), "USE64BITINT") ? 8 : 4;
-  return 1;
-}
-
-int lt_blas_directory(char *path, int64_t size) {
-  Dl_info info;
-  if (!dladdr((void *)lt_blas_directory, &info) || !info.dli_fname) return 0;
-  const char *slash = strrchr(info.dli_fname, '/');
-  if (!slash || slash - info.dli_fname + 1 >= size) return 0;
-  memcpy(path, info.dli_fname, slash - info.dli_fname);
-  path[slash - info.dli_fname] = 0;
-  return 1;
-}
+int lt_blas_integer_bytes(void) { return strstr(blas.config(), "USE64BITINT") ? 8 : 4; }
 
 static void gemm(const lt_blas_product *p) {
   const int ta = p->a_transposed ? kTrans : kNoTrans, tb = p->b_transposed ? kTrans : kNoTrans;

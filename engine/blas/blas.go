@@ -13,74 +13,58 @@ import "C"
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/library"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
 // Variable names the library's file, or is "none" to do without OpenBLAS.
 const Variable = "LIBTENSOR_OPENBLAS"
 
-const fileName = "libscipy_openblas64_.so"
+const file = "libscipy_openblas64_.so"
 
-// systems are the names of a system's OpenBLAS, with integers of 64 bits and of 32.
-var systems = []string{"libopenblas64_.so.0", "libopenblas64.so.0", "libopenblas.so.0"}
-
-// candidates lists where the library may be: as the environment says, else beside libtensor, its libs folder, or the
-// build folder of a source tree, or where the system finds libraries.
-func candidates() []string {
-	switch named := os.Getenv(Variable); named {
-	case "":
-	case "none":
-		return nil
-	default:
-		return []string{named}
-	}
-	var dirs []string
-	buffer := (*C.char)(C.malloc(4096))
-	defer C.free(unsafe.Pointer(buffer))
-	if C.lt_blas_directory(buffer, 4096) != 0 {
-		here := C.GoString(buffer)
-		dirs = append(dirs, here, filepath.Join(here, "libs"), filepath.Join(here, "openblas"))
-	}
-	var files []string
-	for _, d := range dirs {
-		files = append(files, filepath.Join(d, fileName))
-	}
-	return append(files, systems...)
+// openBLAS is beside libtensor, in its libs folder, or the build folder of a source tree; or the system's, with integers of 64 bits or of 32.
+// Builds differ in a prefix of its names, and in a suffix for 64 bits.
+var openBLAS = library.Library{
+	Variable: Variable,
+	Files:    []string{"./" + file, "libs/" + file, "openblas/" + file, "libopenblas64_.so.0", "libopenblas64.so.0", "libopenblas.so.0"},
+	Prefixes: []string{"scipy_", ""},
+	Suffixes: []string{"64_", ""},
+	Table:    library.Table{Names: unsafe.Pointer(&C.lt_blas_names), Slots: C.lt_blas_slots, Count: C.LT_BLAS_NAMES},
+	Lacks:    "%s: it has not all of OpenBLAS's BLAS and LAPACK: no %s",
+	Load: func(path string) (unsafe.Pointer, string) {
+		const size = 512
+		text, why := C.CString(path), (*C.char)(C.malloc(size))
+		defer C.free(unsafe.Pointer(text))
+		defer C.free(unsafe.Pointer(why))
+		handle := C.lt_blas_load(text, why, size)
+		if handle == nil {
+			return nil, C.GoString(why)
+		}
+		return handle, ""
+	},
 }
 
 // fault is why the file that the environment names, or the first one that is there, could not be opened.
-var fault string
+var fault error
 
-var available = sync.OnceValue(func() bool {
-	const size = 512
-	why := (*C.char)(C.malloc(size))
-	defer C.free(unsafe.Pointer(why))
-	named := os.Getenv(Variable) != ""
-	for _, file := range candidates() {
-		path := C.CString(file)
-		opened := C.lt_blas_open(path, why, size) != 0
-		C.free(unsafe.Pointer(path))
-		if opened {
-			return true
-		}
-		if _, err := os.Stat(file); fault == "" && (named || err == nil) {
-			fault = C.GoString(why)
-		}
+var integer = dtype.Int64
+
+var available = sync.OnceValue(func() (found bool) {
+	if found, fault = openBLAS.Open(); found && C.lt_blas_integer_bytes() == 4 {
+		integer = dtype.Int32
 	}
-	return false
+	return found
 })
 
 // Missing is the error of what OpenBLAS's LAPACK does where it is not there.
 func Missing(op string) error {
-	if fault != "" {
-		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, could not be opened at its first use: %s; %s says where it is", op, fault, Variable)
+	if fault != nil {
+		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, could not be opened at its first use: %v; %s says where it is", op, fault, Variable)
 	}
 	return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, Variable)
 }
@@ -95,12 +79,7 @@ func Serves(d dtype.DType) bool {
 }
 
 // Integer is the dtype of the integers of an OpenBLAS that is there.
-func Integer() dtype.DType {
-	if C.lt_blas_integer_bytes() == 4 {
-		return dtype.Int32
-	}
-	return dtype.Int64
-}
+func Integer() dtype.DType { return integer }
 
 // Reaches tells whether OpenBLAS's integers hold numbers.
 func Reaches(numbers ...int64) bool {

@@ -2,6 +2,7 @@
 #ifndef LIBTENSOR_BLAS_H
 #define LIBTENSOR_BLAS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 // c = alpha * a b + beta * c for row-major matrices; a is m by k, b is k by n. For gemv, b and c
@@ -14,14 +15,16 @@ typedef struct {
   uint8_t a_transposed, b_transposed;
 } lt_blas_product;
 
-// Opens a library with BLAS and LAPACK; 0 where it is not one of OpenBLAS's that has both, and why.
-int lt_blas_open(const char *path, char *why, int64_t size);
-// A function of the library that was opened, as it is called without what a build adds to its
-// names: cblas_sgemm, dgetrf_. NULL for none.
-void *lt_blas_find(const char *name);
+// What a library has to have, and where its functions are put, in the same order.
+enum { LT_BLAS_NAMES = 12 };
+extern const char *const lt_blas_names[LT_BLAS_NAMES];
+extern void *const lt_blas_slots;
+
+// Opens OpenBLAS such that it starts no threads, each of which would take 32 MiB of addresses, and
+// ends the process where one cannot be had. NULL where it cannot be opened, and why.
+void *lt_blas_load(const char *path, char *why, size_t size);
+// How large the integers of the library are that was opened.
 int lt_blas_integer_bytes(void);
-// Writes the folder of the shared object that this function is in.
-int lt_blas_directory(char *path, int64_t size);
 // They return 0 where there is no memory for what OpenBLAS takes for itself.
 int lt_blas_gemm(const lt_blas_product *p);
 int lt_blas_gemv(const lt_blas_product *p);

@@ -1,8 +1,6 @@
 package blas
 
-// #include "blas.h"
 // #include "lapack.h"
-// #include <stdlib.h>
 // #cgo noescape lt_lapack_run
 // #cgo nocallback lt_lapack_run
 import "C"
@@ -27,9 +25,7 @@ func Routine(d dtype.DType, name string) uintptr {
 	if found, ok := routines.Load(name); ok {
 		return found.(uintptr)
 	}
-	text := C.CString(name + "_")
-	defer C.free(unsafe.Pointer(text))
-	found := uintptr(C.lt_blas_find(text))
+	found := uintptr(openBLAS.Find(name + "_"))
 	routines.Store(name, found)
 	return found
 }

@@ -1,0 +1,150 @@
+// Package library opens shared libraries at their first use: BLAS, and those of devices. What calls one describes it by a Library: where
+// it may be, and the table of its functions, which C code calls.
+package library
+
+// #cgo LDFLAGS: -ldl
+// #include "library.h"
+// #include <stdlib.h>
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unsafe"
+)
+
+// Library is a shared library that is used where it is there.
+type Library struct {
+	Variable string   // of the environment: names its file, or is none, to do without
+	Files    []string // where it may be: with a slash below the folder that libtensor is in, otherwise where the system finds libraries
+	Prefixes []string // that builds put before the names of its functions, and
+	Suffixes []string // behind them; nil for none
+	Table    Table    // of the functions that it has to have
+	Lacks    string   // what is said of one that has not all of them, behind its path and the name of one: "%s has no %s"
+	// Load opens a file in the place of the system's way, where it is not nil. It tells why it could not.
+	Load func(path string) (unsafe.Pointer, string)
+
+	handle         unsafe.Pointer
+	prefix, suffix string
+}
+
+// Table is C's: an array of names, and as many places for the functions, in the same order.
+type Table struct {
+	Names unsafe.Pointer // const char *const *
+	Slots unsafe.Pointer // void **
+	Count int
+}
+
+// Open opens the file that the environment names, or the first that is there and has all functions, and fills the table. Where there is
+// none it tells why the one that is named, or the first that is there, could not be used; nil where there was none to try.
+func (l *Library) Open() (found bool, why error) {
+	files, named := l.files()
+	for _, file := range files {
+		err := l.open(file)
+		if err == nil {
+			return true, nil
+		}
+		if _, missing := os.Stat(file); why == nil && (named || missing == nil) {
+			why = err
+		}
+	}
+	return false, why
+}
+
+// Named tells whether the environment names a file.
+func (l *Library) Named() bool {
+	_, named := l.files()
+	return named
+}
+
+func (l *Library) files() (files []string, named bool) {
+	switch file := os.Getenv(l.Variable); file {
+	case "":
+	case "none":
+		return nil, false
+	default:
+		return []string{file}, true
+	}
+	here := folder()
+	for _, file := range l.Files {
+		if !strings.Contains(file, "/") {
+			files = append(files, file)
+		} else if here != "" {
+			files = append(files, filepath.Join(here, file))
+		}
+	}
+	return files, false
+}
+
+// folder is that of libtensor itself, empty where it has none.
+func folder() string {
+	const size = 4096
+	buffer := (*C.char)(C.malloc(size))
+	defer C.free(unsafe.Pointer(buffer))
+	if C.lt_library_folder(buffer, size) == 0 {
+		return ""
+	}
+	return C.GoString(buffer)
+}
+
+// open opens a file. One that lacks functions stays open: a library need not bear to be closed.
+func (l *Library) open(file string) error {
+	load := l.Load
+	if load == nil {
+		load = Load
+	}
+	handle, why := load(file)
+	if handle == nil {
+		return errors.New(why)
+	}
+	missing := ""
+	for _, prefix := range orEmpty(l.Prefixes) {
+		for _, suffix := range orEmpty(l.Suffixes) {
+			lacks := l.take(handle, prefix, suffix)
+			if lacks == "" {
+				l.handle, l.prefix, l.suffix = handle, prefix, suffix
+				return nil
+			}
+			missing = lacks
+		}
+	}
+	return fmt.Errorf(l.Lacks, file, missing)
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{""}
+	}
+	return list
+}
+
+// take fills the table, and names a function that is missing.
+func (l *Library) take(handle unsafe.Pointer, prefix, suffix string) string {
+	before, behind := C.CString(prefix), C.CString(suffix)
+	defer C.free(unsafe.Pointer(before))
+	defer C.free(unsafe.Pointer(behind))
+	return C.GoString(C.lt_library_take(handle, before, behind, (**C.char)(l.Table.Names), (*unsafe.Pointer)(l.Table.Slots), C.size_t(l.Table.Count)))
+}
+
+// Find is a function of a library that is open, nil for none. It has the name without what this build puts around it.
+func (l *Library) Find(name string) unsafe.Pointer {
+	text := C.CString(l.prefix + name + l.suffix)
+	defer C.free(unsafe.Pointer(text))
+	return C.lt_library_find(l.handle, text)
+}
+
+// Load opens a file as the system does.
+func Load(path string) (unsafe.Pointer, string) {
+	const size = 512
+	text, why := C.CString(path), (*C.char)(C.malloc(size))
+	defer C.free(unsafe.Pointer(text))
+	defer C.free(unsafe.Pointer(why))
+	handle := C.lt_library_open(text, why, size)
+	if handle == nil {
+		return nil, C.GoString(why)
+	}
+	return handle, ""
+}
