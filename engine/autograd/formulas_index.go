@@ -243,6 +243,11 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	}
 	places := s.keep(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
 	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.keep(s.c.Contiguous(s.keep(s.c.IndexGet(places, items)), shape.Contiguous))}
+	if self.Device().Type != device.Meta { // each place once, where the value's gradient is added up
+		mask := s.filled(0, dtype.Bool, self.Device(), length)
+		s.check(s.c.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
+		at.Tensor = mask
+	}
 	return s.keep(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
 }
 

@@ -87,7 +87,10 @@ function vmap(fn, options) {
     const given = leaves(args);
     const step = chunkSize === undefined ? Math.max(size, 1) : chunkSize;
     const parts = [];
+    const generator = randomness === 'same' && step < size ? native.defaultGenerator() : null;
+    const drawn = generator && generator.getState();
     for (let start = 0; start === 0 || start < size; start += step) {
+      if (generator) generator.setState(drawn);
       const n = Math.min(step, size - start);
       const some = n === size ? given : given.map((t, i) => (dims[i] === null ? t : t.narrow(dims[i], start, n)));
       parts.push(results(fn, args, some, dims, n, { outDims, randomness }));

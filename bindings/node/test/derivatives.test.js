@@ -104,6 +104,8 @@ test('vmap, with derivatives inside and outside', () => {
   const w = lt.tensor([1, 0.5], { dtype: 'float64' });
   assert.deepEqual(func.vmap((a, b) => a.dot(b), { inDims: [0, null] })(x, w).toArray(), [2, 5, 8]);
   assert.deepEqual(func.vmap((a) => [a.mul(2), { sum: a.sum() }], { inDims: 1, outDims: [1, { sum: 0 }] })(x)[1].sum.toArray(), [9, 12]);
+  const drawn = func.vmap((row) => row.sum().mul(0).add(lt.rand([])), { randomness: 'same', chunkSize: 1 })(x).toArray();
+  assert.equal(new Set(drawn).size, 1);
   const each = func.vmap(func.grad((v, row) => row.dot(v).pow(2)), { inDims: [null, 0] })(w, x);
   assert.deepEqual(each.toArray(), [[4, 8], [30, 40], [80, 96]]);
   const all = func.grad((v) => func.vmap((row) => row.dot(v).pow(2))(x).sum())(w);

@@ -1,6 +1,7 @@
 """vmap: what a function gives for all examples at once is what a loop gives, whatever is around it and inside."""
 
 import threading
+from collections import defaultdict, deque
 
 import pytest
 
@@ -315,6 +316,22 @@ def test_randomness():
 def test_numbers_drawn_once_for_what_is_the_same():
     made = vmap(lambda t: torch.empty(2).uniform_() + t, randomness="same")(torch.zeros(5, 1))
     assert torch.equal(made, made[:1].expand(5, 2))
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3])
+def test_chunks_draw_the_same_numbers(chunk):
+    made = vmap(lambda t: torch.rand(2) + t, randomness="same", chunk_size=chunk)(torch.zeros(5, 1))
+    assert torch.equal(made, made[:1].expand(5, 2))
+    after = torch.rand(2)
+    assert not torch.equal(after, made[0])
+
+
+def test_dicts_with_a_default_and_deques():
+    given = defaultdict(list, x=X, v=deque([V], maxlen=1))
+    got = vmap(lambda d: defaultdict(int, s=d["x"].sum(), v=deque([d["v"][0] * 2], 3)))(given)
+    assert type(got) is defaultdict and got["none"] == 0 and torch.equal(got["s"], X.sum((1, 2)))
+    assert type(got["v"]) is deque and got["v"].maxlen == 3 and torch.equal(got["v"][0], V * 2)
+    assert grad(lambda d: d["v"][0].sum())(deque_of := {"v": deque([V])})["v"][0].shape == deque_of["v"][0].shape
 
 
 def test_fills_with_a_number_for_each_example():

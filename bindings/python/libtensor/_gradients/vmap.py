@@ -1,8 +1,11 @@
-"""vmap, and what functions of functions know of nested tensors: tuples, lists and dicts of them."""
+"""vmap, and what functions of functions know of nested tensors: tuples, lists, deques and dicts of them."""
 
+from collections import deque
+from copy import copy
 from functools import wraps
 
 from .._core.tensor import Tensor
+from .._data.random import default as default_generator
 from .._gen import gen_functions as _f
 
 # ----------------------------------------------------------------------------------------------------- nested tensors
@@ -11,9 +14,14 @@ from .._gen import gen_functions as _f
 def mapped(change, tree, *others):
     """A structure with each of its tensors changed, by a function of those in the same places of others."""
     if isinstance(tree, dict):
-        return type(tree)((k, mapped(change, v, *(other[k] for other in others))) for k, v in tree.items())
-    if isinstance(tree, (tuple, list)):
+        made = copy(tree)  # with what else a dict has, as a defaultdict its default
+        for k, v in tree.items():
+            made[k] = mapped(change, v, *(other[k] for other in others))
+        return made
+    if isinstance(tree, (tuple, list, deque)):
         made = [mapped(change, *items) for items in zip(tree, *others, strict=True)]
+        if isinstance(tree, deque):
+            return deque(made, tree.maxlen)
         return type(tree)._make(made) if hasattr(tree, "_make") else type(tree)(made)
     return change(tree, *others)
 
@@ -46,7 +54,7 @@ def spread(dims, tree):
         return [dims for _ in leaves(tree)]
     if isinstance(tree, dict) and isinstance(dims, dict) and dims.keys() == tree.keys():
         parts = [spread(dims[k], v) for k, v in tree.items()]
-    elif isinstance(tree, (tuple, list)) and isinstance(dims, type(tree)) and len(dims) == len(tree):
+    elif isinstance(tree, (tuple, list, deque)) and isinstance(dims, type(tree)) and len(dims) == len(tree):
         parts = [spread(d, v) for d, v in zip(dims, tree, strict=True)]
     else:
         return None
@@ -108,7 +116,7 @@ class Mapping:
             _f.vmap_end(level)
 
     def placed(self, output):
-        single = not isinstance(output, (tuple, list, dict))
+        single = not isinstance(output, (tuple, list, deque, dict))
         out_dims = self.out_dims[0] if single and isinstance(self.out_dims, tuple) and len(self.out_dims) == 1 else self.out_dims
         dims = spread(out_dims, output)
         if dims is None:
@@ -135,7 +143,10 @@ class Mapping:
     def in_chunks(self, chunk, randomness, kwargs):
         """results() for at most `chunk` examples at a time, joined."""
         parts, output = [], None
+        drawn = default_generator().get_state() if randomness == "same" else None
         for start in range(0, self.size, chunk):
+            if drawn is not None:
+                default_generator().set_state(drawn)
             n = min(chunk, self.size - start)
             given = [t if d is None else t.narrow(d, start, n) for t, d in zip(self.given, self.dims, strict=True)]
             output, dims = self.results(given, n, randomness, kwargs)
