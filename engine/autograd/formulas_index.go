@@ -174,7 +174,7 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 	}
 	if recording(c, self, value) {
 		set := func(t *tensor.Tensor, items []ops.IndexItem) error { return c.IndexSet(t, items, value) }
-		if done, err := setShared(c, self, items, value.Numel() == 1, set); done {
+		if done, err := setShared(c, self, items, value.Numel() == 1 && (!views(items) || value.IsWrappedNumber()), set); done {
 			return err
 		}
 	}

@@ -808,9 +808,6 @@ ONE_PLACE_OF_SEVERAL = {
     "unfold": lambda b: b.unfold(0, 1, 1).expand(2, 2),
 }
 KEYS_OF_SEVERAL = {
-    "slice": lambda v: slice(None),
-    "column": lambda v: (..., -1),
-    "rows": lambda v: slice(1, None),
     "index": lambda v: torch.tensor([0, 1]),
     "mask of rows": lambda v: torch.tensor([True, True] + [False] * (len(v) - 2)),
     "mask": lambda v: v > -1,
@@ -835,3 +832,14 @@ def test_one_value_for_elements_that_share_memory(view, key, history):
     with torch.no_grad():
         want = (loss(s + 1e-4) - loss(s - 1e-4)) / 2e-4
     assert got.item() == pytest.approx(want.item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("key", [slice(None), (..., -1), slice(1, None)])
+def test_slices_of_elements_that_share_memory(key, recorded):
+    b = torch.zeros(2)
+    v, s = b.expand(3, 2), torch.tensor(3.0, requires_grad=recorded)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        v[key] = s
+    v[key] = 3
+    assert b[-1] == 3 and b.grad_fn is None
