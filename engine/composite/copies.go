@@ -19,7 +19,7 @@ func copyOf(c aten.Ctx, op string, out, view *tensor.Tensor, err error) (*tensor
 	defer s.Close()
 	s.Keep(view, status.In(op, err))
 	if s.Err == nil && out != nil {
-		s.strided(view, out)
+		s.Strided(view, out)
 		return s.result(out, view)
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return c.Clone(view, rowMajor(view)) })

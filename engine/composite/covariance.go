@@ -13,7 +13,7 @@ import (
 func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "cov")
 	defer s.Close()
-	if s.strided(self, fweights, aweights); s.Err != nil {
+	if s.Strided(self, fweights, aweights); s.Err != nil {
 		return nil, s.Err
 	}
 	if self.Dim() > 2 {
@@ -30,7 +30,7 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	if d.Category() < dtype.Floating {
 		d = dtype.Default()
 	}
-	x := s.wideEnough(s.reshape(self, rows, n))
+	x := s.wideEnough(s.Reshape(self, rows, n))
 	w, err := s.weights(n, fweights, aweights)
 	if err != nil {
 		return nil, err
@@ -39,39 +39,39 @@ func Cov(c aten.Ctx, self *tensor.Tensor, correction int64, fweights, aweights *
 	var norm, mean *tensor.Tensor
 	switch {
 	case w == nil:
-		norm = s.float(float64(n - correction))
+		norm = s.Float(float64(n - correction))
 		mean = s.mean(x, 1, d.Compute())
 	default:
-		total := s.sum(w)
-		if v, known := s.value(total); known && v.Equal(0) {
+		total := s.Sum(w)
+		if v, known := s.Value(total); known && v.Equal(0) {
 			return nil, status.Runtimef("cov: weights sum to zero, can't be normalized")
 		}
-		mean = s.wide(s.div(s.sum(s.mul(x, w), 1), total), 1)
+		mean = s.Unsqueeze(s.Div(s.Sum(s.Mul(x, w), 1), total), 1)
 		if aweights == nil {
-			norm = s.sub(total, s.Number(dtype.IntScalar(correction)))
+			norm = s.Sub(total, s.Number(dtype.IntScalar(correction)))
 		} else {
-			squares := s.sum(s.mul(w, aweights))
-			norm = s.sub(total, s.div(s.mul(squares, s.Number(dtype.IntScalar(correction))), total))
+			squares := s.Sum(s.Mul(w, aweights))
+			norm = s.Sub(total, s.Div(s.Mul(squares, s.Number(dtype.IntScalar(correction))), total))
 		}
 	}
-	if v, known := s.value(norm); known && v.Float() <= 0 {
+	if v, known := s.Value(norm); known && v.Float() <= 0 {
 		s.Fail(warning.DegreesOfFreedom.Of("cov", "a correction of %d leaves no degrees of freedom where there are %d observations, as they are weighted; it should be less than their number", correction, n))
-		norm = s.float(0)
+		norm = s.Float(0)
 	}
-	centred := s.sub(x, mean)
+	centred := s.Sub(x, mean)
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	weighted := centred
 	if w != nil {
-		weighted = s.cast(s.mul(centred, w), centred.DType())
+		weighted = s.Cast(s.Mul(centred, w), centred.DType())
 	}
 	if d.IsComplex() {
-		weighted = s.Unary(s.c.ConjPhysical, weighted)
+		weighted = s.Unary(s.C.ConjPhysical, weighted)
 	}
-	result := s.div(s.Binary(s.c.Mm, centred, s.permute(weighted, 1, 0)), norm)
+	result := s.Div(s.Binary(s.C.Mm, centred, s.Permute(weighted, 1, 0)), norm)
 	if rows == 1 {
-		result = s.reshape(result)
+		result = s.Reshape(result)
 	}
 	if aweights != nil && d == self.DType() {
 		d, err = c.ResultType(self, aweights)
@@ -102,7 +102,7 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 		if n == 0 {
 			continue
 		}
-		if least, known := s.value(s.Unary(s.c.Min, w.t)); known && least.Float() < 0 {
+		if least, known := s.Value(s.Unary(s.C.Min, w.t)); known && least.Float() < 0 {
 			return nil, status.Runtimef("cov: %s cannot be negative", w.name)
 		}
 	}
@@ -112,14 +112,14 @@ func (s *scope) weights(n int64, fweights, aweights *tensor.Tensor) (*tensor.Ten
 	case fweights == nil:
 		return s.wideEnough(aweights), s.Err
 	}
-	return s.mul(fweights, s.wideEnough(aweights)), s.Err
+	return s.Mul(fweights, s.wideEnough(aweights)), s.Err
 }
 
 // Corrcoef is the matrix of correlation coefficients of variables in rows and observations in columns.
 func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "corrcoef")
 	defer s.Close()
-	if s.strided(self); s.Err != nil {
+	if s.Strided(self); s.Err != nil {
 		return nil, s.Err
 	}
 	if self.Dim() > 2 {
@@ -131,14 +131,14 @@ func Corrcoef(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return nil, s.Err
 	}
 	if matrix.Dim() == 0 {
-		return s.result(nil, s.rounded(s.div(matrix, matrix), self.DType()))
+		return s.result(nil, s.rounded(s.Div(matrix, matrix), self.DType()))
 	}
 	variances := s.Keep(c.Diagonal(matrix, 0, 0, 1))
 	if matrix.DType().IsComplex() {
 		variances = s.view(c.Real, variances)
 	}
 	spread := s.Unary(c.Sqrt, variances)
-	return s.result(nil, s.rounded(s.bounded(s.div(s.div(matrix, s.wide(spread, 1)), s.wide(spread, 0))), self.DType()))
+	return s.result(nil, s.rounded(s.bounded(s.Div(s.Div(matrix, s.Unsqueeze(spread, 1)), s.Unsqueeze(spread, 0))), self.DType()))
 }
 
 // bounded is t, of which rounding may have carried parts beyond -1 and 1, with these in bounds.
@@ -148,10 +148,10 @@ func (s *scope) bounded(t *tensor.Tensor) *tensor.Tensor {
 	}
 	parts := t
 	if t.DType().IsComplex() {
-		parts = s.view(s.c.ViewAsReal, t)
+		parts = s.view(s.C.ViewAsReal, t)
 	}
 	if s.Err == nil {
-		_, s.Err = s.c.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1))
+		_, s.Err = s.C.Clamp(parts, parts, dtype.IntScalar(-1), dtype.IntScalar(1))
 	}
 	return t
 }

@@ -46,20 +46,20 @@ func Diff(c aten.Ctx, out, self *tensor.Tensor, n, dim int64, prepend, append *t
 	if t.Numel() == 0 { // nobody takes differences of nothing n times
 		sizes := slices.Clone(t.Sizes())
 		sizes[at] = size - n
-		return s.result(out, s.empty(t, t.DType(), sizes...))
+		return s.result(out, s.Empty(t, t.DType(), sizes...))
 	}
 	for range n {
 		size--
 		if size < 0 {
 			break
 		}
-		hi, lo := s.part(t, at, min(1, t.Sizes()[at]), size), s.part(t, at, 0, size)
+		hi, lo := s.Narrow(t, int64(at), min(1, t.Sizes()[at]), size), s.Narrow(t, int64(at), 0, size)
 		switch {
 		case s.Err != nil:
 		case t.DType() == dtype.Bool:
 			t = s.Binary(c.LogicalXor, hi, lo)
 		default:
-			t = s.sub(hi, lo)
+			t = s.Sub(hi, lo)
 		}
 		if s.Err != nil {
 			return nil, s.Err
@@ -84,7 +84,7 @@ func (s *scope) joined(dim int, parts ...*tensor.Tensor) *tensor.Tensor {
 			}
 		}
 	}
-	return s.join(dim, parts...)
+	return s.Cat(int64(dim), parts...)
 }
 
 // Trapezoid integrates y along dim by the trapezoidal rule with spacing dx.
@@ -132,12 +132,12 @@ func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim 
 	}
 	if steps == nil && !cumulative {
 		// As in PyTorch: all values less half of the outer ones.
-		outer := s.add(s.at(y, at, 0), s.at(y, at, n-1))
-		inner := s.sub(s.sum(y, int64(at)), s.mul(outer, s.float(0.5)))
-		return s.result(nil, s.mul(inner, s.Number(dx)))
+		outer := s.Add(s.Select(y, int64(at), 0), s.Select(y, int64(at), n-1))
+		inner := s.Sub(s.Sum(y, int64(at)), s.Mul(outer, s.Float(0.5)))
+		return s.result(nil, s.Mul(inner, s.Number(dx)))
 	}
 	m := max(n-1, 0)
-	pairs := s.add(s.part(y, at, min(1, n), m), s.part(y, at, 0, m))
+	pairs := s.Add(s.Narrow(y, int64(at), min(1, n), m), s.Narrow(y, int64(at), 0, m))
 	half := dtype.FloatScalar(dx.Float() / 2)
 	if dx.Kind == dtype.KindComplex {
 		half = dtype.ComplexScalar(dx.Complex() / 2)
@@ -146,7 +146,7 @@ func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim 
 	case s.Err != nil:
 		return nil, s.Err
 	case steps != nil:
-		pairs = s.mul(steps, pairs)
+		pairs = s.Mul(steps, pairs)
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -157,11 +157,11 @@ func trapezoid(c aten.Ctx, op string, y, x *tensor.Tensor, dx dtype.Scalar, dim 
 			return nil, s.Err
 		}
 		if steps != nil {
-			return s.result(nil, s.div(total, s.float(2)))
+			return s.result(nil, s.Div(total, s.Float(2)))
 		}
-		return s.result(nil, s.mul(total, s.Number(half)))
+		return s.result(nil, s.Mul(total, s.Number(half)))
 	}
-	return s.result(nil, s.div(s.sum(pairs, int64(at)), s.float(2)))
+	return s.result(nil, s.Div(s.Sum(pairs, int64(at)), s.Float(2)))
 }
 
 // spacing is the distances between the points x, in the dimensions of y.
@@ -185,7 +185,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 			sizes = slices.Insert(sizes, 0, 1)
 		}
 	}
-	points := s.reshape(x, sizes...)
+	points := s.Reshape(x, sizes...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -193,7 +193,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 	if n == 0 {
 		return points, nil
 	}
-	steps := s.sub(s.part(points, at, 1, n-1), s.part(points, at, 0, n-1))
+	steps := s.Sub(s.Narrow(points, int64(at), 1, n-1), s.Narrow(points, int64(at), 0, n-1))
 	return steps, s.Err
 }
 
@@ -201,7 +201,7 @@ func (s *scope) spacing(x, y *tensor.Tensor, at int) (*tensor.Tensor, error) {
 func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Tensor, error) {
 	s := within(c, "cross")
 	defer s.Close()
-	if s.strided(self, other); s.Err != nil {
+	if s.Strided(self, other); s.Err != nil {
 		return nil, s.Err
 	}
 	if self.Dim() != other.Dim() {
@@ -234,17 +234,17 @@ func Cross(c aten.Ctx, out, self, other *tensor.Tensor, dim ops.Int) (*tensor.Te
 	if err != nil {
 		return nil, err
 	}
-	a, b := s.apart(self, at), s.apart(other, at)
+	a, b := s.Unbind(self, int64(at)), s.Unbind(other, int64(at))
 	d, err := c.ResultType(self, other)
 	s.Fail(err)
-	made := s.empty(self, d, sizes...)
-	parts := s.apart(made, at)
+	made := s.Empty(self, d, sizes...)
+	parts := s.Unbind(made, int64(at))
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	for i, part := range parts {
 		j, k := (i+1)%3, (i+2)%3
-		less := s.mul(a[k], b[j])
+		less := s.Mul(a[k], b[j])
 		s.Do(func() error {
 			if _, err := c.Mul(part, a[j], b[k]); err != nil {
 				return err
@@ -267,13 +267,13 @@ func Trace(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within(c, "trace")
 	defer s.Close()
-	return s.result(nil, s.sum(s.Keep(c.Diagonal(self, 0, 0, 1))))
+	return s.result(nil, s.Sum(s.Keep(c.Diagonal(self, 0, 0, 1))))
 }
 
 // Dist is the p-norm of self - other.
 func Dist(c aten.Ctx, self, other *tensor.Tensor, p dtype.Scalar) (*tensor.Tensor, error) {
 	s := within(c, "dist")
 	defer s.Close()
-	d := s.sub(self, other)
+	d := s.Sub(self, other)
 	return s.Last(func() (*tensor.Tensor, error) { return c.Norm(nil, d, p, nil, false, dtype.None) })
 }

@@ -217,7 +217,7 @@ func (s *scope) arrange(l *layout, i int, labels []rune, t *tensor.Tensor) facto
 			break
 		}
 		// The diagonal is the last dimension in place of the two.
-		t = s.Keep(s.c.Diagonal(t, 0, int64(first), int64(d)))
+		t = s.Keep(s.C.Diagonal(t, 0, int64(first), int64(d)))
 		at = append(slices.Delete(slices.Delete(at, d, d+1), first, first+1), p)
 		d -= 2
 	}
@@ -232,7 +232,7 @@ func (s *scope) ordered(f factor) factor {
 	}
 	slices.SortFunc(order, func(a, b int64) int { return f.at[a] - f.at[b] })
 	slices.Sort(f.at)
-	return factor{s.permute(f.t, order...), f.at}
+	return factor{s.Permute(f.t, order...), f.at}
 }
 
 // Einsum sums products of the operands' elements as an equation of subscripts says, such as "bij,bjk->bik".
@@ -271,7 +271,7 @@ func Einsum(c aten.Ctx, text string, operands []*tensor.Tensor) (*tensor.Tensor,
 		for d := range order {
 			order[d] = int64(d)
 		}
-		made = s.Keep(s.c.Permute(made, order))
+		made = s.Keep(s.C.Permute(made, order))
 	}
 	r, err := s.result(nil, made)
 	if err == nil && names != nil {
@@ -408,7 +408,7 @@ func (s *scope) summed(f factor, sum []int, d dtype.DType) factor {
 	if s.Err != nil || len(dims) == 0 {
 		return f
 	}
-	return factor{s.Keep(s.c.Sum(nil, f.t, dims, false, d)), rest}
+	return factor{s.Keep(s.C.Sum(nil, f.t, dims, false, d)), rest}
 }
 
 // spread is f with a dimension for each of the first n positions, which are all that it has.
@@ -420,7 +420,7 @@ func (s *scope) spread(f factor, n int) *tensor.Tensor {
 	for p := range sizes {
 		sizes[p] = f.size(p)
 	}
-	return s.reshape(f.t, sizes...)
+	return s.Reshape(f.t, sizes...)
 }
 
 // multiplied multiplies a and b, broadcast, element by element, which promotes.
@@ -429,7 +429,7 @@ func (s *scope) multiplied(a, b factor, total int) factor {
 	for p := range every {
 		every[p] = p
 	}
-	return factor{s.mul(s.spread(a, total), s.spread(b, total)), every}
+	return factor{s.Mul(s.spread(a, total), s.spread(b, total)), every}
 }
 
 // contract multiplies a and b, broadcast, and sums over the positions in sum: as one batched matrix product whose batch are
@@ -468,9 +468,9 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 		for i, p := range both {
 			sizes[i] = a.size(p)
 		}
-		return factor{s.reshape(f.t, sizes...), both}
+		return factor{s.Reshape(f.t, sizes...), both}
 	}
-	product := s.Binary(s.c.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
+	product := s.Binary(s.C.Bmm, s.matrices(a, both, left, inner), s.matrices(b, both, inner, right))
 	at := slices.Concat(both, left, right)
 	sizes := make([]int64, len(at))
 	for i, p := range at {
@@ -478,7 +478,7 @@ func (s *scope) contract(a, b factor, sum []int, total int) factor {
 			sizes[i] = b.size(p)
 		}
 	}
-	return s.ordered(factor{s.reshape(product, sizes...), at})
+	return s.ordered(factor{s.Reshape(product, sizes...), at})
 }
 
 // productsFirst tells whether a and b, which have the same sizes, are better multiplied before they are summed over the positions in sum.
@@ -505,7 +505,7 @@ func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
 	}
 	positions := slices.Concat(groups...)
 	if slices.IsSorted(positions) { // sizes of 1 are anywhere
-		return s.reshape(f.t, sizes...)
+		return s.Reshape(f.t, sizes...)
 	}
 	var order []int64
 	for _, p := range positions {
@@ -517,5 +517,5 @@ func (s *scope) matrices(f factor, groups ...[]int) *tensor.Tensor {
 			order = append(order, int64(d))
 		}
 	}
-	return s.reshape(s.permute(f.t, order...), sizes...)
+	return s.Reshape(s.Permute(f.t, order...), sizes...)
 }

@@ -140,13 +140,13 @@ func (f *fourier) dtype() dtype.DType {
 }
 
 // floating is self in the dtype in which is computed.
-func (f *fourier) floating() *tensor.Tensor { return f.cast(f.self, f.dtype()) }
+func (f *fourier) floating() *tensor.Tensor { return f.Cast(f.self, f.dtype()) }
 
 // resized is t with the sizes of dims cut off or filled up with zeros.
 func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	for i, d := range f.dims {
 		if f.Err == nil && t.Sizes()[d] > sizes[i] {
-			t = f.part(t, int(d), 0, sizes[i])
+			t = f.Narrow(t, int64(int(d)), 0, sizes[i])
 		}
 	}
 	if f.Err != nil {
@@ -159,7 +159,7 @@ func (f *fourier) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if !slices.ContainsFunc(pad, func(n int64) bool { return n > 0 }) {
 		return t
 	}
-	return f.Step(func() (*tensor.Tensor, error) { return f.c.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
+	return f.Step(func() (*tensor.Tensor, error) { return f.C.ConstantPadNd(t, pad, dtype.IntScalar(0)) })
 }
 
 // all are the sizes of dims.
@@ -181,7 +181,7 @@ func (f *fourier) delivered(t *tensor.Tensor) (*tensor.Tensor, error) {
 		case !t.DType().IsComplex() && !d.IsFloatingPoint():
 			return nil, status.Runtimef("%s: expects a floating point output tensor, but got %v", f.Op, d)
 		}
-		t = f.cast(t, d)
+		t = f.Cast(t, d)
 	}
 	return f.result(f.out, t)
 }
@@ -194,10 +194,10 @@ func (f *fourier) complex() (*tensor.Tensor, error) {
 	}
 	t := f.floating()
 	if f.Err == nil {
-		t = f.cast(t, t.DType().ToComplex())
+		t = f.Cast(t, t.DType().ToComplex())
 	}
 	t = f.resized(t, f.all())
-	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims, f.forward, f.scale(f.points())) }))
+	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims, f.forward, f.scale(f.points())) }))
 }
 
 // complexOrReal transforms along one dimension, real numbers at half the cost.
@@ -220,13 +220,13 @@ func (f *fourier) ofReal(onesided bool) (*tensor.Tensor, error) {
 	t := f.resized(f.floating(), f.all())
 	scale := f.scale(f.points())
 	if f.forward {
-		return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims, onesided, scale) }))
+		return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.C.FftR2c(t, f.dims, onesided, scale) }))
 	}
 	last := len(f.dims) - 1
-	t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftR2c(t, f.dims[last:], onesided, scale) })
-	t = f.view(f.c.Conj, t)
+	t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftR2c(t, f.dims[last:], onesided, scale) })
+	t = f.view(f.C.Conj, t)
 	if last > 0 {
-		t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims[:last], false, 1) })
+		t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims[:last], false, 1) })
 	}
 	return f.delivered(t)
 }
@@ -252,16 +252,16 @@ func (f *fourier) toReal() (*tensor.Tensor, error) {
 	scale := f.scale(f.points())
 	t := f.floating()
 	if f.Err == nil {
-		t = f.cast(t, t.DType().ToComplex())
+		t = f.Cast(t, t.DType().ToComplex())
 	}
 	sizes := f.all()
 	sizes[last] = n/2 + 1
 	t = f.resized(t, sizes)
 	if last > 0 {
-		t = f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2c(t, f.dims[:last], f.forward, 1) })
+		t = f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2c(t, f.dims[:last], f.forward, 1) })
 	}
 	if f.forward {
-		t = f.view(f.c.Conj, t)
+		t = f.view(f.C.Conj, t)
 	}
-	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.c.FftC2r(t, f.dims[last], n, scale) }))
+	return f.delivered(f.Step(func() (*tensor.Tensor, error) { return f.C.FftC2r(t, f.dims[last], n, scale) }))
 }

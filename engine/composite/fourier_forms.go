@@ -238,5 +238,5 @@ func frequencies(c aten.Ctx, op string, out *tensor.Tensor, n int64, d float64, 
 			return c.ArangeStart(nil, dtype.IntScalar(r[0]), dtype.IntScalar(r[1]), dt, layout, dev)
 		}))
 	}
-	return s.result(out, s.mul(s.join(0, parts...), s.float(1/(float64(n)*d))))
+	return s.result(out, s.Mul(s.Cat(0, parts...), s.Float(1/(float64(n)*d))))
 }

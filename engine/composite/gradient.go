@@ -86,11 +86,11 @@ func gradient(c aten.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, sp
 func (s *scope) weighted(t *tensor.Tensor, at int, length int64, starts []int64, weights ...*tensor.Tensor) *tensor.Tensor {
 	var total *tensor.Tensor
 	for i, start := range starts {
-		term := s.mul(s.part(t, at, start, length), weights[i])
+		term := s.Mul(s.Narrow(t, int64(at), start, length), weights[i])
 		if total == nil {
 			total = term
 		} else {
-			total = s.add(total, term)
+			total = s.Add(total, term)
 		}
 	}
 	return total
@@ -100,46 +100,46 @@ func (s *scope) evenGradient(t *tensor.Tensor, at int, distance dtype.Scalar, ed
 	n := t.Sizes()[at]
 	h := s.Number(distance)
 	diff := func(a, b, length int64) *tensor.Tensor {
-		return s.sub(s.part(t, at, a, length), s.part(t, at, b, length))
+		return s.Sub(s.Narrow(t, int64(at), a, length), s.Narrow(t, int64(at), b, length))
 	}
-	inside := s.mul(s.div(diff(min(2, n), 0, max(n-2, 0)), h), s.float(0.5))
+	inside := s.Mul(s.Div(diff(min(2, n), 0, max(n-2, 0)), h), s.Float(0.5))
 	if edgeOrder == 1 {
-		return s.join(at, s.div(diff(1, 0, 1), h), inside, s.div(diff(n-1, n-2, 1), h))
+		return s.Cat(int64(at), s.Div(diff(1, 0, 1), h), inside, s.Div(diff(n-1, n-2, 1), h))
 	}
 	end := func(a, b, c int64, sign float64) *tensor.Tensor {
-		return s.div(s.weighted(t, at, 1, []int64{a, b, c}, s.float(-1.5*sign), s.float(2*sign), s.float(-0.5*sign)), h)
+		return s.Div(s.weighted(t, at, 1, []int64{a, b, c}, s.Float(-1.5*sign), s.Float(2*sign), s.Float(-0.5*sign)), h)
 	}
-	return s.join(at, end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1))
+	return s.Cat(int64(at), end(0, 1, 2, 1), inside, end(n-1, n-2, n-3, -1))
 }
 
 func (s *scope) unevenGradient(t *tensor.Tensor, at int, x *tensor.Tensor, edgeOrder int64) *tensor.Tensor {
 	n := t.Sizes()[at]
 	along := slices.Repeat([]int64{1}, t.Dim())
 	along[at] = n - 1
-	gaps := s.reshape(s.sub(s.part(x, 0, 1, n-1), s.part(x, 0, 0, n-1)), along...)
-	gap := func(i int64) *tensor.Tensor { return s.part(gaps, at, i, 1) }
+	gaps := s.Reshape(s.Sub(s.Narrow(x, 0, 1, n-1), s.Narrow(x, 0, 0, n-1)), along...)
+	gap := func(i int64) *tensor.Tensor { return s.Narrow(gaps, int64(at), i, 1) }
 	// The weights of three neighbours with gaps p and q between them, for the derivative at the middle one.
 	m := max(n-2, 0)
-	p, q := s.part(gaps, at, 0, m), s.part(gaps, at, min(1, n-1), m)
-	both := s.add(p, q)
+	p, q := s.Narrow(gaps, int64(at), 0, m), s.Narrow(gaps, int64(at), min(1, n-1), m)
+	both := s.Add(p, q)
 	inside := s.weighted(t, at, m, []int64{0, min(1, n), min(2, n)},
-		s.negative(s.div(q, s.mul(p, both))), s.div(s.sub(q, p), s.mul(p, q)), s.div(p, s.mul(q, both)))
+		s.negative(s.Div(q, s.Mul(p, both))), s.Div(s.Sub(q, p), s.Mul(p, q)), s.Div(p, s.Mul(q, both)))
 	slope := func(i int64) *tensor.Tensor {
-		return s.div(s.sub(s.part(t, at, i+1, 1), s.part(t, at, i, 1)), gap(i))
+		return s.Div(s.Sub(s.Narrow(t, int64(at), i+1, 1), s.Narrow(t, int64(at), i, 1)), gap(i))
 	}
 	if edgeOrder == 1 {
-		return s.join(at, slope(0), inside, slope(n-2))
+		return s.Cat(int64(at), slope(0), inside, slope(n-2))
 	}
 	// At an end: p is the gap next to it, q the following one.
 	end := func(p, q *tensor.Tensor, a, b, c int64, mirrored bool) *tensor.Tensor {
-		both := s.add(p, q)
-		u, v, w := s.negative(s.div(s.add(both, p), s.mul(p, both))), s.div(both, s.mul(p, q)), s.negative(s.div(p, s.mul(q, both)))
+		both := s.Add(p, q)
+		u, v, w := s.negative(s.Div(s.Add(both, p), s.Mul(p, both))), s.Div(both, s.Mul(p, q)), s.negative(s.Div(p, s.Mul(q, both)))
 		if mirrored {
 			u, v, w = s.negative(u), s.negative(v), s.negative(w)
 		}
 		return s.weighted(t, at, 1, []int64{a, b, c}, u, v, w)
 	}
-	return s.join(at, end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
+	return s.Cat(int64(at), end(gap(0), gap(1), 0, 1, 2, false), inside, end(gap(n-2), gap(n-3), n-1, n-2, n-3, true))
 }
 
-func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.Unary(s.c.Neg, t) }
+func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor { return s.Unary(s.C.Neg, t) }

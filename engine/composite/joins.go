@@ -40,13 +40,13 @@ func (s *scope) atLeast(t *tensor.Tensor, dims int) *tensor.Tensor {
 	case missing <= 0:
 		return t
 	case t.Dim() == 0:
-		return s.reshape(t, slices.Repeat([]int64{1}, dims)...)
+		return s.Reshape(t, slices.Repeat([]int64{1}, dims)...)
 	case t.Dim() == 1 && missing == 1:
-		return s.wide(t, 0)
+		return s.Unsqueeze(t, 0)
 	case t.Dim() == 1:
-		return s.wide(s.wide(t, 0), 2)
+		return s.Unsqueeze(s.Unsqueeze(t, 0), 2)
 	}
-	return s.wide(t, 2)
+	return s.Unsqueeze(t, 2)
 }
 
 // Atleast1dSequence is Atleast1d of every tensor.
@@ -113,7 +113,7 @@ func ColumnStack(c aten.Ctx, out *tensor.Tensor, tensors []*tensor.Tensor) (*ten
 		if t.Dim() > 1 {
 			return t
 		}
-		return s.wide(s.atLeast(t, 1), 1)
+		return s.Unsqueeze(s.atLeast(t, 1), 1)
 	}, along(1))
 }
 
@@ -136,7 +136,7 @@ func BroadcastTensors(c aten.Ctx, tensors []*tensor.Tensor) ([]*tensor.Tensor, e
 		if slices.Equal(t.Sizes(), sizes) {
 			return t
 		}
-		return s.expand(t, sizes...)
+		return s.Expand(t, sizes...)
 	}))
 }
 
@@ -178,7 +178,7 @@ func Meshgrid(c aten.Ctx, tensors []*tensor.Tensor, indexing string) ([]*tensor.
 		}
 		line := slices.Repeat([]int64{1}, len(tensors)-at) // leading dimensions come with the expansion
 		line[0] = t.Numel()
-		grids[i] = s.expand(s.reshape(t, line...), sizes...)
+		grids[i] = s.Expand(s.Reshape(t, line...), sizes...)
 	}
 	return s.GiveAll(grids)
 }
@@ -198,7 +198,7 @@ func CartesianProd(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error)
 	grids, err := c.Meshgrid(tensors, "ij")
 	s.Fail(err)
 	for i, grid := range grids {
-		grids[i] = s.reshape(s.Keep(grid, nil), grid.Numel())
+		grids[i] = s.Reshape(s.Keep(grid, nil), grid.Numel())
 	}
 	return s.Last(func() (*tensor.Tensor, error) { return c.Stack(nil, grids, 1) })
 }
@@ -233,7 +233,7 @@ func BlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	whole := s.Keep(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, dev))
 	row, column := int64(0), int64(0)
 	for _, t := range views {
-		s.copy(s.part(s.part(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t)
+		s.Copy(s.Narrow(s.Narrow(whole, 0, row, t.Sizes()[0]), 1, column, t.Sizes()[1]), t)
 		row, column = row+t.Sizes()[0], column+t.Sizes()[1]
 	}
 	return s.result(nil, whole)

@@ -41,30 +41,30 @@ func (s *scope) three(f func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, 
 
 // turned views matrices with rows for columns, adjoint conjugates them too.
 func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, -2, -1) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, t, -2, -1) })
 }
 
 func (s *scope) adjoint(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && t.DType().IsComplex() {
-		t = s.view(s.c.Conj, t)
+		t = s.view(s.C.Conj, t)
 	}
 	return s.turned(t)
 }
 
-func (s *scope) matmul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Matmul, a, b) }
+func (s *scope) matmul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Matmul, a, b) }
 
 // firsts views the first n positions along dim.
 func (s *scope) firsts(t *tensor.Tensor, dim int, n int64) *tensor.Tensor {
-	return s.part(t, dim, 0, n)
+	return s.Narrow(t, int64(dim), 0, n)
 }
 
 func (s *scope) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Diagonal(t, 0, -2, -1) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Diagonal(t, 0, -2, -1) })
 }
 
 // identity is the n x n matrix with ones on the diagonal.
 func (s *scope) identity(d dtype.DType, dev device.Device, n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Eye(nil, n, d, tensor.NoLayout, dev) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Eye(nil, n, d, tensor.NoLayout, dev) })
 }
 
 // wideEnough is t in the dtype that it is computed in. What takes several steps begins with it, so that 16-bit floats are rounded once.
@@ -72,7 +72,7 @@ func (s *scope) wideEnough(t *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	return s.cast(t, t.DType().Compute())
+	return s.Cast(t, t.DType().Compute())
 }
 
 // bothWide is wideEnough for two tensors of one dtype; others, which steps refuse, stay as they are.
@@ -88,15 +88,15 @@ func (s *scope) rounded(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if d.Compute() == d {
 		return t
 	}
-	return s.cast(t, d)
+	return s.Cast(t, d)
 }
 
-func (s *scope) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Gt, a, b) }
+func (s *scope) greater(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Gt, a, b) }
 
 func (s *scope) largest(t *tensor.Tensor, keepdim bool, dims ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, dims, keepdim) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, t, dims, keepdim) })
 }
 
 func (s *scope) least(t *tensor.Tensor, keepdim bool, dims ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, t, dims, keepdim) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Amin(nil, t, dims, keepdim) })
 }

@@ -51,7 +51,7 @@ func Lu(c aten.Ctx, a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tens
 
 func (s *scope) factors(a *tensor.Tensor, pivot bool) (lu, pivots, info *tensor.Tensor) {
 	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-		return s.c.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
+		return s.C.LinalgLuFactorEx(nil, nil, nil, a, pivot, false)
 	})
 }
 
@@ -83,19 +83,19 @@ func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackDat
 	}
 	s := within(c, op)
 	defer s.Close()
-	none := s.empty(lu, lu.DType(), 0)
+	none := s.Empty(lu, lu.DType(), 0)
 	p, l, u := none, none, none
 	if unpackData {
 		below := s.firsts(lu, -1, k)
 		below = s.Step(func() (*tensor.Tensor, error) { return c.Tril(nil, below, -1) })
 		above := s.firsts(lu, -2, k)
-		u = s.rowMajor(s.Step(func() (*tensor.Tensor, error) { return c.Triu(nil, above, 0) }))
+		u = s.Contiguous(s.Step(func() (*tensor.Tensor, error) { return c.Triu(nil, above, 0) }))
 		ones := s.Step(func() (*tensor.Tensor, error) { return c.EyeM(nil, m, k, lu.DType(), tensor.NoLayout, lu.Device()) })
-		l = s.rowMajor(s.add(below, ones))
+		l = s.Contiguous(s.Add(below, ones))
 	}
 	if unpackPivots {
-		order := s.wide(s.permutation(pivots, m), -2)
-		blank := s.zeros(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
+		order := s.Unsqueeze(s.permutation(pivots, m), -2)
+		blank := s.Zeros(lu, lu.DType(), shape.Append(shape.Batch(lu.Sizes()), m, m)...)
 		p = s.Step(func() (*tensor.Tensor, error) { return c.ScatterValue(nil, blank, -2, order, dtype.IntScalar(1)) })
 	}
 	r, err := s.finished([]string{"P", "L", "U"}, []*tensor.Tensor{outP, outL, outU}, p, l, u)
@@ -104,7 +104,7 @@ func LuUnpack(c aten.Ctx, outP, outL, outU, lu, pivots *tensor.Tensor, unpackDat
 
 // permutation is the order of n rows that exchanges lead to.
 func (s *scope) permutation(pivots *tensor.Tensor, n int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.PivotsPermutation(pivots, n) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.PivotsPermutation(pivots, n) })
 }
 
 // LinalgLdlFactor factors A = L D L^T for matrices that can be solved with.
@@ -148,7 +148,7 @@ func Svd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool
 	} else {
 		m, n := shape.Matrix(self.Sizes())
 		values = s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, self, "") })
-		u, v = s.zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), s.zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
+		u, v = s.Zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), m, m)...), s.Zeros(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, n)...)
 	}
 	r, err := s.finished([]string{"U", "S", "V"}, []*tensor.Tensor{outU, outS, outV}, u, values, v)
 	return r[0], r[1], r[2], err
@@ -156,24 +156,24 @@ func Svd(c aten.Ctx, outU, outS, outV, self *tensor.Tensor, some, computeUV bool
 
 // resolved is a tensor that is no view.
 func (s *scope) resolved(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Preserve) })
 }
 
 // spectrum is A = V diag(values) V^H.
 func (s *scope) spectrum(self *tensor.Tensor) (values, vectors *tensor.Tensor) {
-	return s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.c.LinalgEigh(nil, nil, self, "L") })
+	return s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.LinalgEigh(nil, nil, self, "L") })
 }
 
 // singular is A = U diag(values) Vh, reduced.
 func (s *scope) singular(self *tensor.Tensor) (u, values, vh *tensor.Tensor) {
 	return s.three(func() (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
-		return s.c.LinalgSvd(nil, nil, nil, self, false, "")
+		return s.C.LinalgSvd(nil, nil, nil, self, false, "")
 	})
 }
 
 // scaledColumns is V diag(values), scaledBack that times V^H.
 func (s *scope) scaledColumns(vectors, values *tensor.Tensor) *tensor.Tensor {
-	return s.mul(vectors, s.wide(values, -2))
+	return s.Mul(vectors, s.Unsqueeze(values, -2))
 }
 
 func (s *scope) scaledBack(vectors, values *tensor.Tensor) *tensor.Tensor {
@@ -186,7 +186,7 @@ func LinalgMatrixSqrth(c aten.Ctx, out, self *tensor.Tensor) (*tensor.Tensor, er
 	defer s.Close()
 	values, vectors := s.spectrum(s.wideEnough(self))
 	roots := s.Unary(c.Sqrt, s.Unary(c.Relu, values))
-	return s.result(out, s.cast(s.scaledBack(vectors, roots), self.DType()))
+	return s.result(out, s.Cast(s.scaledBack(vectors, roots), self.DType()))
 }
 
 // Lyapunov is the X of H X + X H = G for a Hermitian H without negative eigenvalues.
@@ -204,10 +204,10 @@ func Lyapunov(c aten.Ctx, h, g *tensor.Tensor) (*tensor.Tensor, error) {
 	h, g = s.bothWide(h, g)
 	values, vectors := s.spectrum(h)
 	values = s.Unary(c.Relu, values)
-	sums := s.add(s.wide(values, -1), s.wide(values, -2))
+	sums := s.Add(s.Unsqueeze(values, -1), s.Unsqueeze(values, -2))
 	inner := s.matmul(s.matmul(s.adjoint(vectors), g), vectors)
-	parts := s.where(s.greater(sums, s.float(0)), s.div(inner, sums), s.float(0))
-	return s.result(nil, s.cast(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
+	parts := s.Where(s.greater(sums, s.Float(0)), s.Div(inner, sums), s.Float(0))
+	return s.result(nil, s.Cast(s.matmul(s.matmul(vectors, parts), s.adjoint(vectors)), d))
 }
 
 // LinalgPolar factors A = U H into a part with orthonormal columns and a Hermitian part without negative eigenvalues.
@@ -223,6 +223,6 @@ func LinalgPolar(c aten.Ctx, outU, outH, a *tensor.Tensor) (*tensor.Tensor, *ten
 	defer s.Close()
 	w, values, vh := s.singular(s.wideEnough(a))
 	u, h := s.matmul(w, vh), s.scaledBack(s.adjoint(vh), values)
-	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.cast(u, a.DType()), s.cast(h, a.DType()))
+	r, err := s.finished([]string{"U", "H"}, []*tensor.Tensor{outU, outH}, s.Cast(u, a.DType()), s.Cast(h, a.DType()))
 	return r[0], r[1], err
 }

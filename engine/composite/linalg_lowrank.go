@@ -18,8 +18,8 @@ func SvdLowrank(c aten.Ctx, a *tensor.Tensor, q, niter ops.Int, m *tensor.Tensor
 	s := within(c, "svd_lowrank")
 	defer s.Close()
 	if s.Do(func() error { return ops.CheckMatrices(s.Op, "A", a) }); s.Err == nil && m != nil {
-		m = s.expand(m, a.Sizes()...)
-		a = s.sub(a, m)
+		m = s.Expand(m, a.Sizes()...)
+		a = s.Sub(a, m)
 	}
 	return s.lowrank(a, q.Or(6), niter.Or(2))
 }
@@ -42,7 +42,7 @@ func PcaLowrank(c aten.Ctx, a *tensor.Tensor, q ops.Int, center bool, niter int6
 		if s.Err == nil && means.Layout() != tensor.Strided { // what is left of sparse matrices is strided
 			means = s.Step(func() (*tensor.Tensor, error) { return c.ToDense(means, dtype.None, ops.NoBool) })
 		}
-		a = s.sub(a, means)
+		a = s.Sub(a, means)
 	}
 	return s.lowrank(a, rank, niter)
 }
@@ -73,7 +73,7 @@ func (s *scope) lowrank(a *tensor.Tensor, q, niter int64) (u, values, v *tensor.
 	if rows < columns {
 		left, right = right, left
 	}
-	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.cast(left, d), s.cast(sizes, d.ToReal()), s.cast(right, d))
+	r, err := s.finished(nil, make([]*tensor.Tensor, 3), s.Cast(left, d), s.Cast(sizes, d.ToReal()), s.Cast(right, d))
 	return r[0], r[1], r[2], err
 }
 
@@ -88,13 +88,13 @@ func (s *scope) checkRounds(n int64) {
 
 // basis has orthonormal columns that span those of t.
 func (s *scope) basis(t *tensor.Tensor) *tensor.Tensor {
-	q, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.c.LinalgQr(nil, nil, t, "reduced") })
+	q, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.LinalgQr(nil, nil, t, "reduced") })
 	return q
 }
 
 // randn is drawn from the normal distribution, on t's device.
 func (s *scope) randn(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Randn(nil, sizes, nil, d, tensor.NoLayout, t.Device()) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Randn(nil, sizes, nil, d, tensor.NoLayout, t.Device()) })
 }
 
 // lobpcg are the operands of Lobpcg, in the dtype of computing.
@@ -164,7 +164,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 	}
 	w.a = s.wideEnough(a)
 	if a.GradientWanted() && a.Keys()&tensor.Sparse == 0 { // so that differences of its elements tell the gradient, which is Hermitian
-		w.a = s.mul(s.add(w.a, s.adjoint(w.a)), s.float(0.5))
+		w.a = s.Mul(s.Add(w.a, s.adjoint(w.a)), s.Float(0.5))
 	}
 	if b != nil {
 		w.b = s.wideEnough(b)
@@ -177,7 +177,7 @@ func Lobpcg(c aten.Ctx, a *tensor.Tensor, k ops.Int, b, x *tensor.Tensor, n ops.
 		start = s.randn(a, d.Compute(), shape.Append(shape.Batch(a.Sizes()), rows, w.count)...)
 	}
 	values, vectors := w.iterate(s.wideEnough(start), wanted, rounds, limit)
-	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.cast(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.cast(s.copied(s.firsts(vectors, -1, wanted)), d))
+	r, err := s.finished(nil, make([]*tensor.Tensor, 2), s.Cast(s.copied(s.firsts(values, -1, wanted)), d.ToReal()), s.Cast(s.copied(s.firsts(vectors, -1, wanted)), d))
 	return r[0], r[1], err
 }
 
@@ -187,7 +187,7 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 	values, x, _ = w.ritz(x)
 	var along *tensor.Tensor
 	for range most {
-		residual := w.sub(w.matmul(w.a, x), w.scaledColumns(w.times(w.b, x), values))
+		residual := w.Sub(w.matmul(w.a, x), w.scaledColumns(w.times(w.b, x), values))
 		if w.small(residual, x, values, wanted, limit) {
 			break
 		}
@@ -195,7 +195,7 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 		if along != nil {
 			blocks = append(blocks, along)
 		}
-		values, x, along = w.ritz(w.join(x.Dim()-1, blocks...))
+		values, x, along = w.ritz(w.Cat(int64(x.Dim()-1), blocks...))
 	}
 	return values, x
 }
@@ -203,7 +203,7 @@ func (w *lobpcg) iterate(x *tensor.Tensor, wanted, most int64, limit float64) (v
 // growth is how much longer a matrix makes vectors.
 func (w *lobpcg) growth(m, x *tensor.Tensor) *tensor.Tensor {
 	norm := func(t *tensor.Tensor) *tensor.Tensor { return w.vectorNorm(t, 2, []int64{-2, -1}, false, dtype.None) }
-	return w.wide(w.div(norm(w.times(m, x)), norm(x)), -1)
+	return w.Unsqueeze(w.Div(norm(w.times(m, x)), norm(x)), -1)
 }
 
 // times is the product with a matrix that counts as the identity where it is nil.
@@ -222,11 +222,11 @@ func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 	var factor *tensor.Tensor
 	if w.b != nil {
 		gram := w.matmul(turned, w.matmul(w.b, basis))
-		factor = w.Step(func() (*tensor.Tensor, error) { return w.c.LinalgCholesky(nil, gram, false) })
+		factor = w.Step(func() (*tensor.Tensor, error) { return w.C.LinalgCholesky(nil, gram, false) })
 		inner = w.solveTriangular(factor, inner, false, false)
 		inner = w.solveTriangular(factor, w.adjoint(inner), false, false)
 	}
-	values, vectors := w.spectrum(w.mul(w.add(inner, w.adjoint(inner)), w.float(0.5)))
+	values, vectors := w.spectrum(w.Mul(w.Add(inner, w.adjoint(inner)), w.Float(0.5)))
 	if w.b != nil {
 		vectors = w.solveTriangular(w.adjoint(factor), vectors, true, false)
 	}
@@ -238,14 +238,14 @@ func (w *lobpcg) ritz(span *tensor.Tensor) (values, x, along *tensor.Tensor) {
 		return nil, nil, nil
 	}
 	if rest := basis.Sizes()[basis.Dim()-1] - w.count; rest > 0 {
-		along = w.matmul(w.part(basis, -1, w.count, rest), w.part(vectors, -2, w.count, rest))
+		along = w.matmul(w.Narrow(basis, -1, w.count, rest), w.Narrow(vectors, -2, w.count, rest))
 	}
 	return values, w.matmul(basis, vectors), along
 }
 
 // reversed has the positions of the last dimension in the other order.
 func (s *scope) reversed(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Flip(t, []int64{-1}) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(t, []int64{-1}) })
 }
 
 // small tells whether the residuals of the first vectors are small beside what they are differences of; where nothing is known of the
@@ -257,9 +257,9 @@ func (w *lobpcg) small(residual, x, values *tensor.Tensor, wanted int64, limit f
 	norms := func(t *tensor.Tensor) *tensor.Tensor {
 		return w.vectorNorm(w.firsts(t, -1, wanted), 2, []int64{-2}, false, dtype.None)
 	}
-	sizes := w.mul(norms(x), w.add(w.normA, w.mul(w.Unary(w.c.Abs, w.firsts(values, -1, wanted)), w.normB)))
-	within := w.Binary(w.c.Le, norms(residual), w.mul(sizes, w.float(limit)))
-	all := w.Step(func() (*tensor.Tensor, error) { return w.c.All(nil, within, nil, false) })
-	done, known := w.value(all)
+	sizes := w.Mul(norms(x), w.Add(w.normA, w.Mul(w.Unary(w.C.Abs, w.firsts(values, -1, wanted)), w.normB)))
+	within := w.Binary(w.C.Le, norms(residual), w.Mul(sizes, w.Float(limit)))
+	all := w.Step(func() (*tensor.Tensor, error) { return w.C.All(nil, within, nil, false) })
+	done, known := w.Value(all)
 	return !known || done.Bool()
 }

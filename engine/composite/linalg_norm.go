@@ -16,7 +16,7 @@ import (
 // vectorNorm is the norm of order p over dims, or of all elements where these are nil.
 func (s *scope) vectorNorm(t *tensor.Tensor, p float64, dims []int64, keepdim bool, d dtype.DType) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.LinalgVectorNorm(nil, t, dtype.FloatScalar(p), dims, keepdim, d)
+		return s.C.LinalgVectorNorm(nil, t, dtype.FloatScalar(p), dims, keepdim, d)
 	})
 }
 
@@ -72,7 +72,7 @@ func (s *scope) matrixNorm(self *tensor.Tensor, by order, dims []int64, keepdim 
 		return s.extreme(sums, by.p > 0, keepdim, other)
 	case by.name == "nuc" || size == 2:
 		if d != dtype.None {
-			self = s.cast(self, d)
+			self = s.Cast(self, d)
 		}
 		return s.spectralNorm(self, by, at, keepdim)
 	}
@@ -86,7 +86,7 @@ func (s *scope) extreme(t *tensor.Tensor, largest, keepdim bool, dim int64) *ten
 		return nil
 	}
 	if n, _ := shape.WrapIndex(dim, int64(t.Dim())); largest && t.Sizes()[n] == 0 {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, []int64{dim}, keepdim, dtype.None) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, []int64{dim}, keepdim, dtype.None) })
 	}
 	if largest {
 		return s.largest(t, keepdim, dim)
@@ -102,23 +102,23 @@ func (s *scope) spectralNorm(self *tensor.Tensor, by order, at [2]int64, keepdim
 			dims = append(dims, d)
 		}
 	}
-	matrices := s.wideEnough(s.permute(self, append(dims, at[0], at[1])...))
-	values := s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSvdvals(nil, matrices, "") })
+	matrices := s.wideEnough(s.Permute(self, append(dims, at[0], at[1])...))
+	values := s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSvdvals(nil, matrices, "") })
 	if s.Err != nil {
 		return nil
 	}
 	var norm *tensor.Tensor
 	if by.name == "nuc" {
-		norm = s.sum(values, -1)
+		norm = s.Sum(values, -1)
 	} else {
 		norm = s.extreme(values, by.p > 0, false, -1)
 	}
 	if keepdim {
 		for _, d := range []int64{min(at[0], at[1]), max(at[0], at[1])} {
-			norm = s.wide(norm, d)
+			norm = s.Unsqueeze(norm, d)
 		}
 	}
-	return s.cast(norm, self.DType().ToReal())
+	return s.Cast(norm, self.DType().ToReal())
 }
 
 // LinalgMatrixNorm is the norm of order ord of the matrices in two dimensions.
@@ -240,15 +240,15 @@ func LinalgCond(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar) (*tensor.T
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		return s.finishedCast(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
+		return s.finishedCast(out, s.Zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	wide := s.wideEnough(self)
 	values := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSvdvals(nil, wide, "") })
-	first, last := s.at(values, -1, 0), s.at(values, -1, -1)
+	first, last := s.Select(values, -1, 0), s.Select(values, -1, -1)
 	if by.p < 0 {
 		first, last = last, first
 	}
-	return s.finishedCast(out, s.cast(s.div(first, last), self.DType().ToReal()))
+	return s.finishedCast(out, s.Cast(s.Div(first, last), self.DType().ToReal()))
 }
 
 // LinalgCondPStr is LinalgCond for norms with names.
@@ -270,22 +270,22 @@ func conditioned(c aten.Ctx, out, self *tensor.Tensor, by order) (*tensor.Tensor
 	s := within(c, op)
 	defer s.Close()
 	if self.Numel() == 0 {
-		return s.finishedCast(out, s.zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
+		return s.finishedCast(out, s.Zeros(self, self.DType().ToReal(), shape.Batch(self.Sizes())...))
 	}
 	wide := s.wideEnough(self)
 	inverse, info := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgInvEx(nil, nil, wide, false) })
 	singular := s.greater(info, s.Number(dtype.IntScalar(0)))
 	filled := func(t, where *tensor.Tensor, value float64) *tensor.Tensor {
-		v := s.float(value)
+		v := s.Float(value)
 		return s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, t, where, v) })
 	}
-	inverse = filled(inverse, s.wide(s.wide(singular, -1), -1), 0) // what there is of it has no norm
+	inverse = filled(inverse, s.Unsqueeze(s.Unsqueeze(singular, -1), -1), 0) // what there is of it has no norm
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	dims := []int64{-2, -1}
-	product := s.mul(s.matrixNorm(wide, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
-	return s.finishedCast(out, s.cast(filled(product, singular, math.Inf(1)), self.DType().ToReal()))
+	product := s.Mul(s.matrixNorm(wide, by, dims, false, dtype.None), s.matrixNorm(inverse, by, dims, false, dtype.None))
+	return s.finishedCast(out, s.Cast(filled(product, singular, math.Inf(1)), self.DType().ToReal()))
 }
 
 // tolerance is what singular values are compared with.
@@ -303,13 +303,13 @@ func (s *scope) tolerances(self *tensor.Tensor, atol, rtol *float64) tolerance {
 	case !(a > 0):
 		r = s.defaultRtol(self)
 	}
-	return tolerance{s.wide(s.exact(a, self), -1), s.wide(s.exact(r, self), -1)}
+	return tolerance{s.Unsqueeze(s.exact(a, self), -1), s.Unsqueeze(s.exact(r, self), -1)}
 }
 
 // exact is a tensor of one number with all its digits: values of any dtype are compared with it as float64.
 func (s *scope) exact(v float64, like *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Full(nil, []int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
+		return s.C.Full(nil, []int64{}, dtype.FloatScalar(v), dtype.Float64, tensor.NoLayout, like.Device())
 	})
 }
 
@@ -338,10 +338,10 @@ func (s *scope) tensorTolerances(self, atol, rtol *tensor.Tensor) tolerance {
 	if rtol == nil {
 		t.rtol = s.exact(s.defaultRtol(self), self)
 		if atol != nil {
-			t.rtol = s.where(s.greater(atol, s.float(0)), s.float(0), t.rtol)
+			t.rtol = s.Where(s.greater(atol, s.Float(0)), s.Float(0), t.rtol)
 		}
 	}
-	t.atol, t.rtol = s.wide(t.atol, -1), s.wide(t.rtol, -1)
+	t.atol, t.rtol = s.Unsqueeze(t.atol, -1), s.Unsqueeze(t.rtol, -1)
 	return t
 }
 
@@ -351,18 +351,18 @@ func (s *scope) significant(values *tensor.Tensor, t tolerance) *tensor.Tensor {
 		return nil
 	}
 	if values.Sizes()[values.Dim()-1] == 0 {
-		return s.greater(values, s.float(0))
+		return s.greater(values, s.Float(0))
 	}
-	limit := s.Binary(s.c.Maximum, t.atol, s.mul(t.rtol, s.largest(values, true, -1)))
+	limit := s.Binary(s.C.Maximum, t.atol, s.Mul(t.rtol, s.largest(values, true, -1)))
 	return s.greater(values, limit)
 }
 
 // sizesOfSpectrum are the singular values, or the absolute values of the eigenvalues of Hermitian matrices.
 func (s *scope) sizesOfSpectrum(self *tensor.Tensor, hermitian bool) *tensor.Tensor {
 	if hermitian {
-		return s.Unary(s.c.Abs, s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgEigvalsh(nil, self, "L") }))
+		return s.Unary(s.C.Abs, s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgEigvalsh(nil, self, "L") }))
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSvdvals(nil, self, "") })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSvdvals(nil, self, "") })
 }
 
 func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s *scope) tolerance) (*tensor.Tensor, error) {
@@ -372,7 +372,7 @@ func rankOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 		return nil, s.Err
 	}
 	t := limits(s)
-	return s.finishedCast(out, s.sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
+	return s.finishedCast(out, s.Sum(s.significant(s.sizesOfSpectrum(self, hermitian), t), -1))
 }
 
 // LinalgMatrixRank is the number of singular values that are not negligible.
@@ -394,7 +394,7 @@ func LinalgMatrixRankTol(c aten.Ctx, out, self *tensor.Tensor, tol float64, herm
 func LinalgMatrixRankTolTensor(c aten.Ctx, out, self, tol *tensor.Tensor, hermitian bool) (*tensor.Tensor, error) {
 	return rankOf(c, out, self, hermitian, func(s *scope) tolerance {
 		t := s.tensorTolerances(self, tol, nil)
-		t.rtol = s.float(0)
+		t.rtol = s.Float(0)
 		return t
 	})
 }
@@ -415,7 +415,7 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 		return nil, s.Err
 	}
 	if m, n := shape.Matrix(self.Sizes()); self.Numel() == 0 {
-		return s.finishedCast(out, s.empty(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
+		return s.finishedCast(out, s.Empty(self, self.DType(), shape.Append(shape.Batch(self.Sizes()), n, m)...))
 	}
 	wide := s.wideEnough(self)
 	var left, right, values, sizes *tensor.Tensor
@@ -426,8 +426,8 @@ func pinvOf(c aten.Ctx, out, self *tensor.Tensor, hermitian bool, limits func(s 
 		left, values, right = s.singular(wide)
 		left, right, sizes = s.adjoint(right), s.adjoint(left), values
 	}
-	inverse := s.where(s.significant(sizes, t), s.Unary(c.Reciprocal, values), s.float(0))
-	return s.finishedCast(out, s.cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
+	inverse := s.Where(s.significant(sizes, t), s.Unary(c.Reciprocal, values), s.Float(0))
+	return s.finishedCast(out, s.Cast(s.matmul(s.scaledColumns(left, inverse), right), self.DType()))
 }
 
 // LinalgPinv is the pseudoinverse of matrices.
@@ -465,7 +465,7 @@ func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, erro
 	s := within(c, op)
 	defer s.Close()
 	if x.Dim() == 0 {
-		x = s.reshape(x, 1)
+		x = s.Reshape(x, 1)
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -480,11 +480,11 @@ func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, erro
 	}
 	sizes := x.Sizes()
 	if columns == 0 {
-		return s.result(nil, s.zeros(x, d, shape.Append(sizes, 0)...))
+		return s.result(nil, s.Zeros(x, d, shape.Append(sizes, 0)...))
 	}
-	first := s.ones(x, d, shape.Append(sizes, 1)...)
-	factors := s.expand(s.wide(s.cast(x, d), -1), shape.Append(sizes, columns-1)...)
-	all := s.join(x.Dim(), first, factors)
+	first := s.Ones(x, d, shape.Append(sizes, 1)...)
+	factors := s.Expand(s.Unsqueeze(s.Cast(x, d), -1), shape.Append(sizes, columns-1)...)
+	all := s.Cat(int64(x.Dim()), first, factors)
 	return s.result(nil, s.Step(func() (*tensor.Tensor, error) { return c.Cumprod(nil, all, -1, dtype.None) }))
 }
 
@@ -514,7 +514,7 @@ func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tens
 	if len(sizes) == 0 {
 		return nil, status.Runtimef("%s: one of the arguments needs to be at least 1D, but both are 0D", op)
 	}
-	left, right := s.expand(x, sizes...), s.expand(y, sizes...)
+	left, right := s.Expand(x, sizes...), s.Expand(y, sizes...)
 	if x.DType().IsComplex() {
 		left = s.view(c.Conj, left)
 	}
@@ -523,12 +523,12 @@ func LinalgVecdot(c aten.Ctx, out, x, y *tensor.Tensor, dim int64) (*tensor.Tens
 	}
 	all, adjacent := left.Numel(), left.Strides()[at] == 1 && right.Strides()[at] == 1
 	if d := left.DType(); d == right.DType() && max(x.Numel(), y.Numel()) == all && productsFirst(d, all, sizes[at], adjacent) {
-		products := s.mul(left, right)
+		products := s.Mul(left, right)
 		return s.result(out, s.Step(func() (*tensor.Tensor, error) { return c.Sum(nil, products, []int64{int64(at)}, false, d) }))
 	}
 	move := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return c.Movedim(t, int64(at), -1) })
 	}
-	product := s.matmul(s.wide(move(left), -2), s.wide(move(right), -1))
-	return s.result(out, s.at(s.at(product, -1, 0), -1, 0))
+	product := s.matmul(s.Unsqueeze(move(left), -2), s.Unsqueeze(move(right), -1))
+	return s.result(out, s.Select(s.Select(product, -1, 0), -1, 0))
 }

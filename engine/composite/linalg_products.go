@@ -54,9 +54,9 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 			return nil, status.Runtimef("%s: expected all tensors to have the same dtype, but tensors 0 and %d have %v and %v", op, i, tensors[0].DType(), t.DType())
 		case t.Dim() == 2:
 		case vectors && t.Dim() == 1 && i == 0:
-			factors[0] = s.wide(t, 0)
+			factors[0] = s.Unsqueeze(t, 0)
 		case vectors && t.Dim() == 1 && i == last:
-			factors[last] = s.wide(t, 1)
+			factors[last] = s.Unsqueeze(t, 1)
 		default:
 			return nil, status.Runtimef("%s: tensor %d must be 2D%s, got shape %v", op, i, map[bool]string{true: ", or 1D where it is the first or the last"}[vectors], t.Sizes())
 		}
@@ -86,12 +86,12 @@ func productOf(c aten.Ctx, op string, out *tensor.Tensor, tensors []*tensor.Tens
 		product = s.copied(product)
 	}
 	if tensors[last].Dim() == 1 {
-		product = s.at(product, 1, 0)
+		product = s.Select(product, 1, 0)
 	}
 	if tensors[0].Dim() == 1 {
-		product = s.at(product, 0, 0)
+		product = s.Select(product, 0, 0)
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.cast(product, tensors[0].DType()))
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Cast(product, tensors[0].DType()))
 	return r[0], err
 }
 
@@ -143,7 +143,7 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 	case 0:
 		size, _ := shape.Matrix(self.Sizes())
 		power = s.copied(self)
-		s.copy(power, s.identity(self.DType(), self.Device(), size))
+		s.Copy(power, s.identity(self.DType(), self.Device(), size))
 	case 1:
 		power = square
 		if n > 0 {
@@ -163,7 +163,7 @@ func LinalgMatrixPower(c aten.Ctx, out, self *tensor.Tensor, n int64) (*tensor.T
 			}
 		}
 	}
-	return s.result(out, s.cast(power, self.DType()))
+	return s.result(out, s.Cast(power, self.DType()))
 }
 
 // The coefficients of the Pade approximant of degree 13 relative to the first one, and the 1-norm up to which it has full precision
@@ -196,23 +196,23 @@ func LinalgMatrixExp(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	if count <= piece || !launch.Known(self) {
 		return exponential(c, self)
 	}
-	from := s.reshape(self, count, size, size)
-	made := s.empty(self, self.DType(), count, size, size)
+	from := s.Reshape(self, count, size, size)
+	made := s.Empty(self, self.DType(), count, size, size)
 	for i := int64(0); i < count && s.Err == nil; i += piece {
 		s.exponentials(made, from, i, min(piece, count-i))
 	}
-	return s.result(nil, s.reshape(made, self.Sizes()...))
+	return s.result(nil, s.Reshape(made, self.Sizes()...))
 }
 
 // exponentials writes those of some of the matrices to their places.
 func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
-	piece := within(s.c, s.Op)
+	piece := within(s.C, s.Op)
 	defer piece.Close()
 	of := func(t *tensor.Tensor) *tensor.Tensor {
-		return piece.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, 0, start, count) })
+		return piece.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(t, 0, start, count) })
 	}
 	to, a := of(made), of(from)
-	piece.copy(to, piece.Step(func() (*tensor.Tensor, error) { return exponential(s.c, a) }))
+	piece.Copy(to, piece.Step(func() (*tensor.Tensor, error) { return exponential(s.C, a) }))
 	s.Fail(piece.Err)
 }
 
@@ -220,10 +220,10 @@ func (s *scope) exponentials(made, from *tensor.Tensor, start, count int64) {
 func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "linalg.matrix_exp")
 	defer s.Close()
-	a := s.cast(self, exponentialIn(self.DType()))
+	a := s.Cast(self, exponentialIn(self.DType()))
 	size, _ := shape.Matrix(self.Sizes())
 	halvings, most := s.halvings(a)
-	a = s.div(a, s.wide(s.wide(s.Unary(c.Exp2, halvings), -1), -1))
+	a = s.Div(a, s.Unsqueeze(s.Unsqueeze(s.Unary(c.Exp2, halvings), -1), -1))
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -239,7 +239,7 @@ func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 		})
 	}
 	even := func(k int) *tensor.Tensor {
-		high := s.mul(six, s.float(pade[k+12]/pade[0]))
+		high := s.Mul(six, s.Float(pade[k+12]/pade[0]))
 		plus(high, four, k+10)
 		plus(high, two, k+8)
 		sum := s.matmul(six, high)
@@ -255,7 +255,7 @@ func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	u := s.matmul(a, odd)
 	s.Drop(odd)
-	numerator, denominator := s.add(v, u), s.sub(v, u)
+	numerator, denominator := s.Add(v, u), s.Sub(v, u)
 	s.Drop(v)
 	s.Drop(u)
 	x, _ := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) {
@@ -263,16 +263,16 @@ func exponential(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	})
 	s.Drop(numerator)
 	s.Drop(denominator)
-	x = s.rowMajor(x)
+	x = s.Contiguous(x)
 	for k := range most {
-		again := s.wide(s.wide(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
+		again := s.Unsqueeze(s.Unsqueeze(s.greater(halvings, s.Number(dtype.IntScalar(k))), -1), -1)
 		square := s.matmul(x, x)
-		next := s.where(again, square, x)
+		next := s.Where(again, square, x)
 		s.Drop(square)
 		s.Drop(x)
 		x = next
 	}
-	return s.result(nil, s.cast(x, self.DType()))
+	return s.result(nil, s.Cast(x, self.DType()))
 }
 
 // exponentialIn is the dtype that exponentials are computed in: squaring magnifies the errors of float32.
@@ -286,14 +286,14 @@ func exponentialIn(d dtype.DType) dtype.DType {
 // halvings are how often matrices are halved to be in reach of the approximant, and the most of them; none where matrices are not finite.
 func (s *scope) halvings(a *tensor.Tensor) (each *tensor.Tensor, most int64) {
 	norms := s.largest(s.vectorNorm(a, 1, []int64{-2}, false, dtype.None), false, -1)
-	each = s.Unary(s.c.Ceil, s.Unary(s.c.Log2, s.div(norms, s.float(padeReach))))
+	each = s.Unary(s.C.Ceil, s.Unary(s.C.Log2, s.Div(norms, s.Float(padeReach))))
 	each = s.Step(func() (*tensor.Tensor, error) {
-		return s.c.NanToNum(nil, each, new(float64), new(float64), new(float64))
+		return s.C.NanToNum(nil, each, new(float64), new(float64), new(float64))
 	})
 	each = s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Clamp(nil, each, dtype.IntScalar(0), dtype.Scalar{})
+		return s.C.Clamp(nil, each, dtype.IntScalar(0), dtype.Scalar{})
 	})
-	v, known := s.value(s.largest(each, false))
+	v, known := s.Value(s.largest(each, false))
 	if !known {
 		return each, 0
 	}

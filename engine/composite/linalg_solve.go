@@ -34,7 +34,7 @@ func LinalgInv(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 
 // solveTriangular is the X of A X = B.
 func (s *scope) solveTriangular(a, b *tensor.Tensor, upper, unit bool) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.LinalgSolveTriangular(nil, a, b, upper, true, unit) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.LinalgSolveTriangular(nil, a, b, upper, true, unit) })
 }
 
 // TriangularSolve is the X of A X = self, or of A^T X = self, with a copy of A.
@@ -55,14 +55,14 @@ func TriangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 		from = s.turned(a)
 	}
 	x := s.solveTriangular(from, self, upper != transpose, unitriangular)
-	copied := s.turned(s.copied(s.turned(s.expand(a, shape.Append(batch, n, n)...))))
+	copied := s.turned(s.copied(s.turned(s.Expand(a, shape.Append(batch, n, n)...))))
 	r, err := s.finished([]string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, x, copied)
 	return r[0], r[1], err
 }
 
 // copied is a copy in row-major order.
 func (s *scope) copied(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Contiguous) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Contiguous) })
 }
 
 // CholeskySolve is the X of A X = self for the A whose Cholesky factor is given.
@@ -79,7 +79,7 @@ func CholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (*tensor
 	if upper {
 		first, second = second, first
 	}
-	return s.finishedCast(out, s.cast(s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false), d))
+	return s.finishedCast(out, s.Cast(s.solveTriangular(second, s.solveTriangular(first, self, false, false), true, false), d))
 }
 
 // CholeskyInverse is the inverse of the A whose Cholesky factor is given.
@@ -97,15 +97,15 @@ func CholeskyInverse(c aten.Ctx, out, self *tensor.Tensor, upper bool) (*tensor.
 	wide := s.wideEnough(self)
 	ones := s.identity(self.DType().Compute(), self.Device(), n)
 	inverse := s.Step(func() (*tensor.Tensor, error) { return c.CholeskySolve(nil, ones, wide, upper) })
-	return s.finishedCast(out, s.cast(inverse, self.DType()))
+	return s.finishedCast(out, s.Cast(inverse, self.DType()))
 }
 
 // firstZero counts the elements of each row up to the first that is 0, in int32; 0 where none is.
 func (s *scope) firstZero(t *tensor.Tensor) *tensor.Tensor {
-	zero := s.cast(s.Unary(s.c.LogicalNot, t), dtype.Int32)
-	first := s.Step(func() (*tensor.Tensor, error) { return s.c.Argmax(nil, zero, ops.Int(-1), false) })
-	found := s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, zero, []int64{-1}, false) })
-	return s.cast(s.mul(s.add(first, found), found), dtype.Int32)
+	zero := s.Cast(s.Unary(s.C.LogicalNot, t), dtype.Int32)
+	first := s.Step(func() (*tensor.Tensor, error) { return s.C.Argmax(nil, zero, ops.Int(-1), false) })
+	found := s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, zero, []int64{-1}, false) })
+	return s.Cast(s.Mul(s.Add(first, found), found), dtype.Int32)
 }
 
 // LinalgLuSolve is the X of A X = B, or of X A = B, for the A that was factored, or its adjoint.
@@ -149,7 +149,7 @@ func solveFactored(c aten.Ctx, op string, out, lu, pivots, b *tensor.Tensor, lef
 	if !left {
 		x = s.resolved(s.adjoint(x))
 	}
-	r, err := s.finished(nil, []*tensor.Tensor{out}, s.cast(x, d))
+	r, err := s.finished(nil, []*tensor.Tensor{out}, s.Cast(x, d))
 	return r[0], err
 }
 
@@ -163,9 +163,9 @@ func (s *scope) inOrder(t, order *tensor.Tensor) *tensor.Tensor {
 	if s.Fail(err); err != nil {
 		return nil
 	}
-	turned := s.expand(s.turned(t), shape.Append(batch, columns, rows)...)
-	index := s.expand(s.wide(order, -2), shape.Append(batch, columns, rows)...)
-	return s.turned(s.Step(func() (*tensor.Tensor, error) { return s.c.Gather(nil, turned, -1, index, false) }))
+	turned := s.Expand(s.turned(t), shape.Append(batch, columns, rows)...)
+	index := s.Expand(s.Unsqueeze(order, -2), shape.Append(batch, columns, rows)...)
+	return s.turned(s.Step(func() (*tensor.Tensor, error) { return s.C.Gather(nil, turned, -1, index, false) }))
 }
 
 // LinalgDet is the determinant of matrices: the product of the diagonal of U, with the sign of the exchanges of rows.
@@ -174,7 +174,7 @@ func LinalgDet(c aten.Ctx, out, a *tensor.Tensor) (*tensor.Tensor, error) {
 	defer s.Close()
 	diagonal, parity := s.pivotsOf(a)
 	product := s.Step(func() (*tensor.Tensor, error) { return c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None) })
-	return s.result(out, s.cast(s.mul(product, parity), a.DType()))
+	return s.result(out, s.Cast(s.Mul(product, parity), a.DType()))
 }
 
 // LinalgSlogdet is the determinant of matrices as a number of size 1, or 0, and the logarithm of its size.
@@ -183,12 +183,12 @@ func LinalgSlogdet(c aten.Ctx, outSign, outLog, a *tensor.Tensor) (*tensor.Tenso
 	defer s.Close()
 	diagonal, parity := s.pivotsOf(a)
 	signs := s.Unary(c.Sgn, diagonal)
-	sign := s.mul(s.Step(func() (*tensor.Tensor, error) { return c.Prod(nil, signs, ops.Int(-1), false, dtype.None) }), parity)
-	log := s.sum(s.Unary(c.Log, s.Unary(c.Abs, diagonal)), -1)
+	sign := s.Mul(s.Step(func() (*tensor.Tensor, error) { return c.Prod(nil, signs, ops.Int(-1), false, dtype.None) }), parity)
+	log := s.Sum(s.Unary(c.Log, s.Unary(c.Abs, diagonal)), -1)
 	if s.Err != nil {
 		return nil, nil, s.Err
 	}
-	r, err := s.finished([]string{"sign", "logabsdet"}, []*tensor.Tensor{outSign, outLog}, s.cast(sign, a.DType()), s.cast(log, a.DType().ToReal()))
+	r, err := s.finished([]string{"sign", "logabsdet"}, []*tensor.Tensor{outSign, outLog}, s.Cast(sign, a.DType()), s.Cast(log, a.DType().ToReal()))
 	return r[0], r[1], err
 }
 
@@ -200,11 +200,11 @@ func (s *scope) pivotsOf(a *tensor.Tensor) (diagonal, parity *tensor.Tensor) {
 	lu, pivots, _ := s.factors(s.wideEnough(a), true)
 	n, _ := shape.Matrix(a.Sizes())
 	places := s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
+		return s.C.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device())
 	})
-	exchanges := s.sum(s.Binary(s.c.Ne, pivots, places), -1)
-	odd := s.Binary(s.c.Remainder, exchanges, s.Number(dtype.IntScalar(2)))
-	parity = s.sub(s.Number(dtype.IntScalar(1)), s.mul(odd, s.Number(dtype.IntScalar(2))))
+	exchanges := s.Sum(s.Binary(s.C.Ne, pivots, places), -1)
+	odd := s.Binary(s.C.Remainder, exchanges, s.Number(dtype.IntScalar(2)))
+	parity = s.Sub(s.Number(dtype.IntScalar(1)), s.Mul(odd, s.Number(dtype.IntScalar(2))))
 	return s.diagonalOf(lu), parity
 }
 
@@ -214,10 +214,10 @@ func Logdet(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	defer s.Close()
 	sign, log := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return c.LinalgSlogdet(nil, nil, self) })
 	if self.DType().IsComplex() {
-		return s.result(nil, s.add(log, s.Unary(c.Log, sign)))
+		return s.result(nil, s.Add(log, s.Unary(c.Log, sign)))
 	}
-	negative := s.Binary(c.Lt, sign, s.float(0))
-	return s.result(nil, s.where(negative, s.float(math.NaN()), log))
+	negative := s.Binary(c.Lt, sign, s.Float(0))
+	return s.result(nil, s.Where(negative, s.Float(math.NaN()), log))
 }
 
 // LinalgTensorinv is the inverse of a tensor that counts as a matrix of its first ind dimensions by the others.
@@ -233,9 +233,9 @@ func LinalgTensorinv(c aten.Ctx, out, self *tensor.Tensor, ind int64) (*tensor.T
 	}
 	s := within(c, op)
 	defer s.Close()
-	matrix := s.reshape(self, rows, columns)
+	matrix := s.Reshape(self, rows, columns)
 	inverse := s.Step(func() (*tensor.Tensor, error) { return c.LinalgInv(nil, matrix) })
-	return s.finishedCast(out, s.reshape(inverse, shape.Append(rest, first...)...))
+	return s.finishedCast(out, s.Reshape(inverse, shape.Append(rest, first...)...))
 }
 
 // LinalgTensorsolve is the X of tensordot(self, X) = other, over the last dimensions of self; dims of self are moved to the end first.
@@ -259,7 +259,7 @@ func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64
 			at, _ := shape.WrapDim(op, d, self.Dim())
 			order = append(order, int64(at))
 		}
-		from = s.permute(self, order...)
+		from = s.Permute(self, order...)
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -269,7 +269,7 @@ func LinalgTensorsolve(c aten.Ctx, out, self, other *tensor.Tensor, dims []int64
 	if rows != columns || from.Numel() != rows*columns {
 		return nil, status.Runtimef("%s: expected self to be a square matrix of other's %d elements, got shapes %v and %v", op, rows, self.Sizes(), other.Sizes())
 	}
-	matrix, vector := s.reshape(from, rows, columns), s.reshape(other, rows)
+	matrix, vector := s.Reshape(from, rows, columns), s.Reshape(other, rows)
 	x := s.Step(func() (*tensor.Tensor, error) { return c.LinalgSolve(nil, matrix, vector, true) })
-	return s.result(out, s.reshape(x, rest...))
+	return s.result(out, s.Reshape(x, rest...))
 }

@@ -23,8 +23,8 @@ func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	for i := range dims {
 		wideA, wideB, sizes = append(wideA, a[i], 1), append(wideB, 1, b[i]), append(sizes, a[i]*b[i])
 	}
-	product := s.mul(s.reshape(self, wideA...), s.reshape(other, wideB...))
-	made := s.reshape(s.rowMajor(product), sizes...)
+	product := s.Mul(s.Reshape(self, wideA...), s.Reshape(other, wideB...))
+	made := s.Reshape(s.Contiguous(product), sizes...)
 	if s.Err != nil || out == nil {
 		return s.Give(made)
 	}
@@ -47,12 +47,12 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 	}
 	s := within(c, op)
 	defer s.Close()
-	powers := s.empty(x, d, x.Numel(), 0)
+	powers := s.Empty(x, d, x.Numel(), 0)
 	if columns > 0 {
-		powers = s.ones(x, d, x.Numel(), 1)
+		powers = s.Ones(x, d, x.Numel(), 1)
 	}
 	if columns > 1 {
-		powers = s.join(1, powers, s.expand(s.reshape(x, x.Numel(), 1), x.Numel(), columns-1))
+		powers = s.Cat(1, powers, s.Expand(s.Reshape(x, x.Numel(), 1), x.Numel(), columns-1))
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -74,7 +74,7 @@ func Outer(c aten.Ctx, out, self, vec2 *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := within(c, op)
 	defer s.Close()
-	s.strided(self, vec2)
-	column, row := s.wide(self, 1), s.wide(vec2, 0)
+	s.Strided(self, vec2)
+	column, row := s.Unsqueeze(self, 1), s.Unsqueeze(vec2, 0)
 	return s.Last(func() (*tensor.Tensor, error) { return c.Mul(out, column, row) })
 }

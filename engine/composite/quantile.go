@@ -43,7 +43,7 @@ func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, k
 	}
 	s := within(c, op)
 	defer s.Close()
-	fractions := s.cast(s.reshape(q, q.Numel()), d)
+	fractions := s.Cast(s.Reshape(q, q.Numel()), d)
 	if err := s.checkFractions(fractions); err != nil {
 		return nil, err
 	}
@@ -55,9 +55,9 @@ func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, k
 	n := self.Numel() / shape.Product(kept)
 	rows := self
 	if !dim.IsNone() && self.Dim() > 0 {
-		rows = s.permute(self, append(order, int64(slices.Index(mask, true)))...)
+		rows = s.Permute(self, append(order, int64(slices.Index(mask, true)))...)
 	}
-	rows = s.reshape(rows, append(slices.Clone(kept), n)...)
+	rows = s.Reshape(rows, append(slices.Clone(kept), n)...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -71,13 +71,13 @@ func quantile(c aten.Ctx, op string, out, self, q *tensor.Tensor, dim ops.Int, k
 			}
 		}
 	}
-	values = s.reshape(values, append(slices.Clone(sizes), q.Numel())...)
+	values = s.Reshape(values, append(slices.Clone(sizes), q.Numel())...)
 	if s.Err != nil {
 		return nil, s.Err
 	}
 	last := values.Dim() - 1
 	if q.Dim() == 0 {
-		return s.result(out, s.at(values, last, 0))
+		return s.result(out, s.Select(values, int64(last), 0))
 	}
 	return s.result(out, s.Keep(c.Movedim(values, int64(last), 0)))
 }
@@ -97,10 +97,10 @@ func (s *scope) checkFractions(q *tensor.Tensor) error {
 	}
 	least, most := q, q
 	if q.Numel() > 1 {
-		least, most = s.Unary(s.c.Min, q), s.Unary(s.c.Max, q)
+		least, most = s.Unary(s.C.Min, q), s.Unary(s.C.Max, q)
 	}
 	for _, bound := range []*tensor.Tensor{least, most} {
-		if f, known := s.value(bound); known && !(f.F >= 0 && f.F <= 1) {
+		if f, known := s.Value(bound); known && !(f.F >= 0 && f.F <= 1) {
 			return status.Runtimef("%s: q must be in the range [0, 1] but got %v", s.Op, f.F)
 		}
 	}
@@ -111,57 +111,57 @@ func (s *scope) checkFractions(q *tensor.Tensor) error {
 func (s *scope) ranked(rows, fractions *tensor.Tensor, interpolation string, skipNaN bool) *tensor.Tensor {
 	last := rows.Dim() - 1
 	n, d := rows.Sizes()[last], rows.DType()
-	sorted, indices, err := s.c.Sort(nil, nil, rows, int64(last), false)
+	sorted, indices, err := s.C.Sort(nil, nil, rows, int64(last), false)
 	s.Keep(sorted, err)
 	s.Keep(indices, nil)
-	missing := s.view(s.c.Isnan, rows)
+	missing := s.view(s.C.Isnan, rows)
 	if s.Err != nil {
 		return nil
 	}
 	// The rank of a fraction among the elements that count: all of them, or those that are not NaN. NaN come last, so that in
 	// a row with NaN that all count every rank is the last.
-	nans := s.Keep(s.c.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
+	nans := s.Keep(s.C.Sum(nil, missing, []int64{int64(last)}, true, dtype.Int64))
 	top := s.Number(dtype.IntScalar(n - 1))
 	var ranks *tensor.Tensor
 	if skipNaN {
-		ranks = s.mul(fractions, s.Binary(s.c.ClampMin, s.sub(top, nans), s.Number(dtype.IntScalar(0))))
+		ranks = s.Mul(fractions, s.Binary(s.C.ClampMin, s.Sub(top, nans), s.Number(dtype.IntScalar(0))))
 	} else {
-		spoilt := s.Binary(s.c.Ne, nans, s.Number(dtype.IntScalar(0)))
-		ranks = s.where(spoilt, s.float(float64(n-1)), s.mul(fractions, top))
+		spoilt := s.Binary(s.C.Ne, nans, s.Number(dtype.IntScalar(0)))
+		ranks = s.Where(spoilt, s.Float(float64(n-1)), s.Mul(fractions, top))
 	}
 	switch {
 	case s.Err != nil:
 		return nil
 	case interpolation == "lower":
-		ranks = s.Unary(s.c.Floor, ranks)
+		ranks = s.Unary(s.C.Floor, ranks)
 	case interpolation == "higher":
-		ranks = s.Unary(s.c.Ceil, ranks)
+		ranks = s.Unary(s.C.Ceil, ranks)
 	case interpolation == "nearest":
-		ranks = s.Keep(s.c.Round(nil, ranks, 0))
+		ranks = s.Keep(s.C.Round(nil, ranks, 0))
 	}
 	if s.Err != nil {
 		return nil
 	}
 	sizes := append(slices.Clone(rows.Sizes()[:last]), fractions.Numel())
 	at := func(ranks *tensor.Tensor) *tensor.Tensor {
-		index := s.expand(s.cast(ranks, dtype.Int64), sizes...)
+		index := s.Expand(s.Cast(ranks, dtype.Int64), sizes...)
 		if s.Err != nil {
 			return nil
 		}
-		return s.Keep(s.c.Gather(nil, sorted, int64(last), index, false))
+		return s.Keep(s.C.Gather(nil, sorted, int64(last), index, false))
 	}
 	if interpolation != "linear" && interpolation != "midpoint" {
 		return at(ranks)
 	}
-	below := s.Unary(s.c.Floor, ranks)
-	weight := s.float(0.5)
+	below := s.Unary(s.C.Floor, ranks)
+	weight := s.Float(0.5)
 	if interpolation == "linear" {
-		weight = s.expand(s.cast(s.sub(ranks, below), d), sizes...)
+		weight = s.Expand(s.Cast(s.Sub(ranks, below), d), sizes...)
 	}
-	above := s.Unary(s.c.Ceil, ranks)
+	above := s.Unary(s.C.Ceil, ranks)
 	low, high := at(below), at(above)
 	if s.Err != nil {
 		return nil
 	}
-	return s.Keep(s.c.Lerp(nil, low, high, weight))
+	return s.Keep(s.C.Lerp(nil, low, high, weight))
 }

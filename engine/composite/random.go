@@ -34,7 +34,7 @@ func NormalTensors(c aten.Ctx, out, mean, std *tensor.Tensor, g *random.Generato
 	dev, err := iter.Device(op, mean, std)
 	s.Fail(err)
 	if std.Numel() > 0 {
-		if low, known := s.value(s.Unary(c.Min, std)); known && !(low.Float() >= 0) {
+		if low, known := s.Value(s.Unary(c.Min, std)); known && !(low.Float() >= 0) {
 			return nil, status.Runtimef("%s: expected all elements of std >= 0.0, but got %v", op, low)
 		}
 	}

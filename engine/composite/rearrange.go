@@ -52,7 +52,7 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 		return nil, status.Runtimef("%s: allocated size %d does not match required size %d", s.Op, int64(outputSize), int64(total))
 	}
 	wide := s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Unsqueeze(nil, t, int64(at+1)) }, self)
-	wide = s.expand(wide, slices.Insert(sizes, at+1, repeats)...)
+	wide = s.Expand(wide, slices.Insert(sizes, at+1, repeats)...)
 	copied := s.Step(func() (*tensor.Tensor, error) { return c.Clone(wide, shape.Contiguous) })
 	sizes = slices.Clone(self.Sizes())
 	sizes[at] = int64(total)
@@ -62,7 +62,7 @@ func RepeatInterleaveSelf(c aten.Ctx, self *tensor.Tensor, repeats int64, dim op
 // lined is a tensor and the dimension of it that is repeated: that of the flattened tensor where none is given.
 func (s *scope) lined(self *tensor.Tensor, dim ops.Int) (*tensor.Tensor, int, error) {
 	if dim.IsNone() {
-		return s.reshape(self, self.Numel()), 0, s.Err
+		return s.Reshape(self, self.Numel()), 0, s.Err
 	}
 	at, err := shape.WrapDim(s.Op, int64(dim), self.Dim())
 	if err == nil && self.Dim() == 0 {
@@ -82,7 +82,7 @@ func RepeatInterleaveTensor(c aten.Ctx, self, repeats *tensor.Tensor, dim ops.In
 	}
 	n, times := from.Sizes()[d], repeats
 	if repeats.Numel() == 1 && repeats.Dim() < 2 {
-		times = s.expand(s.reshape(repeats, 1), n)
+		times = s.Expand(s.Reshape(repeats, 1), n)
 	}
 	if s.Err == nil && (times.Dim() != 1 || times.Sizes()[0] != n) {
 		return nil, status.Runtimef("%s: repeats must have the same size as input along dim, but got repeats of shape %v and size %d along dim %d", op, repeats.Sizes(), n, d)
@@ -160,7 +160,7 @@ func SumToSize(c aten.Ctx, self *tensor.Tensor, size []int64) (*tensor.Tensor, e
 	s := within(c, op)
 	defer s.Close()
 	if len(size) == 0 {
-		return s.result(nil, s.sum(self))
+		return s.result(nil, s.Sum(self))
 	}
-	return s.result(nil, s.reshape(s.sumOut(self, dims, dtype.None), size...))
+	return s.result(nil, s.Reshape(s.sumOut(self, dims, dtype.None), size...))
 }

@@ -36,8 +36,8 @@ func Renorm(c aten.Ctx, out, self *tensor.Tensor, p dtype.Scalar, dim int64, max
 	defer s.Close()
 	// A little more than the norm is divided by, which keeps the result below maxnorm in spite of rounding.
 	norms := s.Keep(c.Norm(nil, self, p, others, true, d.Compute()))
-	factors := s.div(s.Number(maxnorm), s.add(norms, s.float(1e-7)))
+	factors := s.Div(s.Number(maxnorm), s.Add(norms, s.Float(1e-7)))
 	over := s.Binary(c.Gt, norms, s.Number(maxnorm))
-	factors = s.where(over, factors, s.float(1))
-	return s.result(out, s.rowMajor(s.cast(s.mul(self, factors), d)))
+	factors = s.Where(over, factors, s.Float(1))
+	return s.result(out, s.Contiguous(s.Cast(s.Mul(self, factors), d)))
 }

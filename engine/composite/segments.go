@@ -63,7 +63,7 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	s := within(c, op)
 	defer s.Close()
 	n := data.Sizes()[at]
-	bounds := s.cast(of, dtype.Int64)
+	bounds := s.Cast(of, dtype.Int64)
 	if lengths != nil {
 		bounds = s.bounds(bounds, n, unsafe)
 	} else if !unsafe {
@@ -77,10 +77,10 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 		return c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, data.Device())
 	})
 	before := append(slices.Clone(data.Sizes()[:at]), n)
-	places := s.rowMajor(s.expand(place, before...))
+	places := s.Contiguous(s.Expand(place, before...))
 	number := s.Step(func() (*tensor.Tensor, error) { return c.Searchsorted(nil, bounds, places, false, true, "", nil) })
 	for range data.Dim() - at - 1 {
-		number = s.wide(number, -1)
+		number = s.Unsqueeze(number, -1)
 	}
 	start := kind.nothing
 	if !initial.IsNone() {
@@ -91,7 +91,7 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	empty := s.Step(func() (*tensor.Tensor, error) {
 		return c.Full(nil, sizes, start, data.DType(), tensor.NoLayout, data.Device())
 	})
-	number = s.expand(number, data.Sizes()...)
+	number = s.Expand(number, data.Sizes()...)
 	made := s.Step(func() (*tensor.Tensor, error) {
 		return c.ScatterReduce(nil, empty, int64(at), number, data, kind.scatter, true)
 	})
@@ -102,31 +102,31 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 			count = s.Binary(c.ClampMin, count, s.Number(dtype.IntScalar(1)))
 		}
 		for range data.Dim() - at - 1 {
-			count = s.wide(count, -1)
+			count = s.Unsqueeze(count, -1)
 		}
-		made = s.div(made, s.cast(count, data.DType()))
+		made = s.Div(made, s.Cast(count, data.DType()))
 	}
-	return s.result(nil, s.rowMajor(made))
+	return s.result(nil, s.Contiguous(made))
 }
 
 // bounds are where segments of given lengths begin, and where the last one ends.
 func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Tensor {
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, lengths, -1, dtype.Int64) })
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, lengths, -1, dtype.Int64) })
 	sizes := slices.Clone(lengths.Sizes())
 	last := len(sizes) - 1
 	sizes[last] = 1
 	first := s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Full(nil, sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
+		return s.C.Full(nil, sizes, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, lengths.Device())
 	})
-	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, []*tensor.Tensor{first, ends}, -1) })
+	made := s.Step(func() (*tensor.Tensor, error) { return s.C.Cat(nil, []*tensor.Tensor{first, ends}, -1) })
 	if unsafe {
 		return made
 	}
-	if s.some(s.c.Lt, lengths, 0) {
+	if s.some(s.C.Lt, lengths, 0) {
 		s.Failf("lengths contain a negative value")
 	}
-	total := s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(made, -1, lengths.Sizes()[last], 1) })
-	if s.some(s.c.Ne, total, n) {
+	total := s.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(made, -1, lengths.Sizes()[last], 1) })
+	if s.some(s.C.Ne, total, n) {
 		s.Failf("lengths must sum up to the size of data along axis, %d, where unsafe is not set", n)
 	}
 	return made
@@ -134,8 +134,8 @@ func (s *scope) bounds(lengths *tensor.Tensor, n int64, unsafe bool) *tensor.Ten
 
 // rising refuses offsets that fall, or that lie outside of n positions.
 func (s *scope) rising(offsets *tensor.Tensor, n int64) {
-	steps := s.Step(func() (*tensor.Tensor, error) { return s.c.Diff(nil, offsets, 1, -1, nil, nil) })
-	if s.some(s.c.Lt, steps, 0) || s.some(s.c.Lt, offsets, 0) || s.some(s.c.Gt, offsets, n) {
+	steps := s.Step(func() (*tensor.Tensor, error) { return s.C.Diff(nil, offsets, 1, -1, nil, nil) })
+	if s.some(s.C.Lt, steps, 0) || s.some(s.C.Lt, offsets, 0) || s.some(s.C.Gt, offsets, n) {
 		s.Failf("offsets must not fall, and lie from 0 to the size of data along axis, %d", n)
 	}
 }
@@ -146,6 +146,6 @@ func (s *scope) some(compare func(out, a, b *tensor.Tensor) (*tensor.Tensor, err
 		return false
 	}
 	found := s.Binary(compare, t, s.Number(dtype.IntScalar(v)))
-	any, known := s.value(s.Step(func() (*tensor.Tensor, error) { return s.c.Any(nil, found, nil, false) }))
+	any, known := s.Value(s.Step(func() (*tensor.Tensor, error) { return s.C.Any(nil, found, nil, false) }))
 	return known && any.Bool()
 }

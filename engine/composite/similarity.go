@@ -24,9 +24,9 @@ func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64)
 	}
 	s := within(c, op)
 	defer s.Close()
-	least := s.float(eps)
+	least := s.Float(eps)
 	unit := func(t *tensor.Tensor) *tensor.Tensor {
-		t = s.expand(s.cast(t, d), sizes...)
+		t = s.Expand(s.Cast(t, d), sizes...)
 		norm := s.Step(func() (*tensor.Tensor, error) {
 			return c.LinalgVectorNorm(nil, t, dtype.FloatScalar(2), []int64{dim}, true, dtype.None)
 		})
@@ -36,7 +36,7 @@ func CosineSimilarity(c aten.Ctx, x1, x2 *tensor.Tensor, dim int64, eps float64)
 			_, err := c.Recorded(false).ClampMin(norm, norm, least)
 			return err
 		})
-		return s.div(t, norm)
+		return s.Div(t, norm)
 	}
-	return s.result(nil, s.sum(s.mul(unit(x1), unit(x2)), dim))
+	return s.result(nil, s.Sum(s.Mul(unit(x1), unit(x2)), dim))
 }

@@ -66,7 +66,7 @@ func Stft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops.
 	}
 	frames := s.Step(func() (*tensor.Tensor, error) { return c.Unfold(signal, -1, nFft, hop) })
 	if weights := s.centred(window, self, width, nFft); weights != nil {
-		frames = s.mul(frames, weights)
+		frames = s.Mul(frames, weights)
 	}
 	scale := 1.0
 	if normalized {
@@ -91,7 +91,7 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 		return window
 	}
 	if window == nil {
-		window = s.ones(like, like.DType(), width)
+		window = s.Ones(like, like.DType(), width)
 	}
 	before := (n - width) / 2
 	return s.filledUp(window, before, n-width-before)
@@ -100,13 +100,13 @@ func (s *scope) centred(window, like *tensor.Tensor, width, n int64) *tensor.Ten
 // filledUp is t with zeros before and after it along its last dimension.
 func (s *scope) filledUp(t *tensor.Tensor, before, after int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
+		return s.C.ConstantPadNd(t, []int64{before, after}, dtype.IntScalar(0))
 	})
 }
 
 // padded is a signal with more numbers before and after it.
 func (s *scope) padded(t *tensor.Tensor, before, after int64, mode string) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.SignalPad(t, before, after, mode) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.SignalPad(t, before, after, mode) })
 }
 
 // SignalPad continues a signal along its last dimension: by its reflections at the ends, without these, by the ends repeated, by the
@@ -123,14 +123,14 @@ func SignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string
 		return nil, status.Runtimef("%s: expected no negative padding, got (%d, %d)", op, before, after)
 	}
 	n := self.Sizes()[last]
-	piece := func(start, length int64) *tensor.Tensor { return s.part(self, last, start, length) }
+	piece := func(start, length int64) *tensor.Tensor { return s.Narrow(self, int64(last), start, length) }
 	backwards := func(t *tensor.Tensor) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) { return c.Flip(t, []int64{-1}) })
 	}
 	repeated := func(t *tensor.Tensor, count int64) *tensor.Tensor {
 		sizes := slices.Clone(self.Sizes())
 		sizes[last] = count
-		return s.expand(t, sizes...)
+		return s.Expand(t, sizes...)
 	}
 	switch most := max(before, after); {
 	case mode == "constant":
@@ -138,15 +138,15 @@ func SignalPad(c aten.Ctx, self *tensor.Tensor, before, after int64, mode string
 	case mode == "reflect" && most >= n:
 		return nil, status.Runtimef("%s: Padding size should be less than the corresponding input dimension, but got: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "reflect":
-		return s.result(nil, s.join(last, backwards(piece(1, before)), self, backwards(piece(n-1-after, after))))
+		return s.result(nil, s.Cat(int64(last), backwards(piece(1, before)), self, backwards(piece(n-1-after, after))))
 	case mode == "circular" && most > n:
 		return nil, status.Runtimef("%s: Padding value causes wrapping around more than once: padding (%d, %d) of a signal of size %d", op, before, after, n)
 	case mode == "circular":
-		return s.result(nil, s.join(last, piece(n-before, before), self, piece(0, after)))
+		return s.result(nil, s.Cat(int64(last), piece(n-before, before), self, piece(0, after)))
 	case mode == "replicate" && n == 0:
 		return nil, status.Runtimef("%s: expected a signal with elements to replicate, but got shape %v", op, self.Sizes())
 	case mode == "replicate":
-		return s.result(nil, s.join(last, repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)))
+		return s.result(nil, s.Cat(int64(last), repeated(piece(0, 1), before), self, repeated(piece(n-1, 1), after)))
 	}
 	return nil, status.NotImplementedf("%s: Unrecognised padding mode %q; use reflect, constant, replicate or circular", op, mode)
 }
@@ -176,7 +176,7 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 		scale = math.Sqrt(scale)
 	}
 	if !returnComplex {
-		spectra = s.part(spectra, self.Dim()-1, 0, nFft/2+1)
+		spectra = s.Narrow(spectra, int64(self.Dim()-1), 0, nFft/2+1)
 	}
 	frames := s.Step(func() (*tensor.Tensor, error) {
 		if returnComplex {
@@ -189,14 +189,14 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	weights := s.centred(window, frames, width, nFft)
 	if weights == nil {
-		weights = s.ones(frames, frames.DType().ToReal(), nFft)
+		weights = s.Ones(frames, frames.DType().ToReal(), nFft)
 	} else {
-		frames = s.mul(frames, weights)
+		frames = s.Mul(frames, weights)
 	}
 	count := self.Sizes()[self.Dim()-1]
 	whole := nFft + hop*(count-1)
 	signal := s.overlapped(frames, whole, hop)
-	envelope := s.overlapped(s.expand(s.Unary(c.Square, weights), count, nFft), whole, hop)
+	envelope := s.overlapped(s.Expand(s.Unary(c.Square, weights), count, nFft), whole, hop)
 	start, end := int64(0), whole
 	if center {
 		start, end = nFft/2, whole-nFft/2
@@ -206,15 +206,15 @@ func Istft(c aten.Ctx, self *tensor.Tensor, nFft int64, hopLength, winLength ops
 	}
 	last := self.Dim() - 2
 	kept := max(min(end, whole)-start, 0)
-	signal, envelope = s.part(signal, last, start, kept), s.part(envelope, 0, start, kept)
+	signal, envelope = s.Narrow(signal, int64(last), start, kept), s.Narrow(envelope, 0, start, kept)
 	if kept > 0 {
 		sizes := s.Unary(c.Abs, envelope)
 		lowest := s.Step(func() (*tensor.Tensor, error) { return c.Amin(nil, sizes, nil, false) })
-		if v, known := s.value(lowest); known && v.Float() < 1e-11 {
+		if v, known := s.Value(lowest); known && v.Float() < 1e-11 {
 			return nil, status.Runtimef("%s: window overlap add min: the sum of the squared windows is %v somewhere between samples %d and %d, where nothing is known of the signal", op, v.Float(), start, start+kept)
 		}
 	}
-	signal = s.div(signal, envelope)
+	signal = s.Div(signal, envelope)
 	if s.Err == nil && end > whole {
 		s.Fail(warning.LengthBeyond.Of(op, "the frames end at sample %d, before the length that was asked for, %d; the rest is zeros", kept, end-start))
 		signal = s.filledUp(signal, 0, end-whole)
@@ -267,16 +267,16 @@ func (s *scope) overlapped(frames *tensor.Tensor, n, hop int64) *tensor.Tensor {
 	sizes := slices.Clone(frames.Sizes()[:last])
 	width := frames.Sizes()[last+1]
 	at := s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
+		return s.C.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, frames.Device())
 	})
-	at = s.Step(func() (*tensor.Tensor, error) { return s.c.Unfold(at, 0, width, hop) })
-	at = s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(at, []int64{-1}) })
-	line := s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(frames, append(slices.Clone(sizes), at.Numel())) })
+	at = s.Step(func() (*tensor.Tensor, error) { return s.C.Unfold(at, 0, width, hop) })
+	at = s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(at, []int64{-1}) })
+	line := s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(frames, append(slices.Clone(sizes), at.Numel())) })
 	if s.Err != nil {
 		return nil
 	}
-	zeros := s.zeros(frames, dtype.None, append(sizes, n)...)
+	zeros := s.Zeros(frames, dtype.None, append(sizes, n)...)
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.IndexAdd(nil, zeros, int64(last), at, line, dtype.IntScalar(1))
+		return s.C.IndexAdd(nil, zeros, int64(last), at, line, dtype.IntScalar(1))
 	})
 }

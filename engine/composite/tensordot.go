@@ -69,10 +69,10 @@ func TensordotDims(c aten.Ctx, out, self, other *tensor.Tensor, dimsSelf, dimsOt
 	freeA, sizesA := outside(a, maskA)
 	freeB, sizesB := outside(b, maskB)
 	rows, cols := shape.Product(sizesA), shape.Product(sizesB)
-	left := s.reshape(s.permute(a, slices.Concat(freeA, inA)...), rows, depth)
-	right := s.reshape(s.permute(b, slices.Concat(inB, freeB)...), depth, cols)
+	left := s.Reshape(s.Permute(a, slices.Concat(freeA, inA)...), rows, depth)
+	right := s.Reshape(s.Permute(b, slices.Concat(inB, freeB)...), depth, cols)
 	product := s.Binary(c.Mm, left, right)
-	return s.result(out, s.reshape(product, slices.Concat(sizesA, sizesB)...))
+	return s.result(out, s.Reshape(product, slices.Concat(sizesA, sizesB)...))
 }
 
 // Inner multiplies and sums over the last dimensions of self and other; a zero-dim operand scales the other.

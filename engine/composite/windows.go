@@ -32,17 +32,17 @@ func window(c aten.Ctx, op string, length int64, periodic bool, d dtype.DType, l
 		n++
 	}
 	x := s.Keep(c.Arange(nil, dtype.IntScalar(length), d.Compute(), layout, dev))
-	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, s.cast(values(s, x, float64(n)), d)) })
+	return s.Last(func() (*tensor.Tensor, error) { return s.result(nil, s.Cast(values(s, x, float64(n)), d)) })
 }
 
 // scaled is a*t + b.
 func (s *scope) scaled(t *tensor.Tensor, a, b float64) *tensor.Tensor {
-	return s.add(s.mul(t, s.float(a)), s.float(b))
+	return s.Add(s.Mul(t, s.Float(a)), s.Float(b))
 }
 
 // cosine is a*cos(f*x) + b.
 func (s *scope) cosine(x *tensor.Tensor, f, a, b float64) *tensor.Tensor {
-	return s.scaled(s.Unary(s.c.Cos, s.mul(x, s.float(f))), a, b)
+	return s.scaled(s.Unary(s.C.Cos, s.Mul(x, s.Float(f))), a, b)
 }
 
 // BartlettWindow is the triangular window 1 - |2i/(n-1) - 1|.
@@ -71,7 +71,7 @@ func cosineWindow(c aten.Ctx, op string, length int64, periodic bool, alpha, bet
 // BlackmanWindow is the window 0.42 - 0.5 cos(2πi/(n-1)) + 0.08 cos(4πi/(n-1)).
 func BlackmanWindow(c aten.Ctx, length int64, periodic bool, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	return window(c, "blackman_window", length, periodic, d, layout, dev, func(s *scope, x *tensor.Tensor, n float64) *tensor.Tensor {
-		return s.add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
+		return s.Add(s.cosine(x, 4*math.Pi/(n-1), 0.08, 0), s.cosine(x, 2*math.Pi/(n-1), -0.5, 0.42))
 	})
 }
 
@@ -85,10 +85,10 @@ func KaiserWindow(c aten.Ctx, length int64, periodic bool, beta float64, d dtype
 // kaiser is the Kaiser window at positions x from -1 to 1. The Bessel functions go without their exponentials, which overflow; their
 // ratio is multiplied in by halves, the root twice, so that it is not rounded to a subnormal number on the way.
 func (s *scope) kaiser(x *tensor.Tensor, beta float64) *tensor.Tensor {
-	top := s.float(math.Abs(beta))
+	top := s.Float(math.Abs(beta))
 	// Rounding may carry the square of the ends beyond 1.
-	x = s.Unary(s.c.Sqrt, s.Binary(s.c.ClampMin, s.scaled(s.Unary(s.c.Square, x), -1, 1), s.float(0)))
-	x = s.mul(x, top)
-	root := s.Unary(s.c.Exp, s.mul(s.sub(x, top), s.float(0.5)))
-	return s.mul(s.mul(s.div(s.Unary(s.c.SpecialI0e, x), s.Unary(s.c.SpecialI0e, top)), root), root)
+	x = s.Unary(s.C.Sqrt, s.Binary(s.C.ClampMin, s.scaled(s.Unary(s.C.Square, x), -1, 1), s.Float(0)))
+	x = s.Mul(x, top)
+	root := s.Unary(s.C.Exp, s.Mul(s.Sub(x, top), s.Float(0.5)))
+	return s.Mul(s.Mul(s.Div(s.Unary(s.C.SpecialI0e, x), s.Unary(s.C.SpecialI0e, top)), root), root)
 }

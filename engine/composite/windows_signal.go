@@ -105,7 +105,7 @@ func cosines(c aten.Ctx, name string, m int64, weights []float64, sym bool, d dt
 			if i%2 == 0 {
 				w = -w
 			}
-			total = s.add(total, s.cosine(x, float64(i+1), w, 0))
+			total = s.Add(total, s.cosine(x, float64(i+1), w, 0))
 		}
 		return total
 	})

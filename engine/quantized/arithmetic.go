@@ -51,7 +51,7 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 	a, b, d := s.ints(qa), s.ints(qb), qa.DType()
 	to := s.Step(func() (*tensor.Tensor, error) {
 		if slices.Equal(sizes, a.Sizes()) {
-			return s.c.EmptyLike(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
+			return s.C.EmptyLike(a, dtype.None, tensor.NoLayout, device.None, shape.Preserve)
 		}
 		return tensor.Empty(s.Op, sizes, d.Stored(), a.Device())
 	})
@@ -85,14 +85,8 @@ func (s *scope) positive(t *tensor.Tensor, wanted bool) *tensor.Tensor {
 	if !wanted {
 		return t
 	}
-	return s.Unary(s.c.Relu, t)
+	return s.Unary(s.C.Relu, t)
 }
-
-func (s *scope) sum(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
-}
-
-func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
 
 // QuantizedAdd is the sum of two tensors.
 func QuantizedAdd(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int64) (*tensor.Tensor, error) {
@@ -155,7 +149,7 @@ func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool
 	} else {
 		scale, zero = (zero-float64(lo))/float64(hi-lo)*scale, at
 	}
-	r := s.sum(s.dense(qa), s.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
+	r := s.Add(s.dense(qa), s.Number(dtype.FloatScalar(math.RoundToEven(x/q.Scales[0])*q.Scales[0])))
 	return s.Give(s.positive(s.quantized(r, qa.DType(), tensor.PerTensor(scale, int64(zero))), relu))
 }
 
@@ -171,7 +165,7 @@ func (s *scope) finite(b dtype.Scalar) (float64, bool) {
 // copied is a copy of the integers of t with another quantizer.
 func (s *scope) copied(t *tensor.Tensor, q *tensor.Quantizer) *tensor.Tensor {
 	ints := s.ints(t)
-	made := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(ints, shape.Preserve) })
+	made := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
 	if s.Err != nil {
 		return nil
 	}

@@ -34,7 +34,7 @@ func (s *scope) complete(x *tensor.Tensor, q *tensor.Quantizer) {
 }
 
 func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (output, mask *tensor.Tensor, err error) {
-	s.strided(x)
+	s.Strided(x)
 	if s.Err == nil && !x.DType().IsFloatingPoint() {
 		s.Failf("expected floats, but got %v", x.DType())
 	}
@@ -55,7 +55,7 @@ func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (outpu
 		return nil, nil, s.Err
 	}
 	d := x.DType()
-	wide := s.cast(x, d.Compute())
+	wide := s.Cast(x, d.Compute())
 	each := func(value func(i int) float64) *tensor.Tensor {
 		return s.list(broadcast(q, x.Dim()), dtype.Float32, x.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(value(i)) })
 	}
@@ -63,11 +63,11 @@ func (s *scope) fake(x *tensor.Tensor, q *tensor.Quantizer, lo, hi int64) (outpu
 	inverse := each(func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
 	least := each(func(i int) float64 { return float64(lo - q.Zeros[i]) })
 	most := each(func(i int) float64 { return float64(hi - q.Zeros[i]) })
-	scaled := s.product(wide, inverse)
-	whole := s.Step(func() (*tensor.Tensor, error) { return s.c.Round(nil, scaled, 0) })
-	held := s.Step(func() (*tensor.Tensor, error) { return s.c.ClampTensor(nil, whole, least, most) })
-	output = s.cast(s.product(held, scales), d)
-	mask = s.Binary(s.c.LogicalAnd, s.Binary(s.c.Ge, whole, least), s.Binary(s.c.Le, whole, most))
+	scaled := s.Mul(wide, inverse)
+	whole := s.Step(func() (*tensor.Tensor, error) { return s.C.Round(nil, scaled, 0) })
+	held := s.Step(func() (*tensor.Tensor, error) { return s.C.ClampTensor(nil, whole, least, most) })
+	output = s.Cast(s.Mul(held, scales), d)
+	mask = s.Binary(s.C.LogicalAnd, s.Binary(s.C.Ge, whole, least), s.Binary(s.C.Le, whole, most))
 	return s.GiveBoth(output, mask)
 }
 
@@ -141,17 +141,17 @@ func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo
 	}
 	d := x.DType()
 	value := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Detach(t) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Detach(t) })
 	}
 	less := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Sub(nil, a, b, dtype.IntScalar(1)) })
 	}
 	over := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, a, b, "") })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, a, b, "") })
 	}
 	spread := func(t *tensor.Tensor) *tensor.Tensor {
-		wide := s.cast(t, d)
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(wide, broadcast(q, x.Dim())) })
+		wide := s.Cast(t, d)
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(wide, broadcast(q, x.Dim())) })
 	}
 	fixed := value(x)
 	if s.Err != nil {
@@ -161,14 +161,14 @@ func (s *scope) learnable(x, scale, zero *tensor.Tensor, q *tensor.Quantizer, lo
 	s.Keep(y, err)
 	s.Keep(inside, nil)
 	choose := func(a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, inside, a, b) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, inside, a, b) })
 	}
-	scales, zeros, none := spread(scale), spread(zero), s.cast(s.Number(dtype.FloatScalar(0)), d)
+	scales, zeros, none := spread(scale), spread(zero), s.Cast(s.Number(dtype.FloatScalar(0)), d)
 	units, rate := value(scales), s.Number(dtype.FloatScalar(factor))
 	steps := over(y, units)
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Round(nil, steps, 0) })
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Round(nil, steps, 0) })
 	ofScale := choose(over(less(y, fixed), units), ends)
-	ofZero := choose(none, s.Unary(s.c.Neg, units))
-	learns := s.sum(s.product(ofScale, less(scales, units)), s.product(ofZero, less(zeros, value(zeros))))
-	return s.Give(s.sum(s.sum(y, choose(less(x, fixed), none)), s.product(learns, rate)))
+	ofZero := choose(none, s.Unary(s.C.Neg, units))
+	learns := s.Add(s.Mul(ofScale, less(scales, units)), s.Mul(ofZero, less(zeros, value(zeros))))
+	return s.Give(s.Add(s.Add(y, choose(less(x, fixed), none)), s.Mul(learns, rate)))
 }

@@ -66,7 +66,7 @@ func QuantizedLinearPack(c aten.Ctx, weight *tensor.Tensor) (*tensor.Tensor, err
 func (s *scope) checkLayer(self, weight, bias, packed *tensor.Tensor) {
 	s.checkWeight(weight)
 	s.together(self, weight, bias, packed)
-	switch s.strided(bias, packed); {
+	switch s.Strided(bias, packed); {
 	case s.Err != nil:
 	case self.Dim() < 1 || self.Sizes()[self.Dim()-1] != weight.Sizes()[1]:
 		s.Failf("sizes %v do not go with a weight of sizes %v, whose second is that of the last dimension", self.Sizes(), weight.Sizes())
@@ -121,10 +121,10 @@ func QuantizedMatmul(c aten.Ctx, qa, qb *tensor.Tensor, scale float64, zero int6
 func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.Tensor {
 	a, b := p.a.Sizes(), p.b.Sizes()
 	if len(b) == 1 {
-		p.b = s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, p.b, 1) })
+		p.b = s.Step(func() (*tensor.Tensor, error) { return s.C.Unsqueeze(nil, p.b, 1) })
 		sizes := a[:len(a)-1]
 		made := s.multiplied(p, d, q)
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(made, sizes) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(made, sizes) })
 	}
 	if len(b) == 2 {
 		return s.multiplied(p, d, q)
@@ -140,9 +140,9 @@ func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.
 	// matrices that lie one after the other
 	each := func(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
 		wide := s.Step(func() (*tensor.Tensor, error) {
-			return s.c.Expand(t, append(slices.Clone(batch), rows, columns), false)
+			return s.C.Expand(t, append(slices.Clone(batch), rows, columns), false)
 		})
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(wide, []int64{count, rows, columns}) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(wide, []int64{count, rows, columns}) })
 	}
 	if s.Err != nil {
 		return nil
@@ -152,20 +152,20 @@ func (s *scope) matrices(p product, d dtype.DType, q *tensor.Quantizer) *tensor.
 		return tensor.Empty(s.Op, append(slices.Clone(batch), sizes...), d.Stored(), p.a.Device())
 	})
 	made := s.as(to, d, q) // refused before there is work
-	places := s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(to, []int64{count, m, n}) })
+	places := s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(to, []int64{count, m, n}) })
 	for i := int64(0); i < count && s.Err == nil; i++ {
 		one := func(t *tensor.Tensor) *tensor.Tensor {
-			return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, 0, i) })
+			return s.Step(func() (*tensor.Tensor, error) { return s.C.Select(t, 0, i) })
 		}
 		p.a, p.b = one(x), one(y)
 		part, place := s.ints(s.multiplied(p, d, q)), one(places)
-		s.Do(func() error { return s.c.Copy(place, part, false) })
+		s.Do(func() error { return s.C.Copy(place, part, false) })
 	}
 	return made
 }
 
 func (s *scope) transposed(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, t, 0, 1) })
 }
 
 // product is that of integers, of which a has any dimensions before its last and b is a matrix.
@@ -220,7 +220,7 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 			size[0] = n
 		}
 		in := s.list(size, dtype.Float32, p.a.Device(), func(i int) dtype.Scalar { return dtype.FloatScalar(units[i]) })
-		quotient := s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, p.bias, in, "") })
+		quotient := s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, p.bias, in, "") })
 		w.Bias = launch.RowMajor(&s.Scope, quotient, dtype.Float32)
 	}
 	s.Do(func() error { return launch.On(to).QuantizedProduct(s.Op, w) })
@@ -232,11 +232,11 @@ func (s *scope) flat(t *tensor.Tensor, rows, columns int64) *tensor.Tensor {
 	if s.Err != nil || t.Dim() == 2 {
 		return t
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(t, []int64{rows, columns}) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Reshape(t, []int64{rows, columns}) })
 }
 
 // signed is integers of uint8 less 128, in int8.
 func (s *scope) signed(t *tensor.Tensor) *tensor.Tensor {
-	turned := s.Binary(s.c.BitwiseXor, t, s.Number(dtype.IntScalar(128)))
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.ViewDtype(turned, dtype.Int8) })
+	turned := s.Binary(s.C.BitwiseXor, t, s.Number(dtype.IntScalar(128)))
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.ViewDtype(turned, dtype.Int8) })
 }

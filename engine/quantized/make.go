@@ -15,7 +15,7 @@ import (
 
 // make is x quantized, which is checked first.
 func (s *scope) make(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) (*tensor.Tensor, error) {
-	switch s.strided(x); {
+	switch s.Strided(x); {
 	case s.Err != nil:
 	case isQuantized(x):
 		s.Failf("the tensor is quantized already; dequantize() converts")
@@ -139,7 +139,7 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 	if s.Err != nil {
 		return 0, 0
 	}
-	least, most, err := s.c.Aminmax(nil, nil, x, ops.NoInt, false)
+	least, most, err := s.C.Aminmax(nil, nil, x, ops.NoInt, false)
 	s.Keep(least, err)
 	s.Keep(most, nil)
 	if s.Err != nil {
@@ -189,8 +189,8 @@ func (s *scope) chosen(x *tensor.Tensor, lo, hi int64) (scale float64, zero int6
 func Dequantize(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(c, "dequantize")
 	defer s.Close()
-	s.strided(self)
-	return s.Give(s.cast(s.dense(self), dtype.Float32))
+	s.Strided(self)
+	return s.Give(s.Cast(s.dense(self), dtype.Float32))
 }
 
 // DequantizeTensors is Dequantize for each tensor of a list.
@@ -215,7 +215,7 @@ func MakePerChannelQuantizedTensor(c aten.Ctx, self, scales, zeros *tensor.Tenso
 // of is a quantized copy of integers.
 func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, error) {
 	var d dtype.DType
-	switch s.strided(ints); ints.DType() {
+	switch s.Strided(ints); ints.DType() {
 	case dtype.Uint8:
 		d = dtype.QUint8
 	case dtype.Int8:
@@ -225,7 +225,7 @@ func (s *scope) of(ints *tensor.Tensor, q *tensor.Quantizer) (*tensor.Tensor, er
 	default:
 		s.Failf("quantized tensors are made of integers of uint8, int8 or int32, but got %v", ints.DType())
 	}
-	copied := s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(ints, shape.Preserve) })
+	copied := s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(ints, shape.Preserve) })
 	return s.Give(s.as(copied, d, q))
 }
 
@@ -245,7 +245,7 @@ func EmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *ten
 
 func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
 	s.Fail(tensor.CheckQuantized(s.Op, d))
-	ints := s.Step(func() (*tensor.Tensor, error) { return s.c.Empty(nil, size, d.Stored(), l, dev, shape.Contiguous) })
+	ints := s.Step(func() (*tensor.Tensor, error) { return s.C.Empty(nil, size, d.Stored(), l, dev, shape.Contiguous) })
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -269,8 +269,8 @@ func (s *scope) integers(name string, t *tensor.Tensor) []int64 {
 }
 
 func elements[T any](s *scope, t *tensor.Tensor, d dtype.DType, value func(dtype.Scalar) T) []T {
-	s.strided(t)
-	t = launch.RowMajor(&s.Scope, s.cast(t, d), d)
+	s.Strided(t)
+	t = launch.RowMajor(&s.Scope, s.Cast(t, d), d)
 	if s.Err != nil {
 		return nil
 	}

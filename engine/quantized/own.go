@@ -186,7 +186,7 @@ func (s *scope) shown(t *tensor.Tensor) *tensor.Tensor {
 		return t
 	}
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ToOptions(t, dtype.None, tensor.NoLayout, device.Host, false, false, shape.Preserve)
+		return s.C.ToOptions(t, dtype.None, tensor.NoLayout, device.Host, false, false, shape.Preserve)
 	})
 }
 
@@ -244,10 +244,10 @@ func quantizedMean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 	}
 	s := within(c, "mean")
 	defer s.Close()
-	ints := s.cast(s.ints(self), dtype.Float64)
+	ints := s.Cast(s.ints(self), dtype.Float64)
 	mean := s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, ints, dim, keepdim, dtype.None) })
 	whole := s.Step(func() (*tensor.Tensor, error) { return c.Round(nil, mean, 0) })
-	return one(s.give(out, []*tensor.Tensor{s.as(s.cast(whole, self.DType().Stored()), self.DType(), self.Quantizer())}))
+	return one(s.give(out, []*tensor.Tensor{s.as(s.Cast(whole, self.DType().Stored()), self.DType(), self.Quantizer())}))
 }
 
 // quantizedTanh is in (-1, 1), over which the integers are spread.

@@ -15,8 +15,8 @@ import (
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -25,24 +25,12 @@ func init() {
 }
 
 // scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
-type scope struct {
-	owner.Scope
-	c aten.Ctx
-}
+type scope struct{ steps.Steps }
 
-func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
+func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // isQuantized tells whether a tensor has a quantizer.
 func isQuantized(t *tensor.Tensor) bool { return t != nil && t.Quantizer() != nil }
-
-// strided refuses sparse tensors.
-func (s *scope) strided(list ...*tensor.Tensor) {
-	for _, t := range list {
-		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
-			s.Fail(aten.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
-		}
-	}
-}
 
 // ints is the tensor of integers of a quantized tensor, and any other as it is.
 func (s *scope) ints(t *tensor.Tensor) *tensor.Tensor {
@@ -83,7 +71,7 @@ func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) 
 		s.Failf("numbers of dtype float32 are quantized, but got %v; float() converts", x.DType())
 	}
 	to := s.Step(func() (*tensor.Tensor, error) {
-		return s.c.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
+		return s.C.EmptyLike(x, d.Stored(), tensor.NoLayout, device.None, shape.Preserve)
 	})
 	made := s.Step(func() (*tensor.Tensor, error) { return to.AsQuantized(s.Op, d, q) }) // refused before there is work
 	if s.Err != nil {
@@ -106,7 +94,7 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	}
 	ints, q := s.ints(t), t.Quantizer()
 	to := s.Step(func() (*tensor.Tensor, error) {
-		return s.c.EmptyLike(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
+		return s.C.EmptyLike(ints, dtype.Float32, tensor.NoLayout, device.None, shape.Preserve)
 	})
 	if s.Err != nil {
 		return nil

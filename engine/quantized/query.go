@@ -2,7 +2,6 @@ package quantized
 
 import (
 	"github.com/libtensor/libtensor/engine/aten"
-	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -95,22 +94,12 @@ func IntRepr(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	return s.Give(s.Step(func() (*tensor.Tensor, error) { return c.Clone(ints, shape.Preserve) }))
 }
 
-// cast is t in another dtype.
-func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil || t.DType() == d {
-		return t
-	}
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
-	})
-}
-
 // number is the only element of t.
 func (s *scope) number(t *tensor.Tensor) float64 {
 	if s.Err != nil {
 		return 0
 	}
-	v, err := s.c.Item(t)
+	v, err := s.C.Item(t)
 	s.Fail(err)
 	return v.Float()
 }

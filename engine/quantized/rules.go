@@ -71,7 +71,7 @@ func (s *scope) give(out *tensor.Tensor, list []*tensor.Tensor) ([]*tensor.Tenso
 		s.Failf("the result is a quantized tensor of sizes %v, which out must be too, but got %v of sizes %v", r.Sizes(), out.DType(), out.Sizes())
 		return nil, s.Err
 	}
-	s.Do(func() error { return s.c.Copy(out, list[0], false) })
+	s.Do(func() error { return s.C.Copy(out, list[0], false) })
 	return []*tensor.Tensor{out}, s.Err
 }
 
@@ -222,7 +222,7 @@ func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tenso
 	}
 	where := func(t *tensor.Tensor, value float64) *tensor.Tensor {
 		return s.Step(func() (*tensor.Tensor, error) {
-			return s.c.FullLike(t, dtype.FloatScalar(value), dtype.Bool, tensor.NoLayout, device.None, shape.Contiguous)
+			return s.C.FullLike(t, dtype.FloatScalar(value), dtype.Bool, tensor.NoLayout, device.None, shape.Contiguous)
 		})
 	}
 	ints := s.ints(self)
@@ -232,12 +232,12 @@ func (s *scope) placed(out *tensor.Tensor, t []*tensor.Tensor, f does) ([]*tenso
 	}
 	marks := put(where(ints, 0), where(s.ints(t[last]), 1))
 	written := s.ints(made)
-	made = s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, marks, written, ints) })
+	made = s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, marks, written, ints) })
 	if out == nil {
 		return s.GiveAll([]*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
 	}
 	if out == self {
-		s.Do(func() error { return s.c.Copy(ints, made, false) })
+		s.Do(func() error { return s.C.Copy(ints, made, false) })
 		return []*tensor.Tensor{self}, s.Err
 	}
 	return s.give(out, []*tensor.Tensor{s.as(made, self.DType(), self.Quantizer())})
@@ -263,7 +263,7 @@ func (s *scope) reals(x *tensor.Tensor) *tensor.Tensor {
 		s.Failf("complex numbers, of dtype %v, are not quantized; real() gives their real parts", x.DType())
 		return nil
 	}
-	return s.cast(s.dense(x), dtype.Float32)
+	return s.Cast(s.dense(x), dtype.Float32)
 }
 
 // numbers is what the operator does to the numbers, quantized as the first quantized tensor is.
@@ -280,7 +280,7 @@ func numbers(c aten.Ctx, op string, out *tensor.Tensor, t []*tensor.Tensor, f do
 		if q := of.Quantizer(); q.PerChannel() && !slices.Equal(list[i].Sizes(), of.Sizes()) {
 			s.ordered(of)
 		}
-		list[i] = s.quantized(s.cast(list[i], dtype.Float32), of.DType(), of.Quantizer())
+		list[i] = s.quantized(s.Cast(list[i], dtype.Float32), of.DType(), of.Quantizer())
 	}
 	return s.give(out, list)
 }

@@ -19,7 +19,7 @@ func (s *scope) peer(t, number *tensor.Tensor) *tensor.Tensor {
 	if s.Err != nil || t.Dim() > 0 || number.IsWrappedNumber() {
 		return number
 	}
-	return s.reshape(number, 1)
+	return s.Reshape(number, 1)
 }
 
 // plus is a + alpha*b, or a - alpha*b.
@@ -65,15 +65,15 @@ func (s *scope) added(out, a, b *tensor.Tensor, d dtype.DType, scaled func(zero,
 	values := scaled(s.zeroOf(y.values, d), y.values)
 	places := make([]*tensor.Tensor, y.sparse())
 	for i := range places {
-		places[i] = s.at(at, 0, int64(i))
+		places[i] = s.Select(at, 0, int64(i))
 	}
-	a = s.cast(a, d)
-	return s.Last(func() (*tensor.Tensor, error) { return s.c.IndexPut(out, a, places, values, true) })
+	a = s.Cast(a, d)
+	return s.Last(func() (*tensor.Tensor, error) { return s.C.IndexPut(out, a, places, values, true) })
 }
 
 // zeroOf is a zero of a dtype that broadcasts to values.
 func (s *scope) zeroOf(values *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	return s.cast(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
+	return s.Cast(s.zeros(values, slices.Repeat([]int64{1}, values.Dim())...), d)
 }
 
 // joined are the entries of a and those of b: sum has the sum, in the common dtype, of those at one place, or of zero and an entry of b.
@@ -93,11 +93,11 @@ func (s *scope) joined(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 	if x, y = s.converted(x, d), s.converted(y, d); s.Err != nil {
 		return nil
 	}
-	values, f := s.cat(0, x.values, sum(s.zeroOf(x.values, d), y.values)), formOf(a)
+	values, f := s.Cat(0, x.values, sum(s.zeroOf(x.values, d), y.values)), formOf(a)
 	if s.Err == nil && (f.layout != tensor.COO || x.coalesced && y.coalesced) {
 		return s.from(s.grouped(values, x.sizes, x.sparse(), x.indices, y.indices), f)
 	}
-	return s.from(coordinates{s.cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
+	return s.from(coordinates{s.Cat(1, s.wide(x.indices), s.wide(y.indices)), values, x.sizes, false}, f)
 }
 
 // plainLines tells whether t is a matrix in the layout CSR or CSC.
@@ -111,9 +111,9 @@ func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 		return nil
 	}
 	p, q := a.Parts(), b.Parts()
-	d, err := s.c.ResultType(p.Values, q.Values)
+	d, err := s.C.ResultType(p.Values, q.Values)
 	s.Fail(err)
-	v, w := s.cast(p.Values, d), sum(s.zeroOf(q.Values, d), s.cast(q.Values, d))
+	v, w := s.Cast(p.Values, d), sum(s.zeroOf(q.Values, d), s.Cast(q.Values, d))
 	if s.Err != nil {
 		return nil
 	}
@@ -121,10 +121,10 @@ func (s *scope) merged(a, b *tensor.Tensor, sum func(v, w *tensor.Tensor) *tenso
 	if a.Layout() == tensor.CSC {
 		minor = a.Sizes()[0]
 	}
-	compressed, plain, values, err := s.c.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
+	compressed, plain, values, err := s.C.CsrSpadd(p.Indices[0], p.Indices[1], v, q.Indices[0], q.Indices[1], w, minor)
 	compressed, plain, values = s.Keep(compressed, err), s.Keep(plain, nil), s.Keep(values, nil)
 	if index := p.Indices[0].DType(); s.Err == nil && index == q.Indices[0].DType() && plain.Numel() <= math.MaxInt32 {
-		compressed, plain = s.cast(compressed, index), s.cast(plain, index)
+		compressed, plain = s.Cast(compressed, index), s.Cast(plain, index)
 	}
 	return s.assemble(a.Layout(), a.Sizes(), compressed, plain, values)
 }
@@ -138,7 +138,7 @@ func (s *scope) alike(a, b *tensor.Tensor) (x, y coordinates, d dtype.DType) {
 	x = s.coordinatesOf(a)
 	y = s.withDense(s.coordinatesOf(b), denseDim(a))
 	if s.Err == nil {
-		d, s.Err = s.c.ResultType(x.values, y.values)
+		d, s.Err = s.C.ResultType(x.values, y.values)
 	}
 	return x, y, d
 }
@@ -181,7 +181,7 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		case out != nil && !isSparse(out):
 			return c.Mul(out, a, number)
 		}
-		return s.result(out, s.mul(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), number))
+		return s.result(out, s.Mul(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), number))
 	case isSparse(a) && isNumber(b):
 		d, err := c.ResultType(a, b)
 		s.Fail(err)
@@ -191,7 +191,7 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		d, err := c.ResultType(a, b)
 		s.Fail(err)
 		number := s.peer(b, a)
-		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.mul(number, v) }))
+		return s.result(out, s.onValues(s.convertible(b, d), func(v *tensor.Tensor) *tensor.Tensor { return s.Mul(number, v) }))
 	}
 	sizes := a.Sizes()
 	if !slices.Equal(sizes, b.Sizes()) {
@@ -214,7 +214,7 @@ func mul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 // common has the products of the entries that both tensors have.
 func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 	if s.Err == nil && s.together(a, b) {
-		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.mul(v, b.Parts().Values) })
+		return s.onValues(a, func(v *tensor.Tensor) *tensor.Tensor { return s.Mul(v, b.Parts().Values) })
 	}
 	if s.Err != nil {
 		return nil
@@ -227,7 +227,7 @@ func (s *scope) common(a, b *tensor.Tensor) *tensor.Tensor {
 	f := formOf(a)
 	places := x.sizes[:x.sparse()]
 	in, of := s.meeting(s.keys(x.indices, places), s.keys(y.indices, places))
-	made := coordinates{s.take(x.indices, 1, in), s.mul(s.take(x.values, 0, in), s.take(y.values, 0, of)), x.sizes, true}
+	made := coordinates{s.take(x.indices, 1, in), s.Mul(s.take(x.values, 0, in), s.take(y.values, 0, of)), x.sizes, true}
 	return s.from(made, f)
 }
 
@@ -240,10 +240,10 @@ func (s *scope) meeting(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 		none := s.arange(0, a.Device())
 		return none, none
 	}
-	at := s.Step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, false, "", nil) })
-	last := s.int(b.Numel() - 1)
-	at = s.Binary(s.c.Minimum, at, last)
-	in = s.reshape(s.Unary(s.c.Nonzero, s.Binary(s.c.Eq, s.take(b, 0, at), a)), -1)
+	at := s.Step(func() (*tensor.Tensor, error) { return s.C.Searchsorted(nil, b, a, false, false, "", nil) })
+	last := s.Int(b.Numel() - 1)
+	at = s.Binary(s.C.Minimum, at, last)
+	in = s.Reshape(s.Unary(s.C.Nonzero, s.Binary(s.C.Eq, s.take(b, 0, at), a)), -1)
 	return in, s.take(at, 0, in)
 }
 
@@ -260,12 +260,12 @@ func (s *scope) masked(a, b *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
-	d, err := s.c.ResultType(x.values, other)
+	d, err := s.C.ResultType(x.values, other)
 	s.Fail(err)
 	x = s.converted(x, d)
 	at := s.elements(other, x)
 	f := formOf(t)
-	x.values = s.mul(x.values, at)
+	x.values = s.Mul(x.values, at)
 	return s.from(x, f)
 }
 
@@ -287,10 +287,10 @@ func (s *scope) elements(t *tensor.Tensor, x coordinates) *tensor.Tensor {
 	for d := range sparse { // dimensions that broadcast have one place
 		key = s.times(key, sizes[d])
 		if sizes[d] != 1 {
-			key = s.add(key, s.at(indices, 0, int64(d)))
+			key = s.Add(key, s.Select(indices, 0, int64(d)))
 		}
 	}
-	flat := s.reshape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
+	flat := s.Reshape(t, append([]int64{shape.Product(sizes[:sparse])}, sizes[sparse:]...)...)
 	return s.take(flat, 0, key)
 }
 

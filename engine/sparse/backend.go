@@ -128,7 +128,7 @@ func (s *scope) onValues(t *tensor.Tensor, value func(*tensor.Tensor) *tensor.Te
 }
 
 func (s *scope) clone(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Clone(t, shape.Preserve) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Clone(t, shape.Preserve) })
 }
 
 // ofValues asks about the entries.

@@ -22,7 +22,7 @@ func SparseCooTensor(c aten.Ctx, indices, values *tensor.Tensor, size []int64, d
 	values = s.given(values, d, dev)
 	indices = s.indices("indices", indices, values)
 	if s.Err == nil && values.Dim() == 0 { // of one entry
-		values = s.unsqueeze(values, 0)
+		values = s.Unsqueeze(values, 0)
 	}
 	if s.Err != nil {
 		return nil, s.Err
@@ -93,7 +93,7 @@ func (s *scope) given(values *tensor.Tensor, d dtype.DType, dev device.Device) *
 		dev = values.Device()
 	}
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ToOptions(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
+		return s.C.ToOptions(values, d, tensor.NoLayout, dev, false, false, shape.Preserve)
 	})
 }
 
@@ -117,9 +117,9 @@ func (s *scope) indices(name string, given, values *tensor.Tensor) *tensor.Tenso
 		return nil
 	}
 	if name == "indices" {
-		given = s.cast(given, int64s)
+		given = s.Cast(given, int64s)
 	}
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Detach(given) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Detach(given) })
 }
 
 // bounds are the smallest and the largest index of each row; nil where there are none, or they are not known.
@@ -138,9 +138,9 @@ func (s *scope) bounds(indices *tensor.Tensor) (low, high []int64) {
 		return nil, nil
 	}
 	for i := range n {
-		row := s.at(indices, 0, i)
-		first, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, row, nil, false) }))
-		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, row, nil, false) }))
+		row := s.Select(indices, 0, i)
+		first, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amin(nil, row, nil, false) }))
+		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, row, nil, false) }))
 		low, high = append(low, first), append(high, last)
 	}
 	return low, high
@@ -223,7 +223,7 @@ func (s *scope) noBlocks(values, compressed *tensor.Tensor, size []int64, l tens
 		}
 		block[major], block[minor] = max(size[b+major]/max(n, 1), 1), max(size[b+minor], 1)
 	}
-	return s.reshape(values, append(slices.Clone(values.Sizes()), block[:]...)...)
+	return s.Reshape(values, append(slices.Clone(values.Sizes()), block[:]...)...)
 }
 
 // smallest is the smallest size that holds plain indices.
@@ -235,7 +235,7 @@ func (s *scope) smallest(compressed, plain, values *tensor.Tensor, f form, n int
 			s.Failf("size must be given for indices on device %v, whose values are not known", plain.Device())
 			return nil
 		}
-		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, plain, nil, false) }))
+		last, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, plain, nil, false) }))
 		m = last + 1
 	}
 	if !byRows(f.layout) {
@@ -294,17 +294,17 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 	compressed, plain = s.wide(compressed), s.wide(plain)
 	last := int64(b)
 	least := func(t *tensor.Tensor) int64 {
-		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amin(nil, t, nil, false) }))
+		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amin(nil, t, nil, false) }))
 		return v
 	}
 	most := func(t *tensor.Tensor) int64 {
-		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.c.Amax(nil, t, nil, false) }))
+		v, _ := s.integer(s.Step(func() (*tensor.Tensor, error) { return s.C.Amax(nil, t, nil, false) }))
 		return v
 	}
 	if s.Err != nil || compressed.Numel() == 0 {
 		return
 	}
-	start, end := s.part(compressed, last, 0, 1), s.part(compressed, last, n, 1)
+	start, end := s.Narrow(compressed, last, 0, 1), s.Narrow(compressed, last, n, 1)
 	if lo, hi := least(start), most(start); s.Err == nil && (lo != 0 || hi != 0) {
 		if lo == 0 {
 			lo = hi
@@ -336,7 +336,7 @@ func (s *scope) checkIndices(compressed, plain *tensor.Tensor, size []int64, f f
 		s.Failf("%s must be less than %d, but got %d", second, m, hi)
 	}
 	line := s.repeated(counts)
-	if s.Err == nil && !s.rising(s.add(s.times(line, m), s.reshape(plain, plain.Numel()))) {
+	if s.Err == nil && !s.rising(s.Add(s.times(line, m), s.Reshape(plain, plain.Numel()))) {
 		s.Failf("%s must rise within each row or column, without repeated ones", second)
 	}
 }
@@ -347,7 +347,7 @@ func (s *scope) empty(l tensor.Layout, sizes []int64, d dtype.DType, dev device.
 		return nil
 	}
 	make := func(d dtype.DType, sizes ...int64) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
 	}
 	if l == tensor.COO {
 		return s.tensor(coordinates{make(int64s, int64(sparse), 0), make(d, append([]int64{0}, sizes[sparse:]...)...), sizes, true})

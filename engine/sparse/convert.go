@@ -28,7 +28,7 @@ func (s *scope) dense(t *tensor.Tensor) *tensor.Tensor {
 	}
 	places := x.sizes[:x.sparse()]
 	all := s.gather(shape.Product(places), s.keys(x.indices, places), x.values)
-	return s.reshape(all, slices.Clone(x.sizes)...)
+	return s.Reshape(all, slices.Clone(x.sizes)...)
 }
 
 // found are the elements of a dense tensor that are not 0, or the entries of its first dimensions that are not all 0.
@@ -36,12 +36,12 @@ func (s *scope) found(t *tensor.Tensor, sparse int) coordinates {
 	if s.Err != nil {
 		return coordinates{}
 	}
-	flat := s.reshape(t, append([]int64{shape.Product(t.Sizes()[:sparse])}, t.Sizes()[sparse:]...)...)
-	set := s.Binary(s.c.Ne, flat, s.int(0))
+	flat := s.Reshape(t, append([]int64{shape.Product(t.Sizes()[:sparse])}, t.Sizes()[sparse:]...)...)
+	set := s.Binary(s.C.Ne, flat, s.Int(0))
 	for s.Err == nil && set.Dim() > 1 {
-		set = s.Step(func() (*tensor.Tensor, error) { return s.c.Any(nil, set, []int64{-1}, false) })
+		set = s.Step(func() (*tensor.Tensor, error) { return s.C.Any(nil, set, []int64{-1}, false) })
 	}
-	key := s.reshape(s.Unary(s.c.Nonzero, set), -1)
+	key := s.Reshape(s.Unary(s.C.Nonzero, set), -1)
 	return s.chosen(flat, key, t.Sizes(), sparse)
 }
 
@@ -53,7 +53,7 @@ func (s *scope) chosen(flat, key *tensor.Tensor, sizes []int64, sparse int) coor
 	x := coordinates{sizes: sizes, coalesced: true, values: s.take(flat, 0, key)}
 	if sparse == 0 {
 		x.indices = s.Step(func() (*tensor.Tensor, error) {
-			return s.c.Zeros(nil, []int64{0, key.Sizes()[0]}, int64s, tensor.NoLayout, key.Device())
+			return s.C.Zeros(nil, []int64{0, key.Sizes()[0]}, int64s, tensor.NoLayout, key.Device())
 		})
 		return x
 	}
@@ -75,7 +75,7 @@ func (s *scope) indexed(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if s.Err != nil || t.Parts().Indices[0].DType() == d || d != int64s && max(entries(t), slices.Max(t.Sizes())) > math.MaxInt32 {
 		return t
 	}
-	return s.onParts(t, func(i *tensor.Tensor) *tensor.Tensor { return s.cast(i, d) }, same)
+	return s.onParts(t, func(i *tensor.Tensor) *tensor.Tensor { return s.Cast(i, d) }, same)
 }
 
 func (s *scope) made(t *tensor.Tensor, f form) *tensor.Tensor {
@@ -129,10 +129,10 @@ func (s *scope) splitEntries(x coordinates, sparse int) coordinates {
 	n := shape.Product(inner)
 	each := s.arange(x.count()*n, x.values.Device())
 	of := s.quotient(each, max(n, 1))
-	within := s.places(s.sub(each, s.times(of, n)), inner)
+	within := s.places(s.Sub(each, s.times(of, n)), inner)
 	return coordinates{
-		s.cat(0, s.take(s.wide(x.indices), 1, of), within),
-		s.reshape(x.values, append([]int64{x.count() * n}, x.sizes[sparse:]...)...),
+		s.Cat(0, s.take(s.wide(x.indices), 1, of), within),
+		s.Reshape(x.values, append([]int64{x.count() * n}, x.sizes[sparse:]...)...),
 		x.sizes, x.coalesced,
 	}
 }
@@ -145,14 +145,14 @@ func (s *scope) joinEntries(x coordinates, sparse int) coordinates {
 	}
 	inner := x.sizes[sparse:x.sparse()]
 	n := shape.Product(inner)
-	rest := s.keys(s.part(x.indices, 0, int64(sparse), int64(x.sparse()-sparse)), inner)
-	once, inverse, _ := s.unique(s.keys(s.part(x.indices, 0, 0, int64(sparse)), x.sizes[:sparse]))
+	rest := s.keys(s.Narrow(x.indices, 0, int64(sparse), int64(x.sparse()-sparse)), inner)
+	once, inverse, _ := s.unique(s.keys(s.Narrow(x.indices, 0, 0, int64(sparse)), x.sizes[:sparse]))
 	if s.Err != nil {
 		return x
 	}
 	count := once.Numel()
-	values := s.gather(count*n, s.add(s.times(inverse, n), rest), x.values)
-	return coordinates{s.placesOf(once, x.sizes[:sparse]), s.reshape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
+	values := s.gather(count*n, s.Add(s.times(inverse, n), rest), x.values)
+	return coordinates{s.placesOf(once, x.sizes[:sparse]), s.Reshape(values, append([]int64{count}, x.sizes[sparse:]...)...), x.sizes, true}
 }
 
 // from is the tensor of a form that has the entries of x.
@@ -194,7 +194,7 @@ func (s *scope) foundBlocks(t *tensor.Tensor, f form) coordinates {
 		order[i] = int64(i)
 	}
 	order[at+1], order[at+2] = order[at+2], order[at+1]
-	return s.found(s.permute(s.reshape(t, sizes...), order...), at+2)
+	return s.found(s.Permute(s.Reshape(t, sizes...), order...), at+2)
 }
 
 // gatherBlocks are the blocks that entries lie in.
@@ -207,7 +207,7 @@ func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	rows, inside := make([]*tensor.Tensor, at+2), make([]*tensor.Tensor, 2)
 	indices := s.wide(x.indices)
 	for d := range rows {
-		rows[d] = s.at(indices, 0, int64(d))
+		rows[d] = s.Select(indices, 0, int64(d))
 		if d >= at {
 			inside[d-at] = s.remainder(rows[d], f.block[d-at])
 			rows[d] = s.quotient(rows[d], f.block[d-at])
@@ -215,8 +215,8 @@ func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 	}
 	sizes := slices.Clone(x.sizes[:at+2])
 	sizes[at], sizes[at+1] = sizes[at]/h, sizes[at+1]/w
-	key := s.keys(s.stack(rows...), sizes)
-	offset := s.add(s.times(inside[0], w), inside[1])
+	key := s.keys(s.Stack(rows...), sizes)
+	offset := s.Add(s.times(inside[0], w), inside[1])
 	inOrder, from := s.sorted(key)
 	if s.Err != nil {
 		return x
@@ -226,9 +226,9 @@ func (s *scope) gatherBlocks(x coordinates, f form) coordinates {
 		return x
 	}
 	n := once.Sizes()[0]
-	where := s.add(s.times(inverse, h*w), s.take(offset, 0, from))
+	where := s.Add(s.times(inverse, h*w), s.take(offset, 0, from))
 	values := s.gather(n*h*w, where, s.take(x.values, 0, from))
-	return coordinates{s.places(once, sizes), s.reshape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
+	return coordinates{s.places(once, sizes), s.Reshape(values, append([]int64{n, h, w}, x.values.Sizes()[1:]...)...), append(sizes, x.sizes[at+2:]...), true}
 }
 
 // compressed is the tensor of a compressed form and the given sizes that has the entries, or blocks, of x.
@@ -249,18 +249,18 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 		if major > minor {
 			rows := []*tensor.Tensor{}
 			for d := range b {
-				rows = append(rows, s.at(indices, 0, int64(d)))
+				rows = append(rows, s.Select(indices, 0, int64(d)))
 			}
-			indices = s.stack(append(rows, s.at(indices, 0, int64(major)), s.at(indices, 0, int64(minor)))...)
+			indices = s.Stack(append(rows, s.Select(indices, 0, int64(major)), s.Select(indices, 0, int64(minor)))...)
 		}
 		x = s.coalesced(coordinates{indices, x.values, slices.Concat(sizes[:b], []int64{n, m}, x.values.Sizes()[1:]), x.coalesced && major < minor})
 	}
 	if s.Err != nil {
 		return nil
 	}
-	line, nnz := s.at(s.wide(x.indices), 0, 0), x.count()
+	line, nnz := s.Select(s.wide(x.indices), 0, 0), x.count()
 	if b > 0 { // batch and row of each entry
-		line = s.keys(s.part(x.indices, 0, 0, int64(b)+1), append(slices.Clone(sizes[:b]), n))
+		line = s.keys(s.Narrow(x.indices, 0, 0, int64(b)+1), append(slices.Clone(sizes[:b]), n))
 	}
 	compressed := s.lines(line, count*n)
 	if b > 0 {
@@ -268,15 +268,15 @@ func (s *scope) compressed(x coordinates, sizes []int64, f form) *tensor.Tensor 
 		if count > 0 {
 			nnz /= count
 		}
-		if s.Err == nil && !s.all(s.Binary(s.c.Eq, s.part(compressed, 1, n, 1), s.int(nnz))) {
+		if s.Err == nil && !s.all(s.Binary(s.C.Eq, s.Narrow(compressed, 1, n, 1), s.Int(nnz))) {
 			s.Failf("expected the same number of specified elements per batch of sizes %v", sizes[:b])
 		}
 	}
 	batch := slices.Clone(sizes[:b])
 	return s.assemble(f.layout, sizes,
-		s.reshape(compressed, append(batch, n+1)...),
-		s.reshape(s.contiguous(s.at(x.indices, 0, int64(b)+1)), append(batch, nnz)...),
-		s.reshape(x.values, slices.Concat(batch, []int64{nnz}, x.values.Sizes()[1:])...))
+		s.Reshape(compressed, append(batch, n+1)...),
+		s.Reshape(s.Contiguous(s.Select(x.indices, 0, int64(b)+1)), append(batch, nnz)...),
+		s.Reshape(x.values, slices.Concat(batch, []int64{nnz}, x.values.Sizes()[1:])...))
 }
 
 // lines tells where the entries of each of n lines begin, and how many there are: line has that of each entry, in order.
@@ -294,15 +294,15 @@ func (s *scope) ofBatches(compressed *tensor.Tensor, count, n int64) *tensor.Ten
 	if s.Err != nil || n == 0 || count == 0 {
 		return s.zeros(compressed, count, n+1)
 	}
-	each := s.Step(func() (*tensor.Tensor, error) { return s.c.Unfold(compressed, 0, n+1, n) })
-	return s.sub(each, s.part(each, 1, 0, 1))
+	each := s.Step(func() (*tensor.Tensor, error) { return s.C.Unfold(compressed, 0, n+1, n) })
+	return s.Sub(each, s.Narrow(each, 1, 0, 1))
 }
 
 // ToDense has all elements of self, in dtype d unless there is none.
 func ToDense(c aten.Ctx, self *tensor.Tensor, d dtype.DType, _ ops.Bool) (*tensor.Tensor, error) {
 	s := within(c, "to_dense")
 	defer s.Close()
-	return s.Give(s.cast(s.dense(self), d))
+	return s.Give(s.Cast(s.dense(self), d))
 }
 
 // ToSparseDim is self in the layout COO with sparseDim sparse dimensions.

@@ -31,9 +31,9 @@ func reduced(op string, does func(c aten.Ctx, out, values *tensor.Tensor) (*tens
 		s := within(c, op)
 		defer s.Close()
 		values, complete := s.whole(self, dim, keepdim)
-		values = s.reshape(values, -1)
+		values = s.Reshape(values, -1)
 		if s.Err == nil && !complete {
-			values = s.cat(0, values, s.zeros(values, 1))
+			values = s.Cat(0, values, s.zeros(values, 1))
 		}
 		return s.Last(func() (*tensor.Tensor, error) { return does(c, out, values) })
 	}
@@ -52,7 +52,7 @@ func countNonzero(c aten.Ctx, self *tensor.Tensor, dim []int64) (*tensor.Tensor,
 	s := within(c, "count_nonzero")
 	defer s.Close()
 	x := s.coalesced(s.coordinatesOf(self))
-	x.values = s.Binary(c.Ne, x.values, s.int(0))
+	x.values = s.Binary(c.Ne, x.values, s.Int(0))
 	return s.result(nil, s.sumOver(s.tensor(x), dim, false, dtype.None))
 }
 
@@ -64,7 +64,7 @@ func keepsZero(op string, does func(c aten.Ctx, out, self *tensor.Tensor) (*tens
 		if isSparse(self) {
 			sample := s.zeros(self.Parts().Values, 1)
 			made := s.Step(func() (*tensor.Tensor, error) { return does(c, nil, sample) })
-			if !s.all(s.Binary(c.Eq, made, s.int(0))) {
+			if !s.all(s.Binary(c.Eq, made, s.Int(0))) {
 				s.Failf("what makes other elements of zeros makes a sparse tensor dense; to_dense() converts")
 			}
 		}

@@ -46,9 +46,9 @@ func axesOf(x coordinates, mask []bool) axes {
 func (s *scope) rowsAt(indices *tensor.Tensor, which []int64) *tensor.Tensor {
 	list := make([]*tensor.Tensor, len(which))
 	for i, at := range which {
-		list[i] = s.at(indices, 0, at)
+		list[i] = s.Select(indices, 0, at)
 	}
-	return s.stack(list...)
+	return s.Stack(list...)
 }
 
 // withDims is the result of a reduction of t with dimensions of size 1 in the place of those in mask.
@@ -58,9 +58,9 @@ func (s *scope) withDims(made, t *tensor.Tensor, mask []bool) *tensor.Tensor {
 		switch {
 		case s.Err != nil || !mask[i]:
 		case isSparse(was):
-			made = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(s.c, nil, was, at) })
+			made = s.Step(func() (*tensor.Tensor, error) { return unsqueeze(s.C, nil, was, at) })
 		default:
-			made = s.unsqueeze(was, at)
+			made = s.Unsqueeze(was, at)
 		}
 	}
 	if f := formOf(t); f.layout != tensor.COO && !inBlocks(f.layout) && s.Err == nil {
@@ -76,7 +76,7 @@ func (s *scope) numbered(key *tensor.Tensor) (once, of, counts *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil, nil
 	}
-	back := s.Step(func() (*tensor.Tensor, error) { return s.c.Argsort(from, 0, false) })
+	back := s.Step(func() (*tensor.Tensor, error) { return s.C.Argsort(from, 0, false) })
 	return once, s.take(inverse, 0, back), counts
 }
 
@@ -86,7 +86,7 @@ func (s *scope) most(n int64, of, source *tensor.Tensor, how string) *tensor.Ten
 		return nil
 	}
 	to := s.nothing(source, append([]int64{n}, source.Sizes()[1:]...)...)
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.IndexReduce(nil, to, 0, of, source, how, false) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexReduce(nil, to, 0, of, source, how, false) })
 }
 
 // nothing is what IndexReduce begins with: of floats what equals no result, so that no gradient flows to it.
@@ -96,7 +96,7 @@ func (s *scope) nothing(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 		start = dtype.FloatScalar(math.NaN())
 	}
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.NewFull(like, sizes, start, dtype.None, tensor.NoLayout, device.None)
+		return s.C.NewFull(like, sizes, start, dtype.None, tensor.NoLayout, device.None)
 	})
 }
 
@@ -111,9 +111,9 @@ func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 		v := x.values
 		x.values = s.Step(func() (*tensor.Tensor, error) {
 			if how == "amin" {
-				return s.c.Amin(nil, v, a.inner, false)
+				return s.C.Amin(nil, v, a.inner, false)
 			}
-			return s.c.Amax(nil, v, a.inner, false)
+			return s.C.Amax(nil, v, a.inner, false)
 		})
 	}
 	if len(a.kept) == x.sparse() && len(a.kept) > 0 {
@@ -136,19 +136,19 @@ func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 	}
 	made := s.most(once.Numel(), of, x.values, how)
 	column := append([]int64{once.Numel()}, slices.Repeat([]int64{1}, x.values.Dim()-1)...)
-	short := s.reshape(s.Binary(s.c.Lt, counts, s.int(a.gone)), column...)
+	short := s.Reshape(s.Binary(s.C.Lt, counts, s.Int(a.gone)), column...)
 	zero, found := s.zeros(x.values), made
-	beside := s.c.Maximum
+	beside := s.C.Maximum
 	if how == "amin" {
-		beside = s.c.Minimum
+		beside = s.C.Minimum
 	}
 	withZero := s.Binary(beside, made, zero)
-	made = s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, short, withZero, made) })
+	made = s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, short, withZero, made) })
 	if s.Err == nil && x.values.History() != nil {
-		made = s.shared(made, found, x.values, of, s.reshape(s.sub(s.int(a.gone), counts), column...))
+		made = s.shared(made, found, x.values, of, s.Reshape(s.Sub(s.Int(a.gone), counts), column...))
 	}
 	if len(a.kept) == 0 {
-		return s.reshape(made, a.sizes...)
+		return s.Reshape(made, a.sizes...)
 	}
 	return s.tensor(coordinates{s.places(once, places), made, a.sizes, true})
 }
@@ -156,15 +156,15 @@ func (s *scope) along(x coordinates, mask []bool, how string) *tensor.Tensor {
 // shared is made, of lines whose largest or least entries are most and that have so many elements without an entry: the gradient of one that is
 // 0 is shared with these.
 func (s *scope) shared(made, most, values, of, without *tensor.Tensor) *tensor.Tensor {
-	zeros := s.cast(s.Binary(s.c.Eq, values, s.int(0)), values.DType())
+	zeros := s.Cast(s.Binary(s.C.Eq, values, s.Int(0)), values.DType())
 	if s.Err != nil {
 		return nil
 	}
 	kept := s.gather(most.Sizes()[0], of, zeros)
-	all := s.Binary(s.c.Maximum, s.add(kept, without), s.int(1))
-	part := s.Step(func() (*tensor.Tensor, error) { return s.c.Div(nil, kept, all, "") })
-	is0, zeros := s.Binary(s.c.Eq, most, s.int(0)), s.mul(most, part)
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, is0, zeros, made) })
+	all := s.Binary(s.C.Maximum, s.Add(kept, without), s.Int(1))
+	part := s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, kept, all, "") })
+	is0, zeros := s.Binary(s.C.Eq, most, s.Int(0)), s.Mul(most, part)
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, is0, zeros, made) })
 }
 
 // extreme is amax or amin, or any or all, which they are of numbers that are 1 where an element is not 0.
@@ -194,9 +194,9 @@ func extreme(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor,
 			return nil, s.Err
 		}
 		if how != op {
-			x.values = s.cast(s.Binary(s.c.Ne, x.values, s.int(0)), dtype.Uint8)
+			x.values = s.Cast(s.Binary(s.C.Ne, x.values, s.Int(0)), dtype.Uint8)
 		} else if x.values.DType() == dtype.Bool {
-			x.values = s.cast(x.values, dtype.Uint8)
+			x.values = s.Cast(x.values, dtype.Uint8)
 		}
 		made := s.along(x, mask, how)
 		if keepdim {
@@ -235,7 +235,7 @@ func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor
 			return nil, s.Err
 		}
 		kept := slices.Delete(slices.Clone(x.sizes), d, d+1)
-		at, key := s.at(indices, 0, int64(d)), s.zeros(indices, x.count())
+		at, key := s.Select(indices, 0, int64(d)), s.zeros(indices, x.count())
 		length := x.sizes[d]
 		switch {
 		case dim.IsNone():
@@ -251,7 +251,7 @@ func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor
 		} else if keepdim {
 			kept = slices.Repeat([]int64{1}, self.Dim())
 		}
-		return s.result(out, s.reshape(made, kept...))
+		return s.result(out, s.Reshape(made, kept...))
 	}
 }
 
@@ -259,7 +259,7 @@ func position(op, how string, does func(aten.Ctx, *tensor.Tensor, *tensor.Tensor
 // first one without.
 func (s *scope) firsts(key, at, values *tensor.Tensor, length int64, how string) (once, places *tensor.Tensor) {
 	if values.DType() == dtype.Bool {
-		values = s.cast(values, dtype.Uint8)
+		values = s.Cast(values, dtype.Uint8)
 	}
 	once, of, counts := s.numbered(key)
 	if s.Err != nil {
@@ -271,32 +271,32 @@ func (s *scope) firsts(key, at, values *tensor.Tensor, length int64, how string)
 	if s.Err != nil {
 		return nil, nil
 	}
-	isBest := s.Binary(s.c.Eq, values, best)
+	isBest := s.Binary(s.C.Eq, values, best)
 	if values.DType().IsFloatingPoint() {
-		isBest = s.Binary(s.c.LogicalOr, isBest, s.Unary(func(_, t *tensor.Tensor) (*tensor.Tensor, error) { return s.c.Isnan(t) }, values))
+		isBest = s.Binary(s.C.LogicalOr, isBest, s.Unary(func(_, t *tensor.Tensor) (*tensor.Tensor, error) { return s.C.Isnan(t) }, values))
 	}
-	chosen := s.reshape(s.Unary(s.c.Nonzero, isBest), -1)
+	chosen := s.Reshape(s.Unary(s.C.Nonzero, isBest), -1)
 	entry := s.most(n, s.take(of, 0, chosen), s.take(at, 0, chosen), "amin")
 	// The entries before the first gap of a line are those that have as many before them as their place says.
-	inOrder, from := s.sorted(s.add(s.times(of, length), at))
+	inOrder, from := s.sorted(s.Add(s.times(of, length), at))
 	line := s.take(of, 0, from)
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
-	start := s.take(s.sub(ends, counts), 0, line)
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, counts, 0, int64s) })
+	start := s.take(s.Sub(ends, counts), 0, line)
 	if s.Err != nil {
 		return nil, nil
 	}
-	before := s.sub(s.arange(inOrder.Numel(), key.Device()), start)
-	gap := s.gather(n, line, s.cast(s.Binary(s.c.Eq, s.take(at, 0, from), before), int64s))
-	less := s.c.Lt
+	before := s.Sub(s.arange(inOrder.Numel(), key.Device()), start)
+	gap := s.gather(n, line, s.Cast(s.Binary(s.C.Eq, s.take(at, 0, from), before), int64s))
+	less := s.C.Lt
 	if how == "amin" {
-		less = s.c.Gt
+		less = s.C.Gt
 	}
-	zero := s.int(0)
-	short := s.Binary(s.c.Lt, counts, s.int(length))
-	at0 := s.Binary(s.c.LogicalAnd, short, s.Binary(less, most, zero))
-	beside := s.Binary(s.c.LogicalAnd, short, s.Binary(s.c.Eq, most, zero))
+	zero := s.Int(0)
+	short := s.Binary(s.C.Lt, counts, s.Int(length))
+	at0 := s.Binary(s.C.LogicalAnd, short, s.Binary(less, most, zero))
+	beside := s.Binary(s.C.LogicalAnd, short, s.Binary(s.C.Eq, most, zero))
 	where := func(is, a, b *tensor.Tensor) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Where(nil, is, a, b) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, is, a, b) })
 	}
-	return once, where(at0, gap, where(beside, s.Binary(s.c.Minimum, gap, entry), entry))
+	return once, where(at0, gap, where(beside, s.Binary(s.C.Minimum, gap, entry), entry))
 }

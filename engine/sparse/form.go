@@ -101,11 +101,11 @@ func (s *scope) keys(indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		return nil
 	}
 	if len(sizes) == 0 {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, indices, []int64{0}, false, indices.DType()) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, indices, []int64{0}, false, indices.DType()) })
 	}
-	key := s.at(indices, 0, 0)
+	key := s.Select(indices, 0, 0)
 	for d := 1; d < len(sizes); d++ {
-		key = s.add(s.times(key, sizes[d]), s.at(indices, 0, int64(d)))
+		key = s.Add(s.times(key, sizes[d]), s.Select(indices, 0, int64(d)))
 	}
 	return key
 }
@@ -141,7 +141,7 @@ func (s *scope) places(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		rows[d] = s.remainder(key, n)
 		key = s.quotient(key, n)
 	}
-	return s.stack(rows...)
+	return s.Stack(rows...)
 }
 
 // coalesced is x in row-major order, entries of the same place added up.
@@ -163,7 +163,7 @@ func (s *scope) converted(x coordinates, d dtype.DType) coordinates {
 	if s.Err == nil && joinedFirst(x.values.DType(), d) {
 		x = s.coalesced(x)
 	}
-	x.values = s.cast(x.values, d)
+	x.values = s.Cast(x.values, d)
 	return x
 }
 
@@ -187,7 +187,7 @@ func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists 
 	}
 	if !launch.Known(values) { // as if all places were different
 		if len(lists) > 1 {
-			y.indices = s.cat(1, lists...)
+			y.indices = s.Cat(1, lists...)
 		}
 		return y
 	}
@@ -205,11 +205,11 @@ func (s *scope) grouped(values *tensor.Tensor, sizes []int64, sparse int, lists 
 func (s *scope) summed(values, order, starts *tensor.Tensor) *tensor.Tensor {
 	rows := values
 	if values.Dim() > 2 {
-		rows = s.reshape(values, values.Sizes()[0], shape.Product(values.Sizes()[1:]))
+		rows = s.Reshape(values, values.Sizes()[0], shape.Product(values.Sizes()[1:]))
 	}
-	made := s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSpmm(starts, order, nil, rows) })
+	made := s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSpmm(starts, order, nil, rows) })
 	if values.Dim() > 2 && s.Err == nil {
-		made = s.reshape(made, append([]int64{made.Sizes()[0]}, values.Sizes()[1:]...)...)
+		made = s.Reshape(made, append([]int64{made.Sizes()[0]}, values.Sizes()[1:]...)...)
 	}
 	return made
 }
@@ -219,7 +219,7 @@ func (s *scope) unique(t *tensor.Tensor) (once, inverse, counts *tensor.Tensor) 
 	if s.Err != nil {
 		return nil, nil, nil
 	}
-	once, inverse, counts, err := s.c.UniqueConsecutive(t, true, true, noDim)
+	once, inverse, counts, err := s.C.UniqueConsecutive(t, true, true, noDim)
 	return s.Keep(once, err), s.Keep(inverse, nil), s.Keep(counts, nil)
 }
 
@@ -229,7 +229,7 @@ func (s *scope) rising(t *tensor.Tensor) bool {
 		return true
 	}
 	n := t.Sizes()[0]
-	return s.all(s.Binary(s.c.Lt, s.part(t, 0, 0, n-1), s.part(t, 0, 1, n-1)))
+	return s.all(s.Binary(s.C.Lt, s.Narrow(t, 0, 0, n-1), s.Narrow(t, 0, 1, n-1)))
 }
 
 // coordinatesOf are those of any sparse tensor. Those of compressed layouts are coalesced.
@@ -259,13 +259,13 @@ func (s *scope) counts(compressed *tensor.Tensor) *tensor.Tensor {
 	}
 	last := int64(compressed.Dim() - 1)
 	n := compressed.Sizes()[last] - 1
-	return s.sub(s.part(compressed, last, 1, n), s.part(compressed, last, 0, n))
+	return s.Sub(s.Narrow(compressed, last, 1, n), s.Narrow(compressed, last, 0, n))
 }
 
 // repeated is each number i as many times as counts has at the flat place i.
 func (s *scope) repeated(counts *tensor.Tensor) *tensor.Tensor {
-	flat := s.reshape(counts, -1)
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.RepeatInterleave(flat, noDim) })
+	flat := s.Reshape(counts, -1)
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.RepeatInterleave(flat, noDim) })
 }
 
 // expanded are the indices of a compressed tensor's entries, or blocks, and their values, all batches after each other.
@@ -275,22 +275,22 @@ func (s *scope) expanded(t *tensor.Tensor) (indices, values *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
-	rows := []*tensor.Tensor{s.lineOf(p.Indices[0], plain), s.reshape(plain, plain.Numel())}
+	rows := []*tensor.Tensor{s.lineOf(p.Indices[0], plain), s.Reshape(plain, plain.Numel())}
 	if !byRows(t.Layout()) {
 		slices.Reverse(rows)
 	}
-	indices = s.stack(rows...)
+	indices = s.Stack(rows...)
 	if b > 0 {
 		each := s.quotient(s.arange(plain.Numel(), plain.Device()), max(entries(t), 1))
-		indices = s.cat(0, s.places(each, t.Sizes()[:b]), indices)
+		indices = s.Cat(0, s.places(each, t.Sizes()[:b]), indices)
 	}
-	return indices, s.reshape(p.Values, append([]int64{plain.Numel()}, p.Values.Sizes()[b+1:]...)...)
+	return indices, s.Reshape(p.Values, append([]int64{plain.Numel()}, p.Values.Sizes()[b+1:]...)...)
 }
 
 // lineOf is the row, or column, that each of the plain indices belongs to.
 func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
 	n, nnz := compressed.Sizes()[compressed.Dim()-1], plain.Sizes()[plain.Dim()-1]
-	from := s.contiguous(s.reshape(s.wide(compressed), shape.Product(compressed.Sizes()[:compressed.Dim()-1]), n))
+	from := s.Contiguous(s.Reshape(s.wide(compressed), shape.Product(compressed.Sizes()[:compressed.Dim()-1]), n))
 	if s.Err != nil {
 		return nil
 	}
@@ -298,11 +298,11 @@ func (s *scope) lineOf(compressed, plain *tensor.Tensor) *tensor.Tensor {
 		return tensor.Empty(s.Op, []int64{from.Sizes()[0], nnz}, int64s, plain.Device())
 	})
 	s.Do(func() error { return launch.On(to).Expand(s.Op, launch.Expansion{To: to, From: from}) })
-	return s.reshape(to, plain.Numel())
+	return s.Reshape(to, plain.Numel())
 }
 
 // wide is a vector of indices as int64.
-func (s *scope) wide(t *tensor.Tensor) *tensor.Tensor { return s.cast(t, int64s) }
+func (s *scope) wide(t *tensor.Tensor) *tensor.Tensor { return s.Cast(t, int64s) }
 
 // spread are the elements of blocks, each with its own place.
 func (s *scope) spread(indices, values *tensor.Tensor, f form, b int) (each, elements *tensor.Tensor) {
@@ -314,13 +314,13 @@ func (s *scope) spread(indices, values *tensor.Tensor, f form, b int) (each, ele
 	offsets := []*tensor.Tensor{s.quotient(inside, max(w, 1)), s.remainder(inside, max(w, 1))}
 	rows := make([]*tensor.Tensor, b+2)
 	for d := range rows {
-		row := s.unsqueeze(s.at(indices, 0, int64(d)), 1)
+		row := s.Unsqueeze(s.Select(indices, 0, int64(d)), 1)
 		if d < b {
-			row = s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(row, []int64{n, h * w}, false) })
+			row = s.Step(func() (*tensor.Tensor, error) { return s.C.Expand(row, []int64{n, h * w}, false) })
 		} else {
-			row = s.add(s.times(row, f.block[d-b]), offsets[d-b])
+			row = s.Add(s.times(row, f.block[d-b]), offsets[d-b])
 		}
-		rows[d] = s.reshape(row, n*h*w)
+		rows[d] = s.Reshape(row, n*h*w)
 	}
-	return s.stack(rows...), s.reshape(values, append([]int64{n * h * w}, values.Sizes()[3:]...)...)
+	return s.Stack(rows...), s.Reshape(values, append([]int64{n * h * w}, values.Sizes()[3:]...)...)
 }

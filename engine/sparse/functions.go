@@ -38,7 +38,7 @@ func SparseSum(c aten.Ctx, self *tensor.Tensor, dim []int64, d dtype.DType) (*te
 	if dim != nil && len(dim) == 0 { // nothing is added up
 		s := within(c, "sparse.sum")
 		defer s.Close()
-		return s.Give(s.cast(self, d))
+		return s.Give(s.Cast(self, d))
 	}
 	return c.Sum(nil, self, dim, false, d)
 }
@@ -92,10 +92,10 @@ func SparseSampledAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, 
 	}
 	made := s.onValues(x, func(v *tensor.Tensor) *tensor.Tensor {
 		if beta.Equal(0) {
-			return s.mul(products, s.Number(alpha))
+			return s.Mul(products, s.Number(alpha))
 		}
 		if !beta.Equal(1) {
-			v = s.mul(v, s.Number(beta))
+			v = s.Mul(v, s.Number(beta))
 		}
 		return s.Step(func() (*tensor.Tensor, error) { return c.Add(nil, v, products, alpha) })
 	})
@@ -110,7 +110,7 @@ func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 	crow, col := x.Parts().Indices[0], x.Parts().Indices[1]
 	if x.Dim() == 2 {
 		columns := s.turned(b)
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSddmm(crow, col, a, columns) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSddmm(crow, col, a, columns) })
 	}
 	sizes := col.Sizes()
 	n := shape.Product(sizes[:x.Dim()-2])
@@ -118,15 +118,15 @@ func (s *scope) sampled(x, a, b *tensor.Tensor) *tensor.Tensor {
 		return s.zeros(a, sizes...)
 	}
 	flat := func(t *tensor.Tensor, own int) *tensor.Tensor {
-		return s.reshape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
+		return s.Reshape(t, append([]int64{n}, t.Sizes()[t.Dim()-own:]...)...)
 	}
 	crow, col, a, b = flat(crow, 1), flat(col, 1), flat(a, 2), flat(b, 2)
 	each := make([]*tensor.Tensor, n)
 	for i := range n {
-		starts, columns, left, right := s.at(crow, 0, i), s.at(col, 0, i), s.at(a, 0, i), s.turned(s.at(b, 0, i))
-		each[i] = s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSddmm(starts, columns, left, right) })
+		starts, columns, left, right := s.Select(crow, 0, i), s.Select(col, 0, i), s.Select(a, 0, i), s.turned(s.Select(b, 0, i))
+		each[i] = s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSddmm(starts, columns, left, right) })
 	}
-	return s.reshape(s.stack(each...), sizes...)
+	return s.Reshape(s.Stack(each...), sizes...)
 }
 
 // SparseSpdiags is a matrix with the rows of diagonals on the diagonals that offsets name: element j of a row lies in column j.
@@ -138,10 +138,10 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 	}
 	d, o := diagonals, offsets
 	if !isSparse(d) && d.Dim() == 1 {
-		d = s.unsqueeze(d, 0)
+		d = s.Unsqueeze(d, 0)
 	}
 	if s.Err == nil && !isSparse(o) && o.Dim() == 0 {
-		o = s.reshape(o, 1)
+		o = s.Reshape(o, 1)
 	}
 	switch {
 	case s.Err != nil:
@@ -171,11 +171,11 @@ func SparseSpdiags(c aten.Ctx, diagonals, offsets *tensor.Tensor, size []int64, 
 	n, m := d.Sizes()[0], d.Sizes()[1]
 	each := s.arange(n*m, d.Device())
 	column := s.remainder(each, max(m, 1))
-	row := s.sub(column, s.take(o, 0, s.quotient(each, max(m, 1))))
-	inside := s.Binary(c.LogicalAnd, s.Binary(c.Ge, row, s.int(0)), s.Binary(c.Lt, row, s.int(size[0])))
-	inside = s.Binary(c.LogicalAnd, inside, s.Binary(c.Lt, column, s.int(size[1])))
-	of := s.reshape(s.Unary(c.Nonzero, inside), -1)
-	x := s.coalesced(coordinates{s.take(s.stack(row, column), 1, of), s.take(s.reshape(d, n*m), 0, of), slices.Clone(size), false})
+	row := s.Sub(column, s.take(o, 0, s.quotient(each, max(m, 1))))
+	inside := s.Binary(c.LogicalAnd, s.Binary(c.Ge, row, s.Int(0)), s.Binary(c.Lt, row, s.Int(size[0])))
+	inside = s.Binary(c.LogicalAnd, inside, s.Binary(c.Lt, column, s.Int(size[1])))
+	of := s.Reshape(s.Unary(c.Nonzero, inside), -1)
+	x := s.coalesced(coordinates{s.take(s.Stack(row, column), 1, of), s.take(s.Reshape(d, n*m), 0, of), slices.Clone(size), false})
 	return s.Give(s.from(x, form{l, [2]int64{1, 1}, 0}))
 }
 
@@ -198,12 +198,12 @@ func (s *scope) cleared(t *tensor.Tensor, d dtype.DType, dev device.Device) *ten
 	}
 	p, b := t.Parts(), batches(t)
 	compressed := s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ZerosLike(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
+		return s.C.ZerosLike(p.Indices[0], dtype.None, tensor.NoLayout, dev, shape.Contiguous)
 	})
 	none := func(part *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 		sizes := slices.Clone(part.Sizes())
 		sizes[b] = 0
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Zeros(nil, sizes, d, tensor.NoLayout, dev) })
 	}
 	return s.assemble(f.layout, slices.Clone(t.Sizes()), compressed, none(p.Indices[1], p.Indices[1].DType()), none(p.Values, d))
 }
@@ -248,7 +248,7 @@ func (s *scope) strided(l tensor.Layout, f shape.MemoryFormat) {
 // outline is a strided tensor of the sizes and the dtype of t without elements.
 func (s *scope) outline(t *tensor.Tensor) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Empty(nil, slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
+		return s.C.Empty(nil, slices.Clone(t.Sizes()), t.DType(), tensor.NoLayout, device.Device{Type: device.Meta, Index: -1}, shape.Contiguous)
 	})
 }
 
@@ -297,14 +297,14 @@ func indexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*tensor.T
 		}
 		switch item.Kind {
 		case ops.IndexInt:
-			t = s.at(was, at, item.Start)
+			t = s.Select(was, at, item.Start)
 		case ops.IndexSlice:
 			t = s.Step(func() (*tensor.Tensor, error) {
 				return slice(c, was, at, ops.Int(item.Start), ops.Int(item.Stop), ops.Int(item.Step).Or(1))
 			})
 			d++
 		case ops.IndexNewAxis:
-			t = s.unsqueeze(was, at)
+			t = s.Unsqueeze(was, at)
 			d++
 		case ops.IndexEllipsis:
 			if s.Err == nil {
@@ -400,7 +400,7 @@ func (s *scope) together(a, b *tensor.Tensor) bool {
 		return false
 	}
 	for i := range p.Indices {
-		same, err := s.c.Equal(p.Indices[i], q.Indices[i])
+		same, err := s.C.Equal(p.Indices[i], q.Indices[i])
 		if s.Fail(err); !same {
 			return false
 		}

@@ -56,14 +56,14 @@ func (s *scope) product(a, b *tensor.Tensor) *tensor.Tensor {
 	case isSparse(a):
 		return s.rowsOf(a, b)
 	case !isSparse(b):
-		return s.Binary(s.c.Mm, a, b)
+		return s.Binary(s.C.Mm, a, b)
 	}
-	t := s.rowsOf(s.Step(func() (*tensor.Tensor, error) { return transpose(s.c, nil, b, 0, 1) }), s.turned(a))
-	return s.contiguous(s.turned(t))
+	t := s.rowsOf(s.Step(func() (*tensor.Tensor, error) { return transpose(s.C, nil, b, 0, 1) }), s.turned(a))
+	return s.Contiguous(s.turned(t))
 }
 
 func (s *scope) turned(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, t, 0, 1) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, t, 0, 1) })
 }
 
 // rowsOf is the product of a sparse matrix and a dense vector or matrix.
@@ -83,7 +83,7 @@ func (s *scope) rows(a *tensor.Tensor) *tensor.Parts {
 }
 
 func (s *scope) onto(a *tensor.Parts, b *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.CsrSpmm(a.Indices[0], a.Indices[1], a.Values, b) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.CsrSpmm(a.Indices[0], a.Indices[1], a.Values, b) })
 }
 
 // sparseProduct is the product of two sparse matrices: COO of two of these, else CSR.
@@ -93,7 +93,7 @@ func (s *scope) sparseProduct(a, b *tensor.Tensor) *tensor.Tensor {
 		return nil
 	}
 	sizes := []int64{a.Sizes()[0], b.Sizes()[1]}
-	crow, col, values, err := s.c.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
+	crow, col, values, err := s.C.CsrSpgemm(x.Indices[0], x.Indices[1], x.Values, y.Indices[0], y.Indices[1], y.Values, sizes[1])
 	made := s.assemble(tensor.CSR, sizes, s.Keep(crow, err), s.Keep(col, nil), s.Keep(values, nil))
 	if a.Layout() == tensor.COO && b.Layout() == tensor.COO {
 		return s.as(made, form{tensor.COO, [2]int64{1, 1}, 0})
@@ -132,11 +132,11 @@ func bmm(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 	n, rows, inner, columns := a.Sizes()[0], a.Sizes()[1], a.Sizes()[2], b.Sizes()[2]
 	at := s.inside(x.indices, x.sizes)
 	line := func(size int64, d int64) *tensor.Tensor {
-		return s.add(s.times(s.at(at, 0, 0), size), s.at(at, 0, d))
+		return s.Add(s.times(s.Select(at, 0, 0), size), s.Select(at, 0, d))
 	}
 	// The matrices of the batch on the diagonal of one.
-	all := s.tensor(coordinates{s.stack(line(rows, 1), line(inner, 2)), x.values, []int64{n * rows, n * inner}, x.coalesced})
-	return s.result(out, s.reshape(s.rowsOf(all, s.reshape(b, n*inner, columns)), n, rows, columns))
+	all := s.tensor(coordinates{s.Stack(line(rows, 1), line(inner, 2)), x.values, []int64{n * rows, n * inner}, x.coalesced})
+	return s.result(out, s.Reshape(s.rowsOf(all, s.Reshape(b, n*inner, columns)), n, rows, columns))
 }
 
 // matmul is the product of matrices and vectors; batches of matrices are bmm's.
@@ -163,10 +163,10 @@ func matmul(c aten.Ctx, out, a, b *tensor.Tensor) (*tensor.Tensor, error) {
 		if isSparse(a) {
 			all = s.resized(s.as(a, form{tensor.COO, [2]int64{1, 1}, 0}), []int64{shape.Product(lead), a.Sizes()[n]})
 		} else {
-			all = s.reshape(a, shape.Product(lead), a.Sizes()[n])
+			all = s.Reshape(a, shape.Product(lead), a.Sizes()[n])
 		}
 		made := s.Step(func() (*tensor.Tensor, error) { return matmul(c, nil, all, b) })
-		return s.result(out, s.reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
+		return s.result(out, s.Reshape(made, append(lead, b.Sizes()[1:b.Dim():b.Dim()]...)...))
 	}
 	s.Failf("sparse tensors of sizes %v and %v have no product; matrices, vectors and batches of the same number of matrices have", a.Sizes(), b.Sizes())
 	return nil, s.Err
@@ -205,16 +205,16 @@ func (s *scope) sumWith(out, self, product *tensor.Tensor, beta, alpha dtype.Sca
 		return nil, s.Err
 	}
 	if beta.Equal(0) { // self does not count, nor do its NaN
-		made := s.mul(product, s.Number(alpha))
+		made := s.Mul(product, s.Number(alpha))
 		if isSparse(self) && isSparse(product) {
 			return s.result(out, s.as(made, formOf(self)))
 		}
 		return s.result(out, s.dense(made))
 	}
 	if !beta.Equal(1) {
-		self = s.mul(self, s.Number(beta))
+		self = s.Mul(self, s.Number(beta))
 	}
-	return s.Last(func() (*tensor.Tensor, error) { return s.c.Add(out, self, product, alpha) })
+	return s.Last(func() (*tensor.Tensor, error) { return s.C.Add(out, self, product, alpha) })
 }
 
 // factor is a number as matrices of a dtype are scaled by it: without its fraction where they are of integers.
@@ -241,7 +241,7 @@ func (s *scope) filled(a, b *tensor.Tensor) (rows, product *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
-	rows, _, _ = s.unique(s.at(s.wide(x.indices), 0, 0))
+	rows, _, _ = s.unique(s.Select(s.wide(x.indices), 0, 0))
 	return rows, s.take(made, 0, rows)
 }
 
@@ -253,8 +253,8 @@ func (s *scope) productEntries(a, b *tensor.Tensor) *tensor.Tensor {
 	}
 	n, m := rows.Numel(), b.Sizes()[1]
 	each := s.arange(n*m, rows.Device())
-	at := s.stack(s.take(rows, 0, s.quotient(each, max(m, 1))), s.remainder(each, max(m, 1)))
-	return s.tensor(coordinates{at, s.reshape(made, n*m), []int64{a.Sizes()[0], m}, true})
+	at := s.Stack(s.take(rows, 0, s.quotient(each, max(m, 1))), s.remainder(each, max(m, 1)))
+	return s.tensor(coordinates{at, s.Reshape(made, n*m), []int64{a.Sizes()[0], m}, true})
 }
 
 // Smm is the product of a sparse matrix and a strided one in the layout COO.
@@ -286,7 +286,7 @@ func Hspmm(c aten.Ctx, out, mat1, mat2 *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	return s.result(out, s.tensor(coordinates{s.unsqueeze(rows, 0), made, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
+	return s.result(out, s.tensor(coordinates{s.Unsqueeze(rows, 0), made, []int64{mat1.Sizes()[0], mat2.Sizes()[1]}, true}))
 }
 
 // SparseMmReduce is a product whose elements are the sum, the mean, the largest or the least of the products of a row's entries; 0 where a
@@ -309,8 +309,8 @@ func SparseMmReduce(c aten.Ctx, self, mat2 *tensor.Tensor, reduce string) (*tens
 		return nil, s.Err
 	}
 	indices := s.wide(x.indices)
-	products := s.mul(s.unsqueeze(x.values, 1), s.take(mat2, 0, s.at(indices, 0, 1)))
-	rows, of, _ := s.unique(s.at(indices, 0, 0))
+	products := s.Mul(s.Unsqueeze(x.values, 1), s.take(mat2, 0, s.Select(indices, 0, 1)))
+	rows, of, _ := s.unique(s.Select(indices, 0, 0))
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -30,23 +30,23 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 	}
 	t = s.convertible(t, d)
 	if len(dim) == 0 && !keepdim && s.Err == nil {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t.Parts().Values, nil, false, d) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t.Parts().Values, nil, false, d) })
 	}
 	x := s.coordinatesOf(t)
-	x.values = s.cast(x.values, d)
+	x.values = s.Cast(x.values, d)
 	if s.Err != nil {
 		return nil
 	}
 	a := axesOf(x, mask)
 	if len(a.inner) > 0 {
-		x.values = s.sum(x.values, a.inner...)
+		x.values = s.Sum(x.values, a.inner...)
 	}
 	var made *tensor.Tensor
 	switch {
 	case len(a.kept) == x.sparse():
 		made = s.tensor(coordinates{x.indices, x.values, a.sizes, x.coalesced})
 	case len(a.kept) == 0:
-		made = s.sum(x.values, 0)
+		made = s.Sum(x.values, 0)
 	default:
 		made = s.tensor(s.coalesced(coordinates{s.rowsAt(x.indices, a.kept), x.values, a.sizes, false}))
 	}
@@ -82,7 +82,7 @@ func mean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bool, d dty
 		return s.Last(func() (*tensor.Tensor, error) { return c.Mean(out, x, dim, keepdim, d) })
 	}
 	t := s.sumOver(self, dim, keepdim, d)
-	n := s.int(count)
+	n := s.Int(count)
 	return s.result(out, s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, t, n, "") }))
 }
 
@@ -138,7 +138,7 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 		return nil, err
 	}
 	x := s.coalesced(s.coordinatesOf(self))
-	x.values = s.cast(x.values, as)
+	x.values = s.Cast(x.values, as)
 	if s.Err != nil {
 		return nil, s.Err
 	}
@@ -159,11 +159,11 @@ func softmax(c aten.Ctx, op string, self *tensor.Tensor, dim int64, as dtype.DTy
 	plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(x.values) }) // the largest cancels out
 	low := s.zeros(plain, append([]int64{n}, x.values.Sizes()[1:]...)...)
 	top := s.Step(func() (*tensor.Tensor, error) { return c.IndexReduce(nil, low, 0, of, plain, "amax", false) })
-	shifted := s.sub(x.values, s.take(top, 0, of))
+	shifted := s.Sub(x.values, s.take(top, 0, of))
 	powers := s.Unary(c.Exp, shifted)
 	sums := s.gather(n, of, powers)
 	if log {
-		x.values = s.sub(shifted, s.take(s.Unary(c.Log, sums), 0, of))
+		x.values = s.Sub(shifted, s.take(s.Unary(c.Log, sums), 0, of))
 	} else {
 		total := s.take(sums, 0, of)
 		x.values = s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, powers, total, "") })

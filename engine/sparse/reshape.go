@@ -55,7 +55,7 @@ func (s *scope) resized(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 func (s *scope) placesOf(key *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	if s.Err == nil && len(sizes) == 0 {
 		return s.Step(func() (*tensor.Tensor, error) {
-			return s.c.Zeros(nil, []int64{0, key.Numel()}, int64s, tensor.NoLayout, key.Device())
+			return s.C.Zeros(nil, []int64{0, key.Numel()}, int64s, tensor.NoLayout, key.Device())
 		})
 	}
 	return s.places(key, sizes)
@@ -124,18 +124,18 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 	values := p.Values
 	without := func(part *tensor.Tensor, lead int64) *tensor.Tensor {
 		for i := len(dense) - 1; i >= 0; i-- {
-			part = s.Step(func() (*tensor.Tensor, error) { return s.c.SqueezeDim(nil, part, dense[i]+lead) })
+			part = s.Step(func() (*tensor.Tensor, error) { return s.C.SqueezeDim(nil, part, dense[i]+lead) })
 		}
 		return part
 	}
 	if t.Layout() == tensor.COO {
 		indices := p.Indices[0]
 		if len(rows) < sparse {
-			kept := []*tensor.Tensor{s.part(indices, 0, 0, 0)}
+			kept := []*tensor.Tensor{s.Narrow(indices, 0, 0, 0)}
 			for _, d := range rows {
-				kept = append(kept, s.part(indices, 0, d, 1))
+				kept = append(kept, s.Narrow(indices, 0, d, 1))
 			}
-			indices = s.cat(0, kept...)
+			indices = s.Cat(0, kept...)
 		}
 		return s.tensor(coordinates{indices, without(values, 1), sizes, p.Coalesced})
 	}
@@ -155,7 +155,7 @@ func (s *scope) squeezed(t *tensor.Tensor, mask []bool) *tensor.Tensor {
 			continue
 		}
 		for i, part := range parts {
-			parts[i] = s.Step(func() (*tensor.Tensor, error) { return s.c.SqueezeDim(nil, part, int64(d)) })
+			parts[i] = s.Step(func() (*tensor.Tensor, error) { return s.C.SqueezeDim(nil, part, int64(d)) })
 		}
 	}
 	return s.assemble(t.Layout(), sizes, parts[0], parts[1], parts[2])
@@ -261,21 +261,21 @@ func (s *scope) broadcast(t *tensor.Tensor, sizes []int64) *tensor.Tensor {
 		n, indices := shape.Product(along), s.wide(x.indices)
 		each := s.arange(x.count()*n, x.values.Device())
 		of := s.quotient(each, max(n, 1))
-		within, rows := s.places(s.sub(each, s.times(of, n)), along), make([]*tensor.Tensor, sparse)
+		within, rows := s.places(s.Sub(each, s.times(of, n)), along), make([]*tensor.Tensor, sparse)
 		k := int64(0)
 		for d := range rows {
 			if repeated(d) {
-				rows[d] = s.at(within, 0, k)
+				rows[d] = s.Select(within, 0, k)
 				k++
 			} else {
-				rows[d] = s.take(s.at(indices, 0, int64(d-lead)), 0, of)
+				rows[d] = s.take(s.Select(indices, 0, int64(d-lead)), 0, of)
 			}
 		}
-		y.indices, y.values, y.coalesced = s.stack(rows...), s.take(x.values, 0, of), false
+		y.indices, y.values, y.coalesced = s.Stack(rows...), s.take(x.values, 0, of), false
 	}
 	if s.Err == nil {
 		wanted := append([]int64{y.values.Sizes()[0]}, sizes[sparse:]...)
-		y.values = s.Step(func() (*tensor.Tensor, error) { return s.c.Expand(y.values, wanted, false) })
+		y.values = s.Step(func() (*tensor.Tensor, error) { return s.C.Expand(y.values, wanted, false) })
 	}
 	if x.coalesced {
 		y = s.coalesced(y)
@@ -303,13 +303,13 @@ func flip(c aten.Ctx, self *tensor.Tensor, dims []int64) (*tensor.Tensor, error)
 		case d >= x.sparse() && turned:
 			dense = append(dense, int64(d-x.sparse()+1))
 		case d < x.sparse() && turned:
-			rows = append(rows, s.sub(s.int(x.sizes[d]-1), s.at(x.indices, 0, int64(d))))
+			rows = append(rows, s.Sub(s.Int(x.sizes[d]-1), s.Select(x.indices, 0, int64(d))))
 		case d < x.sparse():
-			rows = append(rows, s.at(x.indices, 0, int64(d)))
+			rows = append(rows, s.Select(x.indices, 0, int64(d)))
 		}
 	}
 	if slices.Contains(mask[:x.sparse()], true) {
-		y.indices, y.coalesced = s.stack(rows...), false
+		y.indices, y.coalesced = s.Stack(rows...), false
 	}
 	if len(dense) > 0 {
 		y.values = s.Step(func() (*tensor.Tensor, error) { return c.Flip(x.values, dense) })

@@ -55,7 +55,7 @@ func resize(c aten.Ctx, op string, self *tensor.Tensor, size []int64, sparseDim,
 	for d, n := range size[sparseDim:] { // what is new is 0
 		more := slices.Clone(p.Values.Sizes())
 		if more[d+1] = n - more[d+1]; more[d+1] > 0 {
-			p.Values = s.cat(int64(d)+1, p.Values, s.zeros(p.Values, more...))
+			p.Values = s.Cat(int64(d)+1, p.Values, s.zeros(p.Values, more...))
 		}
 		if s.Err != nil {
 			return s.Err
@@ -109,16 +109,16 @@ func resizeTo(c aten.Ctx, self *tensor.Tensor, size []int64, f shape.MemoryForma
 	p := *self.Parts()
 	compressed, n, had := p.Indices[0], size[major]/form.block[major], p.Indices[0].Numel()-1
 	if n < had {
-		compressed = s.clone(s.part(compressed, 0, 0, n+1))
-		count, known := s.integer(s.at(compressed, 0, n))
+		compressed = s.clone(s.Narrow(compressed, 0, 0, n+1))
+		count, known := s.integer(s.Select(compressed, 0, n))
 		if !known || count < 0 || count > entries(self) {
 			s.Failf("the number of entries in the first %d lines, %d, is not known, or was changed after the tensor was made", n, count)
 		}
-		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, s.clone(s.part(p.Indices[1], 0, 0, count))}, Values: s.clone(s.part(p.Values, 0, 0, count))}
+		p = tensor.Parts{Indices: []*tensor.Tensor{compressed, s.clone(s.Narrow(p.Indices[1], 0, 0, count))}, Values: s.clone(s.Narrow(p.Values, 0, 0, count))}
 	} else {
-		last := s.part(compressed, 0, had, 1)
+		last := s.Narrow(compressed, 0, had, 1)
 		more := s.Step(func() (*tensor.Tensor, error) { return c.Expand(last, []int64{n - had}, false) })
-		p = tensor.Parts{Indices: []*tensor.Tensor{s.cat(0, compressed, more), p.Indices[1]}, Values: p.Values}
+		p = tensor.Parts{Indices: []*tensor.Tensor{s.Cat(0, compressed, more), p.Indices[1]}, Values: p.Values}
 	}
 	s.Do(func() error { return self.Replace(op, slices.Clone(size), p) })
 	return s.Err

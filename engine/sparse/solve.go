@@ -27,7 +27,7 @@ func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 	}
 	full := s.dense(a)
 	if s.Err == nil && entries(a) == 0 && !unitriangular { // nothing to divide by
-		full = s.mul(full, s.Number(dtype.FloatScalar(math.NaN())))
+		full = s.Mul(full, s.Number(dtype.FloatScalar(math.NaN())))
 	}
 	if s.Err != nil {
 		return nil, nil, s.Err

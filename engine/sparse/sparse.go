@@ -9,18 +9,14 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
 // scope is the façade for one composition: it owns what the steps make, and after the first error they do nothing.
-type scope struct {
-	owner.Scope
-	c aten.Ctx
-}
+type scope struct{ steps.Steps }
 
-func within(c aten.Ctx, op string) *scope { return &scope{owner.Scope{Op: op}, c} }
+func within(c aten.Ctx, op string) *scope { return &scope{steps.Of(c, op)} }
 
 // isSparse tells whether a tensor has parts.
 func isSparse(t *tensor.Tensor) bool { return t != nil && t.Parts() != nil }
@@ -34,7 +30,7 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 		return ops.Deliver(s.Op, out, t)
 	case isSparse(out) && isSparse(t):
 		if out.DType() != t.DType() && dtype.CanCast(t.DType(), out.DType()) {
-			t = s.cast(t, out.DType())
+			t = s.Cast(t, out.DType())
 		}
 		if s.Err == nil && out.Layout() != t.Layout() {
 			t = s.as(t, formOf(out))
@@ -53,50 +49,29 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 
 // The steps.
 
-func (s *scope) int(v int64) *tensor.Tensor { return s.Number(dtype.IntScalar(v)) }
-
-func (s *scope) add(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Add(nil, a, b, dtype.IntScalar(1)) })
-}
-
-func (s *scope) sub(a, b *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sub(nil, a, b, dtype.IntScalar(1)) })
-}
-
-func (s *scope) mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.c.Mul, a, b) }
-
 // times is a times a number, itself for 1.
 func (s *scope) times(a *tensor.Tensor, v int64) *tensor.Tensor {
 	if v == 1 {
 		return a
 	}
-	return s.mul(a, s.int(v))
-}
-
-func (s *scope) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
-	if s.Err != nil || t.DType() == d || d == dtype.None {
-		return t
-	}
-	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve)
-	})
+	return s.Mul(a, s.Int(v))
 }
 
 func (s *scope) zeros(like *tensor.Tensor, sizes ...int64) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Zeros(nil, sizes, like.DType(), tensor.NoLayout, like.Device())
+		return s.C.Zeros(nil, sizes, like.DType(), tensor.NoLayout, like.Device())
 	})
 }
 
 func (s *scope) arange(n int64, dev device.Device) *tensor.Tensor {
 	return s.Step(func() (*tensor.Tensor, error) {
-		return s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, dev)
+		return s.C.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, dev)
 	})
 }
 
 // take is the entries of t along dim at the places of a vector.
 func (s *scope) take(t *tensor.Tensor, dim int64, index *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.IndexSelect(nil, t, dim, index) })
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, t, dim, index) })
 }
 
 // gather adds the entries of source up in n places, where index says: those of 16-bit floats in wider ones.
@@ -105,47 +80,11 @@ func (s *scope) gather(n int64, index, source *tensor.Tensor) *tensor.Tensor {
 		return nil
 	}
 	d := source.DType()
-	if source = s.cast(source, d.Compute()); s.Err != nil {
+	if source = s.Cast(source, d.Compute()); s.Err != nil {
 		return nil
 	}
 	to := s.zeros(source, append([]int64{n}, source.Sizes()[1:]...)...)
-	return s.cast(s.Step(func() (*tensor.Tensor, error) { return s.c.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) }), d)
-}
-
-func (s *scope) reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Reshape(t, sizes) })
-}
-
-func (s *scope) permute(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Permute(t, dims) })
-}
-
-func (s *scope) contiguous(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Contiguous(t, shape.Contiguous) })
-}
-
-func (s *scope) part(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Narrow(t, dim, start, length) })
-}
-
-func (s *scope) at(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Select(t, dim, i) })
-}
-
-func (s *scope) unsqueeze(t *tensor.Tensor, dim int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Unsqueeze(nil, t, dim) })
-}
-
-func (s *scope) cat(dim int64, list ...*tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Cat(nil, list, dim) })
-}
-
-func (s *scope) stack(list ...*tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Stack(nil, list, 0) })
-}
-
-func (s *scope) sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.c.Sum(nil, t, dims, false, dtype.None) })
+	return s.Cast(s.Step(func() (*tensor.Tensor, error) { return s.C.IndexAdd(nil, to, 0, index, source, dtype.IntScalar(1)) }), d)
 }
 
 // quotient and remainder are of integers that are not negative.
@@ -153,11 +92,11 @@ func (s *scope) quotient(t *tensor.Tensor, by int64) *tensor.Tensor {
 	if by == 1 {
 		return t
 	}
-	return s.Binary(s.c.FloorDivide, t, s.int(by))
+	return s.Binary(s.C.FloorDivide, t, s.Int(by))
 }
 
 func (s *scope) remainder(t *tensor.Tensor, by int64) *tensor.Tensor {
-	return s.Binary(s.c.Remainder, t, s.int(by))
+	return s.Binary(s.C.Remainder, t, s.Int(by))
 }
 
 // sorted is a vector in order, and where each entry was; entries that are alike stay in their order.
@@ -165,7 +104,7 @@ func (s *scope) sorted(t *tensor.Tensor) (inOrder, places *tensor.Tensor) {
 	if s.Err != nil {
 		return nil, nil
 	}
-	inOrder, places, err := s.c.SortStable(nil, nil, t, ops.True, 0, false)
+	inOrder, places, err := s.C.SortStable(nil, nil, t, ops.True, 0, false)
 	s.Keep(inOrder, err)
 	s.Keep(places, nil)
 	return inOrder, places
@@ -176,13 +115,13 @@ func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	if s.Err != nil || !launch.Known(t) {
 		return 0, false
 	}
-	x, err := s.c.Item(t)
+	x, err := s.C.Item(t)
 	s.Fail(err)
 	return x.I, s.Err == nil
 }
 
 // all tells whether a tensor of bools has no false; so it has where that is not known.
 func (s *scope) all(t *tensor.Tensor) bool {
-	v, known := s.integer(s.cast(s.Step(func() (*tensor.Tensor, error) { return s.c.All(nil, t, nil, false) }), dtype.Int64))
+	v, known := s.integer(s.Cast(s.Step(func() (*tensor.Tensor, error) { return s.C.All(nil, t, nil, false) }), dtype.Int64))
 	return !known || v != 0
 }

@@ -102,16 +102,16 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 		if slices.IsSorted(dims) {
 			return p.Values
 		}
-		return s.permute(p.Values, dims...)
+		return s.Permute(p.Values, dims...)
 	}
 	if t.Layout() == tensor.COO {
 		rows := make([]*tensor.Tensor, sparse)
 		for i := range rows {
-			rows[i] = s.at(p.Indices[0], 0, order[i])
+			rows[i] = s.Select(p.Indices[0], 0, order[i])
 		}
 		indices := p.Indices[0]
 		if !slices.IsSorted(order[:sparse]) {
-			indices = s.stack(rows...)
+			indices = s.Stack(rows...)
 		}
 		return s.tensor(coordinates{indices, values(1), sizes, indices == p.Indices[0] && p.Coalesced || s.Err == nil && entries(t) < 2})
 	}
@@ -129,7 +129,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 	}
 	if order[b] != int64(b) {
 		if l = turnedLayout[l]; inBlocks(l) {
-			made = s.Step(func() (*tensor.Tensor, error) { return s.c.Transpose(nil, made, int64(b)+1, int64(b)+2) })
+			made = s.Step(func() (*tensor.Tensor, error) { return s.C.Transpose(nil, made, int64(b)+1, int64(b)+2) })
 		}
 	}
 	parts := [3]*tensor.Tensor{p.Indices[0], p.Indices[1], made}
@@ -142,7 +142,7 @@ func (s *scope) permuted(t *tensor.Tensor, order []int64) *tensor.Tensor {
 			for d := b; d < part.Dim(); d++ {
 				dims = append(dims, int64(d))
 			}
-			parts[i] = s.permute(part, dims...)
+			parts[i] = s.Permute(part, dims...)
 		}
 	}
 	return s.assemble(l, sizes, parts[0], parts[1], parts[2])
@@ -177,13 +177,13 @@ func unsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (*tensor.Tensor,
 			return nil, s.Err
 		}
 		at := int64(d)
-		return s.result(out, s.assemble(self.Layout(), sizes, s.unsqueeze(p.Indices[0], at), s.unsqueeze(p.Indices[1], at), s.unsqueeze(p.Values, at)))
+		return s.result(out, s.assemble(self.Layout(), sizes, s.Unsqueeze(p.Indices[0], at), s.Unsqueeze(p.Indices[1], at), s.Unsqueeze(p.Values, at)))
 	}
 	if d > sparse {
-		return s.result(out, s.tensor(coordinates{p.Indices[0], s.unsqueeze(p.Values, int64(d-sparse+1)), sizes, p.Coalesced}))
+		return s.result(out, s.tensor(coordinates{p.Indices[0], s.Unsqueeze(p.Values, int64(d-sparse+1)), sizes, p.Coalesced}))
 	}
 	n := entries(self)
-	indices := s.cat(0, s.part(p.Indices[0], 0, 0, int64(d)), s.zeros(p.Indices[0], 1, n), s.part(p.Indices[0], 0, int64(d), int64(sparse-d)))
+	indices := s.Cat(0, s.Narrow(p.Indices[0], 0, 0, int64(d)), s.zeros(p.Indices[0], 1, n), s.Narrow(p.Indices[0], 0, int64(d), int64(sparse-d)))
 	return s.result(out, s.tensor(coordinates{indices, p.Values, sizes, p.Coalesced}))
 }
 
@@ -214,13 +214,13 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 	}
 	sizes := slices.Delete(slices.Clone(self.Sizes()), d, d+1)
 	if alongBatch(self, d) {
-		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.at(part, int64(d), at) }))
+		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.Select(part, int64(d), at) }))
 	}
 	if b := batches(self); self.Layout() != tensor.COO {
 		switch {
 		case d >= self.Dim()-denseDim(self):
 			p := self.Parts()
-			values := s.at(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
+			values := s.Select(p.Values, int64(d-self.Dim()+p.Values.Dim()), at)
 			return s.Give(s.assemble(self.Layout(), sizes, p.Indices[0], p.Indices[1], values))
 		case b > 0:
 			s.Failf("rows and columns of batches, here dimension %d, are not selected; index the batch dimensions first, or to_sparse_coo() or to_dense() converts", d)
@@ -235,12 +235,12 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 		return nil, s.Err
 	}
 	if d >= x.sparse() {
-		return s.Give(s.tensor(coordinates{x.indices, s.at(x.values, int64(d-x.sparse()+1), at), sizes, x.coalesced}))
+		return s.Give(s.tensor(coordinates{x.indices, s.Select(x.values, int64(d-x.sparse()+1), at), sizes, x.coalesced}))
 	}
-	of := s.reshape(s.Unary(s.c.Nonzero, s.Binary(s.c.Eq, s.at(x.indices, 0, int64(d)), s.int(at))), -1)
+	of := s.Reshape(s.Unary(s.C.Nonzero, s.Binary(s.C.Eq, s.Select(x.indices, 0, int64(d)), s.Int(at))), -1)
 	values := s.take(x.values, 0, of)
 	if x.sparse() == 1 {
-		return s.Give(s.cast(s.sum(values, 0), self.DType()))
+		return s.Give(s.Cast(s.Sum(values, 0), self.DType()))
 	}
 	return s.Give(s.tensor(coordinates{s.take(s.without(x.indices, d), 1, of), values, sizes, x.coalesced}))
 }
@@ -248,13 +248,13 @@ func selected(c aten.Ctx, self *tensor.Tensor, dim, index int64) (*tensor.Tensor
 // line are the entries of a row of a matrix in the layout CSR, or of a column in CSC, which lie beside each other.
 func (s *scope) line(t *tensor.Tensor, i int64, sizes []int64) coordinates {
 	p, n := t.Parts(), entries(t)
-	start, _ := s.integer(s.at(p.Indices[0], 0, i))
-	end, _ := s.integer(s.at(p.Indices[0], 0, i+1))
+	start, _ := s.integer(s.Select(p.Indices[0], 0, i))
+	end, _ := s.integer(s.Select(p.Indices[0], 0, i+1))
 	if start < 0 || end < start || end > n {
 		s.Failf("the compressed indices of line %d go from %d to %d, beyond the %d entries: they were changed after the tensor was made", i, start, end, n)
 	}
-	indices := s.unsqueeze(s.wide(s.part(p.Indices[1], 0, start, end-start)), 0)
-	return coordinates{s.clone(indices), s.clone(s.part(p.Values, 0, start, end-start)), sizes, true}
+	indices := s.Unsqueeze(s.wide(s.Narrow(p.Indices[1], 0, start, end-start)), 0)
+	return coordinates{s.clone(indices), s.clone(s.Narrow(p.Values, 0, start, end-start)), sizes, true}
 }
 
 // without are indices but for row d.
@@ -263,7 +263,7 @@ func (s *scope) without(indices *tensor.Tensor, d int) *tensor.Tensor {
 		return nil
 	}
 	n := indices.Sizes()[0]
-	return s.cat(0, s.part(indices, 0, 0, int64(d)), s.part(indices, 0, int64(d)+1, n-int64(d)-1))
+	return s.Cat(0, s.Narrow(indices, 0, 0, int64(d)), s.Narrow(indices, 0, int64(d)+1, n-int64(d)-1))
 }
 
 // narrow is length positions of a dimension.
@@ -280,7 +280,7 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 	sizes := slices.Clone(self.Sizes())
 	sizes[d] = length
 	if alongBatch(self, d) {
-		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.part(part, int64(d), start, length) }))
+		return s.Give(s.onBatches(self, sizes, func(part *tensor.Tensor) *tensor.Tensor { return s.Narrow(part, int64(d), start, length) }))
 	}
 	x := s.coordinatesOf(self)
 	if s.Err != nil {
@@ -289,11 +289,11 @@ func narrow(c aten.Ctx, self *tensor.Tensor, dim, start, length int64) (*tensor.
 	f := formOf(self)
 	y := coordinates{x.indices, x.values, sizes, x.coalesced}
 	if d >= x.sparse() {
-		y.values = s.part(x.values, int64(d-x.sparse()+1), start, length)
+		y.values = s.Narrow(x.values, int64(d-x.sparse()+1), start, length)
 	} else {
-		row := s.at(x.indices, 0, int64(d))
-		within := s.Binary(s.c.LogicalAnd, s.Binary(s.c.Ge, row, s.int(start)), s.Binary(s.c.Lt, row, s.int(start+length)))
-		of := s.reshape(s.Unary(s.c.Nonzero, within), -1)
+		row := s.Select(x.indices, 0, int64(d))
+		within := s.Binary(s.C.LogicalAnd, s.Binary(s.C.Ge, row, s.Int(start)), s.Binary(s.C.Lt, row, s.Int(start+length)))
+		of := s.Reshape(s.Unary(s.C.Nonzero, within), -1)
 		y.indices, y.values = s.shifted(s.take(x.indices, 1, of), d, -start), s.take(x.values, 0, of)
 	}
 	return s.Give(s.from(y, f))
@@ -331,7 +331,7 @@ func (s *scope) shifted(indices *tensor.Tensor, d int, by int64) *tensor.Tensor 
 		return indices
 	}
 	n := indices.Sizes()[0]
-	return s.cat(0, s.part(indices, 0, 0, int64(d)), s.add(s.part(indices, 0, int64(d), 1), s.int(by)), s.part(indices, 0, int64(d)+1, n-int64(d)-1))
+	return s.Cat(0, s.Narrow(indices, 0, 0, int64(d)), s.Add(s.Narrow(indices, 0, int64(d), 1), s.Int(by)), s.Narrow(indices, 0, int64(d)+1, n-int64(d)-1))
 }
 
 // indexSelect are the positions of a dimension that index names, in its order.
@@ -351,10 +351,10 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 	if err != nil {
 		return nil, err
 	}
-	at := s.wide(s.reshape(index, index.Numel()))
+	at := s.wide(s.Reshape(index, index.Numel()))
 	n := self.Sizes()[d]
 	if s.Err == nil && at.Numel() > 0 {
-		low, high := s.bounds(s.unsqueeze(at, 0))
+		low, high := s.bounds(s.Unsqueeze(at, 0))
 		if s.Err == nil && len(low) > 0 && (low[0] < -n || high[0] >= n) {
 			return nil, status.Indexf("index_select: index %d is out of bounds for dimension %d with size %d", map[bool]int64{true: low[0], false: high[0]}[low[0] < -n], d, n)
 		}
@@ -379,11 +379,11 @@ func indexSelect(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *tensor.
 	if d >= x.sparse() {
 		y.values = s.take(x.values, int64(d-x.sparse()+1), at)
 	} else {
-		inOrder, from := s.sorted(s.at(x.indices, 0, int64(d)))
+		inOrder, from := s.sorted(s.Select(x.indices, 0, int64(d)))
 		place, entry := s.matches(at, inOrder)
 		entry = s.take(from, 0, entry)
 		rest := s.take(x.indices, 1, entry)
-		y.indices = s.cat(0, s.part(rest, 0, 0, int64(d)), s.unsqueeze(place, 0), s.part(rest, 0, int64(d)+1, int64(x.sparse()-d-1)))
+		y.indices = s.Cat(0, s.Narrow(rest, 0, 0, int64(d)), s.Unsqueeze(place, 0), s.Narrow(rest, 0, int64(d)+1, int64(x.sparse()-d-1)))
 		y.values, y.coalesced = s.take(x.values, 0, entry), false
 		if x.coalesced {
 			y = s.coalesced(y)
@@ -447,12 +447,12 @@ func cat(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*ten
 		} else { // the other tensors have zeros there
 			before, after := slices.Clone(x.values.Sizes()), slices.Clone(x.values.Sizes())
 			before[d-sparse+1], after[d-sparse+1] = start, made.sizes[d]-start-t.Sizes()[d]
-			x.values = s.cat(int64(d-sparse+1), s.zeros(x.values, before...), x.values, s.zeros(x.values, after...))
+			x.values = s.Cat(int64(d-sparse+1), s.zeros(x.values, before...), x.values, s.zeros(x.values, after...))
 		}
 		indices, values = append(indices, at), append(values, x.values)
 		start += t.Sizes()[d]
 	}
-	made.indices, made.values = s.cat(1, indices...), s.cat(0, values...)
+	made.indices, made.values = s.Cat(1, indices...), s.Cat(0, values...)
 	return s.result(out, s.from(made, f))
 }
 
@@ -488,15 +488,15 @@ func stack(c aten.Ctx, out *tensor.Tensor, list []*tensor.Tensor, dim int64) (*t
 // matches are the pairs of equal entries of two vectors, of which the second is in order: for each entry of the first, in turn.
 func (s *scope) matches(a, b *tensor.Tensor) (in, of *tensor.Tensor) {
 	bound := func(right bool) *tensor.Tensor {
-		return s.Step(func() (*tensor.Tensor, error) { return s.c.Searchsorted(nil, b, a, false, right, "", nil) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Searchsorted(nil, b, a, false, right, "", nil) })
 	}
 	first := bound(false)
-	counts := s.sub(bound(true), first)
-	ends := s.Step(func() (*tensor.Tensor, error) { return s.c.Cumsum(nil, counts, 0, int64s) })
+	counts := s.Sub(bound(true), first)
+	ends := s.Step(func() (*tensor.Tensor, error) { return s.C.Cumsum(nil, counts, 0, int64s) })
 	in = s.repeated(counts)
 	if s.Err != nil {
 		return nil, nil
 	}
-	shift := s.sub(first, s.sub(ends, counts)) // from the position among the pairs to that in b
-	return in, s.add(s.arange(in.Numel(), a.Device()), s.take(shift, 0, in))
+	shift := s.Sub(first, s.Sub(ends, counts)) // from the position among the pairs to that in b
+	return in, s.Add(s.arange(in.Numel(), a.Device()), s.take(shift, 0, in))
 }

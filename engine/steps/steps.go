@@ -1,0 +1,175 @@
+// Package steps is the façade as the steps of an operator that is written with others: composite, sparse and quantized have their own
+// beside these. A scope owns what the steps make, and after the first error they do nothing. (Operators beneath the façade have the steps
+// of engine/ops; those of derivatives, which know what is saved and may be written over, are engine/autograd's.)
+package steps
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Steps are those of one operator.
+type Steps struct {
+	owner.Scope
+	C aten.Ctx
+}
+
+// Of are the steps of op, which calls with c.
+func Of(c aten.Ctx, op string) Steps { return Steps{owner.Scope{Op: op}, c} }
+
+// Strided refuses sparse operands, where the steps would take their entries for all elements, or say nothing of the operator.
+func (s *Steps) Strided(list ...*tensor.Tensor) {
+	for _, t := range list {
+		if s.Err == nil && t != nil && t.Keys()&tensor.Sparse != 0 {
+			s.Fail(aten.Refused(s.Op, (t.Keys() & tensor.Sparse).First()))
+		}
+	}
+}
+
+// Float is an operand that counts as a plain number.
+func (s *Steps) Float(v float64) *tensor.Tensor { return s.Number(dtype.FloatScalar(v)) }
+
+// Int is an operand that counts as a plain number.
+func (s *Steps) Int(v int64) *tensor.Tensor { return s.Number(dtype.IntScalar(v)) }
+
+// Value is the only element of t; unknown where t has no data, and after an error.
+func (s *Steps) Value(t *tensor.Tensor) (v dtype.Scalar, known bool) {
+	if s.Err != nil || !launch.Known(t) {
+		return v, false
+	}
+	v, err := s.C.Item(t)
+	s.Fail(err)
+	return v, s.Err == nil
+}
+
+// Add is a + b.
+func (s *Steps) Add(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Add(nil, a, b, dtype.IntScalar(1)) })
+}
+
+// Sub is a - b.
+func (s *Steps) Sub(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sub(nil, a, b, dtype.IntScalar(1)) })
+}
+
+// Mul is a * b.
+func (s *Steps) Mul(a, b *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Mul, a, b) }
+
+// Div is a / b.
+func (s *Steps) Div(a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Div(nil, a, b, "") })
+}
+
+// Sum adds up over dims, or over all where there are none.
+func (s *Steps) Sum(t *tensor.Tensor, dims ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, dims, false, dtype.None) })
+}
+
+// Where is a where condition holds and b elsewhere.
+func (s *Steps) Where(condition, a, b *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Where(nil, condition, a, b) })
+}
+
+// Cast is t in dtype d: itself where it has that already, or d is none.
+func (s *Steps) Cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if s.Err != nil || t.DType() == d || d == dtype.None {
+		return t
+	}
+	return s.Keep(s.C.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
+}
+
+// Contiguous is t with its elements in row-major order: itself where they are.
+func (s *Steps) Contiguous(t *tensor.Tensor) *tensor.Tensor {
+	if s.Err != nil || t.IsContiguous() {
+		return t
+	}
+	return s.Keep(s.C.Contiguous(t, shape.Contiguous))
+}
+
+// Reshape is t with other sizes, a view where that is possible.
+func (s *Steps) Reshape(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	if s.Err != nil || slices.Equal(t.Sizes(), sizes) {
+		return t
+	}
+	return s.Keep(s.C.Reshape(t, sizes))
+}
+
+// Permute views t with its dimensions in the given order.
+func (s *Steps) Permute(t *tensor.Tensor, order ...int64) *tensor.Tensor {
+	if s.Err != nil || slices.IsSorted(order) {
+		return t
+	}
+	return s.Keep(s.C.Permute(t, order))
+}
+
+// Unsqueeze views t with a new dimension of size 1 at dim.
+func (s *Steps) Unsqueeze(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Unsqueeze(nil, t, dim) })
+}
+
+// Narrow views length elements of t along dim from start on.
+func (s *Steps) Narrow(t *tensor.Tensor, dim, start, length int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Narrow(t, dim, start, length) })
+}
+
+// Select views position i of t along dim, which disappears.
+func (s *Steps) Select(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Select(t, dim, i) })
+}
+
+// Unbind views every position of t along dim, which disappears.
+func (s *Steps) Unbind(t *tensor.Tensor, dim int64) []*tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	list, err := s.C.Unbind(t, dim)
+	s.Fail(err)
+	for _, x := range list {
+		s.Keep(x, nil)
+	}
+	return list
+}
+
+// Expand views t broadcast to sizes.
+func (s *Steps) Expand(t *tensor.Tensor, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Expand(t, sizes, false) })
+}
+
+// Cat puts tensors behind one another along dim.
+func (s *Steps) Cat(dim int64, tensors ...*tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Cat(nil, tensors, dim) })
+}
+
+// Stack puts tensors behind one another along a new first dimension.
+func (s *Steps) Stack(tensors ...*tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Stack(nil, tensors, 0) })
+}
+
+// Zeros makes a tensor of zeros beside t.
+func (s *Steps) Zeros(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewZeros(t, sizes, d, tensor.NoLayout, device.None) })
+}
+
+// Ones makes a tensor of ones beside t.
+func (s *Steps) Ones(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewOnes(t, sizes, d, tensor.NoLayout, device.None) })
+}
+
+// Empty makes a tensor of any values beside t.
+func (s *Steps) Empty(t *tensor.Tensor, d dtype.DType, sizes ...int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.NewEmpty(t, sizes, d, tensor.NoLayout, device.None) })
+}
+
+// Copy writes src, broadcast and converted, to dst.
+func (s *Steps) Copy(dst, src *tensor.Tensor) {
+	if s.Err == nil {
+		s.Fail(s.C.Copy(dst, src, false))
+	}
+}
