@@ -59,7 +59,9 @@ func (b *batch) loop(c aten.Ctx) {
 // none is what the call gives where there are no examples: results of the sizes that it has for tensors without elements.
 func (b *batch) none(c aten.Ctx) {
 	meta := device.Device{Type: device.Meta, Index: -1}
-	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta)) })
+	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
+		return b.keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
+	})
 	err := b.Run(c)
 	back()
 	if err != nil {

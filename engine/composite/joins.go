@@ -228,7 +228,13 @@ func BlockDiag(c aten.Ctx, tensors []*tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	for i, t := range views {
 		r.Add(t.DType(), tensors[i].Rank())
-		rows, columns = rows+t.Sizes()[0], columns+t.Sizes()[1]
+		var more error
+		if rows, more = shape.Larger(op, rows, 1, t.Sizes()[0]); more == nil {
+			columns, more = shape.Larger(op, columns, 1, t.Sizes()[1])
+		}
+		if more != nil {
+			return nil, more
+		}
 	}
 	whole := s.Keep(c.Zeros(nil, []int64{rows, columns}, r.DType(), tensor.NoLayout, dev))
 	row, column := int64(0), int64(0)

@@ -34,7 +34,10 @@ func repeat(op string, self *tensor.Tensor, repeats []int64) (*tensor.Tensor, er
 		if i >= lead {
 			size = self.Sizes()[i-lead]
 		}
-		sizes[i] = n * size
+		var err error
+		if sizes[i], err = shape.Larger(op, size, n, 0); err != nil {
+			return nil, err
+		}
 		split, from = append(split, n, size), append(from, 1, size)
 	}
 	if _, err := shape.Numel(op, sizes); err != nil {

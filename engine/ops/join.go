@@ -57,7 +57,9 @@ func cat(op string, out *tensor.Tensor, tensors []*tensor.Tensor, dim int64) (*t
 			if err := joinable(op, first, t, d, i); err != nil {
 				return nil, err
 			}
-			sizes[d] += t.Sizes()[d]
+			if sizes[d], err = shape.Larger(op, sizes[d], 1, t.Sizes()[d]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	to := iter.Output{Op: op, Out: out, Sizes: sizes, DType: r.DType(), Device: tensors[0].Device()}

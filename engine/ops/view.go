@@ -62,7 +62,13 @@ func Flatten(self *tensor.Tensor, start, end int64) (*tensor.Tensor, error) {
 	if s == e {
 		return self.Alias(), nil
 	}
-	sizes := slices.Concat(self.Sizes()[:s], []int64{shape.Product(self.Sizes()[s : e+1])}, self.Sizes()[e+1:])
+	flat := int64(1)
+	for _, size := range self.Sizes()[s : e+1] {
+		if flat, err = shape.Larger("flatten", flat, size, 0); err != nil {
+			return nil, err
+		}
+	}
+	sizes := slices.Concat(self.Sizes()[:s], []int64{flat}, self.Sizes()[e+1:])
 	return reshape("flatten", self, sizes)
 }
 

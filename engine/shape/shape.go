@@ -54,6 +54,15 @@ func Times(a, b int64) int64 {
 	return product
 }
 
+// Larger is a dimension of size n that grows by a factor and then by so many more.
+func Larger(op string, n, factor, more int64) (int64, error) {
+	size, overflow := grow(n, factor)
+	if overflow || size > math.MaxInt64-more {
+		return 0, status.Runtimef("%s: a dimension of size %d, times %d and %d more, has a size beyond a 64-bit integer", op, n, factor, more)
+	}
+	return size + more, nil
+}
+
 // Product is Numel for sizes already known to be valid.
 func Product(sizes []int64) int64 {
 	n := int64(1)

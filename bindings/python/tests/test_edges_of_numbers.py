@@ -130,3 +130,27 @@ def test_complex_numbers_by_the_default_dtype(default, number, filled):
     finally:
         torch.set_default_dtype(torch.float32)
     assert [x.dtype for x in made] == [getattr(torch, number)] * 3 + [getattr(torch, filled)]
+
+
+LARGE = 2**62
+
+
+@pytest.mark.parametrize(
+    "grows",
+    [
+        lambda: torch.zeros(LARGE, 0).repeat(4, 1),
+        lambda: torch.zeros(LARGE, 0).repeat(2, 1),
+        lambda: torch.zeros(3, 0).repeat(LARGE, 1),
+        lambda: torch.zeros(LARGE, 0).tile((5, 1)),
+        lambda: torch.cat([torch.zeros(LARGE, 0)] * 4),
+        lambda: torch.vstack([torch.zeros(LARGE, 0)] * 4),
+        lambda: torch.hstack([torch.zeros(0, LARGE)] * 4),
+        lambda: torch.block_diag(*[torch.zeros(LARGE, 0)] * 4),
+        lambda: torch.zeros(4, LARGE, 0).flatten(0, 1),
+        lambda: torch.zeros(2, LARGE, 0).flatten(0, 1),
+    ],
+)
+def test_sizes_that_grow_beyond_64_bits(grows):
+    """Of tensors without elements too, whose memory would be none."""
+    with pytest.raises(RuntimeError, match="a dimension of size .* has a size beyond a 64-bit integer"):
+        grows()

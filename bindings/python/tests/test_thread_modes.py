@@ -1,5 +1,7 @@
 """The default device and the gradient mode belong to the thread that sets them, however it sets them."""
 
+import copy
+import sys
 import threading
 
 import pytest
@@ -226,3 +228,41 @@ def test_lists_and_arrays_index_whatever_the_default_device():
         x[[0, 1]] = 5.0
         assert torch.as_tensor(numpy.ones(2)).is_meta and torch.asarray(numpy.ones(2)).is_meta
     assert x.tolist() == [5, 5, 2, 3]
+
+
+READS = {
+    "name of a node": lambda x, y: y.grad_fn.name(),
+    "metadata": lambda x, y: y.grad_fn.metadata,
+    "next functions": lambda x, y: y.grad_fn.next_functions[0][0].name(),
+    "variable": lambda x, y: y.grad_fn.next_functions[0][0].variable,
+    "storage": lambda x, y: x.untyped_storage().data_ptr(),
+    "typed storage": lambda x, y: x.detach().storage().size(),
+    "copy": lambda x, y: copy.deepcopy(x),
+    "generator": lambda x, y: torch.get_rng_state(),
+}
+
+
+@pytest.mark.parametrize("read", READS)
+def test_objects_that_threads_share_while_others_drop_them(read):
+    """An object that one thread has just dropped the last reference to is not what another one is given."""
+    x = torch.ones(3, requires_grad=True)
+    y = x.exp()
+    wrong, interval = [], sys.getswitchinterval()
+
+    def reads():
+        try:
+            for _ in range(600):
+                READS[read](x, y)
+        except Exception as error:
+            wrong.append(error)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=reads) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong

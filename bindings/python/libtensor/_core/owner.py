@@ -10,10 +10,23 @@ from .._base.library import Cell, bind, cells, generator_free, storage_free
 c_storage_id = bind("tensor_storage_id", c_void_p, c_void_p)
 
 
+class Held:
+    """Frees a handle when the object that has this is gone. A finalizer of the object itself would run while weak references still find
+    it: another thread would be given an object whose handle is freed."""
+
+    __slots__ = ("free", "handle")
+
+    def __init__(self, handle, free):
+        self.handle, self.free = handle, free
+
+    def __del__(self):
+        self.free(self.handle)
+
+
 class Owner:
     """What owns a handle of the library's. An object that only object.__new__ made has none: it can be dropped, and not used."""
 
-    __slots__ = ("_h",)
+    __slots__ = ("_h", "_held")
 
     def __getattr__(self, name):
         kind = type(self).__name__
@@ -36,7 +49,7 @@ class UntypedStorage(StorageBase, Owner):
     @classmethod
     def _wrap(cls, handle):
         self = object.__new__(cls)
-        self._h = handle
+        self._h, self._held = handle, Held(handle, storage_free)
         cell = cells.pop() if cells else Cell()
         status = c_storage_id(handle, cell.address)
         if status:
@@ -44,13 +57,6 @@ class UntypedStorage(StorageBase, Owner):
         number = cell.i
         cells.append(cell)
         return known.setdefault(number, self)
-
-    def __del__(self, free=storage_free):
-        try:
-            handle = self._h
-        except TypeError:
-            return
-        free(handle)
 
 
 # The objects of the storages that are in use, by the library's number: one storage is one object.
@@ -88,12 +94,5 @@ class Generator(Owner):
     @classmethod
     def _wrap(cls, handle):
         self = object.__new__(cls)
-        self._h = handle
+        self._h, self._held = handle, Held(handle, generator_free)
         return self
-
-    def __del__(self, free=generator_free):
-        try:
-            handle = self._h
-        except TypeError:
-            return
-        free(handle)

@@ -5,6 +5,7 @@ from weakref import WeakValueDictionary
 
 from .._base.direct import d_ctx
 from .._base.library import node_free
+from .._core.owner import Held
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .callbacks import DELETER, PACK, UNPACK, kept, kept_by
@@ -19,7 +20,7 @@ leaves = WeakValueDictionary()
 class Node:
     """A recorded call, as grad_fn gives it. It keeps what the call saved, and the graph behind it."""
 
-    __slots__ = ("_h", "__weakref__")
+    __slots__ = ("_h", "_held", "__weakref__")
 
     def name(self):
         """The name of the call, such as AddBackward0."""
@@ -71,11 +72,6 @@ class Node:
 
     def __repr__(self):
         return f"<{type(self).__name__} object at {id(self):#x}>"
-
-    def __del__(self, free=node_free):
-        handle = getattr(self, "_h", None)
-        if handle:
-            free(handle)
 
 
 class AccumulateGrad(Node):
@@ -168,7 +164,7 @@ def node_of(handle):
     name = _f.node_name(handle)
     kind = kinds.get(name) or kinds.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": "libtensor.autograd"}))
     made = object.__new__(kind)
-    made._h = handle
+    made._h, made._held = handle, Held(handle, node_free)
     return nodes.setdefault(number, made)
 
 

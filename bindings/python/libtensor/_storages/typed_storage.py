@@ -160,7 +160,7 @@ def typed(untyped, dtype):
     if found is None:
         found = object.__new__(TypedStorage)
         found._untyped, found.dtype = untyped, dtype
-        known[id(untyped), dtype] = found
+        found = known.setdefault((id(untyped), dtype), found)
     return found
 
 
