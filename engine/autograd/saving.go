@@ -183,7 +183,7 @@ func (n *Node) unchanged(s *saved) error {
 	if now := valuesOf(s.t).Storage().Version(); now != s.version {
 		return n.stale(s, now)
 	}
-	if from := s.from.Node; s.of != nil && s.of.cut.Load() && from != nil && from.leaf == nil {
+	if from := s.from.Node; s.of != nil && from != nil && from.leaf == nil && s.of.cut.Load() == from.number {
 		return status.Runtimef("Trying to use a saved tensor that has been detached in-place, i.e. with .detach_(). This is not supported, please use out-of-place `.detach()` instead: "+
 			"%s saved its argument of shape %v", n.name, s.t.Sizes())
 	}

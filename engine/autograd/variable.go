@@ -30,7 +30,7 @@ type Variable struct {
 	inferred     bool           // of a tensor that was made in inference mode
 	creationMeta creationMeta   // of a view that was made while calls were not recorded
 	since        int64          // of such a view that was made of a tensor with a history: the version of the storage
-	cut          atomic.Bool    // detach_() has made the tensor a leaf
+	cut          atomic.Uint64  // the number of the node that detach_() has cut the tensor off
 }
 
 // Retain is part of tensor.History.
@@ -216,7 +216,11 @@ func (v *Variable) become(n *Node, output int) {
 func (v *Variable) swap(n *Node, output int) (old *Node) {
 	old = v.node
 	v.node, v.output, v.requires = n, output, false
-	v.cut.Store(n == nil)
+	if n == nil && old != nil {
+		v.cut.Store(old.number)
+	} else {
+		v.cut.Store(0)
+	}
 	if v.retainsGrad && n != nil {
 		n.remember(v)
 	}

@@ -137,7 +137,7 @@ function viewOf(data, dtype = 'uint8') {
   if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}; quantizePerTensor() makes such tensors of numbers`);
   const { buffer, offset, length } = opened(() => memory.bytes(data));
   const size = View.BYTES_PER_ELEMENT;
-  if (length % size || offset % size) throw valueError(`tensor: ${length} bytes from byte ${offset} on are no whole elements of ${dtype}`);
+  if (length % size || offset % size) throw valueError(`tensor: ${length} bytes from byte ${offset} on are no whole elements of ${dtype}, of ${size} bytes each from a multiple of ${size} on`);
   return opened(() => new View(buffer, offset, length / size));
 }
 

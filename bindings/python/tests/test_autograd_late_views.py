@@ -34,6 +34,18 @@ def test_what_becomes_a_leaf_and_is_a_view_itself_leaves_others_alone():
     assert a.grad.tolist() == [2, 4]
 
 
+@pytest.mark.parametrize("change", [lambda y: y.div_(2), lambda y: y.mul_(3), lambda y: y.sin_()])
+def test_detach_after_a_write_cuts_off_what_was_written(change):
+    x = leaf(1, 2)
+    y = x * 1
+    change(y)
+    z = y * torch.tensor([3.0, 4.0])
+    slope = torch.autograd.grad(z.sum(), x, retain_graph=True)[0]
+    y.detach_()
+    z.sum().backward()
+    assert x.grad.tolist() == slope.tolist()
+
+
 @pytest.mark.parametrize("saves", [lambda x: x.sin(), lambda x: x * x, lambda x: x.pow(3)])
 def test_what_a_call_saved_and_detach_has_cut_off_is_refused(saves):
     x = leaf(1, 2)
