@@ -18,7 +18,9 @@ static tensor_status refuse(tensor_status status, const char *format, ...) {
   return status;
 }
 
-static bool is_integral(tensor_dtype d) { return d >= TENSOR_UINT8 && d <= TENSOR_INT64; }
+static bool is_integral(tensor_dtype d) {
+  return (d >= TENSOR_UINT8 && d <= TENSOR_INT64) || (d >= TENSOR_UINT16 && d <= TENSOR_UINT64);
+}
 
 static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32; }
 
@@ -156,10 +158,12 @@ static tensor_status expect_number(lt_list *l, const char *what) {
 // ------------------------------------------------------------------------------------------
 // numbers
 
-static void limits(tensor_dtype d, int64_t *low, int64_t *high) {
-  static const int64_t lows[] = {0, 0, INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN};
-  static const int64_t highs[] = {0, UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
-  *low = lows[d], *high = highs[d];
+// The range of an integer dtype.
+static void limits(tensor_dtype d, int64_t *low, uint64_t *high) {
+  bool has_sign = d >= TENSOR_INT8 && d <= TENSOR_INT64;
+  int64_t bits = 8 * tensor_dtype_size(d) - has_sign;
+  *high = UINT64_MAX >> (64 - bits);
+  *low = has_sign ? -(int64_t)*high - 1 : 0;
 }
 
 // The shortest text that reads as the number.
@@ -185,12 +189,13 @@ static tensor_status overflow(tensor_dtype d, const char *number) {
 // A float for a tensor of integers, cut off.
 static tensor_status cut(const lt_list *l, double x, int64_t *to) {
   char text[40];
-  int64_t low, high;
+  int64_t low;
+  uint64_t high;
   limits(l->dtype, &low, &high);
-  bool fits = l->dtype == TENSOR_INT64 ? x >= -0x1p63 && x < 0x1p63
-                                       : x >= (double)low && x < (double)high + 1;
+  // High and one more is a power of two, which (double)high is already where it rounds.
+  bool fits = x >= (double)low && x < (high >> 53 ? (double)high : (double)high + 1);
   if (!fits) return overflow(l->dtype, text_of(x, text, sizeof text));
-  return *to = (int64_t)x, TENSOR_OK;
+  return *to = x < 0x1p63 ? (int64_t)x : (int64_t)(uint64_t)x, TENSOR_OK;
 }
 
 // Puts a number down, an integer or bool as `whole`.
@@ -212,7 +217,19 @@ static tensor_status put(lt_list *l, lt_numbers kind, int64_t whole, double re, 
   return TENSOR_OK;
 }
 
+// An integer beyond int64, of which a list for uint64 holds the bits.
+static tensor_status put_unsigned(lt_list *l, uint64_t u) {
+  char digits[24];
+  if (l->dtype != TENSOR_UINT64) {
+    snprintf(digits, sizeof digits, "%llu", (unsigned long long)u);
+    return tensor_list_beyond(l, digits, (double)u);
+  }
+  tensor_status status = expect_number(l, "int");
+  return status ? status : put(l, LT_INTS, (int64_t)u, 0, 0);
+}
+
 tensor_status tensor_list_number(lt_list *l, tensor_scalar n, tensor_dtype dtype) {
+  if (n.kind == TENSOR_SCALAR_UINT) return put_unsigned(l, n.value.u);
   static const char *const names[] = {"bool", "int", "float", "complex"};
   lt_numbers kind = (lt_numbers)(n.kind - TENSOR_SCALAR_BOOL);
   bool whole = kind < LT_FLOATS, known = dtype != TENSOR_DTYPE_NONE;
@@ -292,7 +309,7 @@ static tensor_status infer(const lt_list *l, tensor_dtype *to) {
 
 // The dtype in which numbers for `d` are handed over: one that the loops below know.
 static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
-  if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d <= TENSOR_INT64) return d;
+  if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d == TENSOR_BOOL || is_integral(d)) return d;
   if (d == TENSOR_COMPLEX64 || d == TENSOR_COMPLEX128) return d;
   return l->held == LT_COMPLEX  ? TENSOR_COMPLEX128
          : l->held == LT_FLOATS ? TENSOR_FLOAT64
@@ -301,11 +318,14 @@ static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
 
 static tensor_status check_range(const lt_list *l, tensor_dtype d) {
   char text[32];
-  int64_t low, high;
+  int64_t low, most;
+  uint64_t high;
+  if (d == TENSOR_UINT64) return TENSOR_OK;  // it has room for the bits of all that are held
   limits(d, &low, &high);
-  if (!low) low = -high;  // negative numbers wrap around, as in PyTorch
+  most = (int64_t)high;
+  if (!low) low = -most;  // negative numbers wrap around, as in PyTorch
   for (const int64_t *i = l->items; i < l->at; i++) {
-    if (*i >= low && *i <= high) continue;
+    if (*i >= low && *i <= most) continue;
     snprintf(text, sizeof text, "%lld", (long long)*i);
     return overflow(d, text);
   }
@@ -342,6 +362,8 @@ static void narrow(lt_list *l, tensor_dtype d) {
     EACH(TENSOR_INT8, int8_t, l->items[i])
     EACH(TENSOR_INT16, int16_t, l->items[i])
     EACH(TENSOR_INT32, int32_t, l->items[i])
+    EACH(TENSOR_UINT16, uint16_t, l->items[i])
+    EACH(TENSOR_UINT32, uint32_t, l->items[i])
     EACH(TENSOR_FLOAT32, float, l->items[i])
     EACH(TENSOR_FLOAT64, double, l->items[i])
     default:

@@ -120,8 +120,8 @@ func lastInteger(d dtype.DType) int64 {
 	if d.IsFloatingPoint() {
 		return 1 << digits(d)
 	}
-	_, last := dtype.IntRange(d)
-	return last
+	_, last := d.IntegerRange()
+	return int64(min(last, math.MaxInt64))
 }
 
 // AllIntegers are those of random_(): of [0, max] for an integer dtype, of [0, 2^digits] for a floating-point one, and both bools.
@@ -188,8 +188,8 @@ func (s *stream) ranged(dst Span, from int64, n uint64) {
 
 func checkEnds(d dtype.DType, from, last int64) error {
 	within := func(v int64) bool {
-		low, high := dtype.IntRange(d)
-		return v >= low && v <= high
+		low, high := d.IntegerRange()
+		return v >= low && (v < 0 || uint64(v) <= high)
 	}
 	if d.IsFloatingPoint() {
 		within = func(v int64) bool { return math.Abs(float64(v)) <= dtype.MaxFinite(d) }

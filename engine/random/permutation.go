@@ -16,11 +16,11 @@ func (p Permutation) Check(d, _ dtype.DType) error {
 	if !d.IsIntegral() && !d.IsFloatingPoint() {
 		return status.NotImplementedf("randperm: not implemented for dtype %s; use an integer or floating-point dtype", d)
 	}
-	_, most := dtype.IntRange(d)
+	_, most := d.IntegerRange()
 	if d.IsFloatingPoint() {
 		most = 1 << digits(d)
 	}
-	if p.N-1 > most {
+	if p.N > 0 && uint64(p.N-1) > most {
 		return status.Runtimef("randperm: n=%d is too large for %s, which holds integers up to %d", p.N, d, most)
 	}
 	return nil
