@@ -160,19 +160,12 @@ static tensor_status expect_number(lt_list *l, const char *what) {
 // ------------------------------------------------------------------------------------------
 // numbers
 
-// The range of a dtype of integers.
+// The range of an integer dtype.
 static void limits(tensor_dtype d, int64_t *low, uint64_t *high) {
-  static const int64_t lows[] = {[TENSOR_INT8] = INT8_MIN,
-                                 [TENSOR_INT16] = INT16_MIN,
-                                 [TENSOR_INT32] = INT32_MIN,
-                                 [TENSOR_INT64] = INT64_MIN,
-                                 [TENSOR_UINT64] = 0};
-  static const uint64_t highs[] = {
-      [TENSOR_UINT8] = UINT8_MAX,   [TENSOR_INT8] = INT8_MAX,     [TENSOR_INT16] = INT16_MAX,
-      [TENSOR_INT32] = INT32_MAX,   [TENSOR_INT64] = INT64_MAX,   [TENSOR_UINT16] = UINT16_MAX,
-      [TENSOR_UINT32] = UINT32_MAX, [TENSOR_UINT64] = UINT64_MAX,
-  };
-  *low = lows[d], *high = highs[d];
+  bool has_sign = d >= TENSOR_INT8 && d <= TENSOR_INT64;
+  int64_t bits = 8 * tensor_dtype_size(d) - has_sign;
+  *high = UINT64_MAX >> (64 - bits);
+  *low = has_sign ? -(int64_t)*high - 1 : 0;
 }
 
 // The shortest text that reads as the number.
