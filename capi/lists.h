@@ -45,11 +45,11 @@ TENSOR_API void tensor_list_lend(lt_list *l, void *memory, int64_t n);
 // A list of n items follows.
 TENSOR_API tensor_status tensor_list_open(lt_list *l, int64_t n);
 
-// A number follows; of a dtype, where that is known of it. Integers beyond int64 are held by lists for
-// uint64; others take them as floats, or refuse them.
+// A number follows; of a dtype, where that is known of it. Integers beyond int64 are for uint64;
+// tensors of floats take the nearest one, others refuse them.
 TENSOR_API tensor_status tensor_list_number(lt_list *l, tensor_scalar number, tensor_dtype dtype);
 
-// An integer beyond uint64 or int64 follows: its digits, and the nearest float.
+// An integer beyond 64 bits follows: its digits, and the nearest float.
 TENSOR_API tensor_status tensor_list_beyond(lt_list *l, const char *digits, double nearest);
 
 // n numbers of a language follow where integers are floats without a fraction: integers that int64

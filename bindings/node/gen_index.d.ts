@@ -35,7 +35,8 @@ export type IndexItem = Int | boolean | null | string | Slice | Tensor;
 /** A whole index: its items, or text such as '1:, None, ..., ::2'. */
 export type Index = readonly IndexItem[] | string;
 export type TypedArray =
-  | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | BigInt64Array | Float32Array | Float64Array;
+  | Int8Array | Uint8Array | Uint8ClampedArray | Int16Array | Uint16Array | Int32Array | Uint32Array
+  | BigInt64Array | BigUint64Array | Float32Array | Float64Array;
 /** The typed arrays that hold the elements of each dtype: 16-bit floats as bits, complex numbers as pairs. */
 export interface ElementArrays {
   bool: Uint8Array;
@@ -44,6 +45,9 @@ export interface ElementArrays {
   int16: Int16Array;
   int32: Int32Array;
   int64: BigInt64Array;
+  uint16: Uint16Array;
+  uint32: Uint32Array;
+  uint64: BigUint64Array;
   float16: Uint16Array;
   bfloat16: Uint16Array;
   float32: Float32Array;
@@ -60,6 +64,9 @@ export interface ElementItems {
   int16: number;
   int32: number;
   int64: Int;
+  uint16: number;
+  uint32: number;
+  uint64: Int;
   float16: number;
   bfloat16: number;
   float32: number;
