@@ -1,4 +1,5 @@
-// uint16, uint32 and uint64 from C: elements beyond the integers with a sign, conversions, promotion, order and numbers.
+// uint16, uint32 and uint64 from C: elements beyond the integers with a sign, conversions,
+// promotion, order and numbers.
 #include "check.h"
 
 static const int64_t two[] = {2};
@@ -31,7 +32,8 @@ static void names(void) {
     tensor_dtype dtype;
     int64_t size;
     const char *name;
-  } all[] = {{TENSOR_UINT16, 2, "uint16"}, {TENSOR_UINT32, 4, "uint32"}, {TENSOR_UINT64, 8, "uint64"}};
+  } all[] = {
+      {TENSOR_UINT16, 2, "uint16"}, {TENSOR_UINT32, 4, "uint32"}, {TENSOR_UINT64, 8, "uint64"}};
   for (int i = 0; i < 3; i++) {
     CHECK(tensor_dtype_size(all[i].dtype) == all[i].size);
     CHECK(strcmp(tensor_dtype_name(all[i].dtype), all[i].name) == 0);
@@ -40,12 +42,18 @@ static void names(void) {
 
 static void promotion(void) {
   static const tensor_dtype rows[][3] = {
-      {TENSOR_UINT16, TENSOR_BOOL, TENSOR_UINT16},      {TENSOR_UINT16, TENSOR_UINT8, TENSOR_UINT16},
-      {TENSOR_UINT32, TENSOR_UINT16, TENSOR_UINT32},    {TENSOR_UINT64, TENSOR_UINT32, TENSOR_UINT64},
-      {TENSOR_UINT16, TENSOR_INT8, TENSOR_INT32},       {TENSOR_UINT16, TENSOR_INT16, TENSOR_INT32},
-      {TENSOR_UINT16, TENSOR_INT32, TENSOR_INT32},      {TENSOR_UINT32, TENSOR_INT32, TENSOR_INT64},
-      {TENSOR_UINT32, TENSOR_INT64, TENSOR_INT64},      {TENSOR_UINT64, TENSOR_INT8, TENSOR_FLOAT64},
-      {TENSOR_UINT64, TENSOR_FLOAT16, TENSOR_FLOAT16},  {TENSOR_UINT32, TENSOR_COMPLEX64, TENSOR_COMPLEX64},
+      {TENSOR_UINT16, TENSOR_BOOL, TENSOR_UINT16},
+      {TENSOR_UINT16, TENSOR_UINT8, TENSOR_UINT16},
+      {TENSOR_UINT32, TENSOR_UINT16, TENSOR_UINT32},
+      {TENSOR_UINT64, TENSOR_UINT32, TENSOR_UINT64},
+      {TENSOR_UINT16, TENSOR_INT8, TENSOR_INT32},
+      {TENSOR_UINT16, TENSOR_INT16, TENSOR_INT32},
+      {TENSOR_UINT16, TENSOR_INT32, TENSOR_INT32},
+      {TENSOR_UINT32, TENSOR_INT32, TENSOR_INT64},
+      {TENSOR_UINT32, TENSOR_INT64, TENSOR_INT64},
+      {TENSOR_UINT64, TENSOR_INT8, TENSOR_FLOAT64},
+      {TENSOR_UINT64, TENSOR_FLOAT16, TENSOR_FLOAT16},
+      {TENSOR_UINT32, TENSOR_COMPLEX64, TENSOR_COMPLEX64},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     tensor_dtype d;

@@ -52,7 +52,7 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 		powers = s.ones(x, d, x.Numel(), 1)
 	}
 	if columns > 1 {
-		powers = s.join(1, powers, s.expand(s.reshape(x, x.Numel(), 1), x.Numel(), columns-1))
+		powers = s.join(1, powers, s.expand(s.reshape(s.cast(x, d), x.Numel(), 1), x.Numel(), columns-1))
 	}
 	if s.Err != nil {
 		return nil, s.Err

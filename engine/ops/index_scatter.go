@@ -172,7 +172,7 @@ func (s *scattering) accumulates(name string, d dtype.DType) dtype.DType {
 	switch {
 	case d.IsReducedFloat() && (name == "mean" || s.wide && (name == "sum" || name == "prod")):
 		return dtype.Float32
-	case d.IsIntegral() && name == "mean":
+	case d.IsIntegral() && d != dtype.Uint64 && name == "mean":
 		return dtype.Int64
 	}
 	return d
