@@ -230,7 +230,7 @@ FLOATS = {
     "log": (torch.log, np.log),
     "log1p": (torch.log1p, np.log1p),
     "log2": (torch.log2, np.log2),
-    "exp": (lambda x: torch.exp(x % 50), lambda a: np.exp((a % 50).astype("f8"))),
+    "exp": (lambda x: torch.exp(x.clamp(max=50)), lambda a: np.exp(np.minimum(a, 50))),
     "atan": (torch.atan, np.arctan),
     "mean": (lambda x: x.mean(dtype=torch.float64), lambda a: a.astype("f8").mean()),
     "deg2rad": (torch.deg2rad, lambda a: np.deg2rad(a.astype("f8"))),
@@ -306,8 +306,7 @@ def test_promotion(a, b):
 def test_numbers_leave_the_dtype(dtype):
     x = torch.ones(2, dtype=dtype)
     for number in (1, 2 ** bits(dtype) - 1, True):
-        assert torch.result_type(x, number) is dtype
-        assert (x + number).dtype is (number - x).dtype is dtype
+        assert torch.result_type(x, number) is (x + number).dtype is (number * x).dtype is dtype
     assert (x + 2 ** (bits(dtype) - 1)).tolist() == [2 ** (bits(dtype) - 1) + 1] * 2
     assert (x - 2).tolist() == [2 ** bits(dtype) - 1] * 2 and (0 - x).tolist() == [2 ** bits(dtype) - 1] * 2
     assert (x + 1.5).dtype is torch.float32 and (x * 1j).dtype is torch.complex64
