@@ -1,5 +1,6 @@
 """uint16, uint32 and uint64 beside NumPy's: operators, promotion, numbers, conversions, indices, printing, random numbers."""
 
+import array
 import copy
 import pickle
 import warnings
@@ -433,6 +434,15 @@ def test_lists_beyond_int64():
     assert torch.tensor([-1, -65535], dtype=torch.uint16).tolist() == [65535, 1]
     with pytest.raises(RuntimeError, match="-65536"):
         torch.tensor([-65536], dtype=torch.uint16)
+
+
+@pytest.mark.parametrize("code", "bBhHiIlLqQfd")
+def test_buffers(code):
+    held = array.array(code, [1, 2])
+    shared = torch.asarray(held)
+    assert shared.dtype is getattr(torch, np.asarray(held).dtype.name) and shared.tolist() == [1, 2]
+    shared[0] = 7
+    assert held[0] == 7 and torch.tensor(np.asarray(held)).tolist() == [7, 2]
 
 
 @dtypes
