@@ -168,14 +168,14 @@ func TestScatterKeepsTheOrderOfTheIndex(t *testing.T) {
 }
 
 func TestMeansOfIntegersDoNotWrapBelow(t *testing.T) {
-	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32} {
-		_, most := dtype.IntRange(d)
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Uint16, dtype.Uint32, dtype.Uint64} {
+		_, most := d.IntegerRange()
 		const n = 300
 		zero, err := Full(nil, []int64{2}, dtype.IntScalar(0), d, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
 		index, err := Full(nil, []int64{n}, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
-		source, err := Full(nil, []int64{n}, dtype.IntScalar(most), d, tensor.NoLayout, device.Host)
+		source, err := Full(nil, []int64{n}, dtype.UintScalar(most), d, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
 		for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
 			got, err := reduce(nil, zero, 0, index, source, "mean", false)
