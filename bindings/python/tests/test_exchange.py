@@ -82,7 +82,7 @@ def test_array_outlives_the_tensor():
     [
         (lambda: np.arange(3).astype(">i4"), ValueError, "byte order"),
         (lambda: np.array(["a"]), TypeError, "U1"),
-        (lambda: np.zeros(2, "u8"), TypeError, "u8"),
+        (lambda: np.zeros(2, "M8[s]"), TypeError, "M8"),
         (lambda: [1, 2], TypeError, "list"),
     ],
 )

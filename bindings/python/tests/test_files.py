@@ -592,7 +592,7 @@ def test_arrays_of_every_layout(tmp_path):
         assert torch.load_npz(tmp_path / "a.npz")["x"].tolist() == array.tolist()
     for array, fact in [
         (np.array([None]), "Python objects"),
-        (np.zeros(2, "u2"), '"<u2"'),
+        (np.zeros(2, "M8[s]"), "M8"),
         (np.array(["a"]), "U1"),
         (np.zeros(2, [("a", "f4")]), "records"),
     ]:

@@ -1,5 +1,6 @@
 """uint16, uint32 and uint64 beside NumPy's: operators, promotion, numbers, conversions, indices, printing, random numbers."""
 
+import array
 import copy
 import pickle
 import warnings
@@ -230,7 +231,7 @@ FLOATS = {
     "log": (torch.log, np.log),
     "log1p": (torch.log1p, np.log1p),
     "log2": (torch.log2, np.log2),
-    "exp": (lambda x: torch.exp(x % 50), lambda a: np.exp((a % 50).astype("f8"))),
+    "exp": (lambda x: torch.exp(x.clamp(max=50)), lambda a: np.exp(np.minimum(a, 50))),
     "atan": (torch.atan, np.arctan),
     "mean": (lambda x: x.mean(dtype=torch.float64), lambda a: a.astype("f8").mean()),
     "deg2rad": (torch.deg2rad, lambda a: np.deg2rad(a.astype("f8"))),
@@ -306,8 +307,7 @@ def test_promotion(a, b):
 def test_numbers_leave_the_dtype(dtype):
     x = torch.ones(2, dtype=dtype)
     for number in (1, 2 ** bits(dtype) - 1, True):
-        assert torch.result_type(x, number) is dtype
-        assert (x + number).dtype is (number - x).dtype is dtype
+        assert torch.result_type(x, number) is (x + number).dtype is (number * x).dtype is dtype
     assert (x + 2 ** (bits(dtype) - 1)).tolist() == [2 ** (bits(dtype) - 1) + 1] * 2
     assert (x - 2).tolist() == [2 ** bits(dtype) - 1] * 2 and (0 - x).tolist() == [2 ** bits(dtype) - 1] * 2
     assert (x + 1.5).dtype is torch.float32 and (x * 1j).dtype is torch.complex64
@@ -434,6 +434,15 @@ def test_lists_beyond_int64():
     assert torch.tensor([-1, -65535], dtype=torch.uint16).tolist() == [65535, 1]
     with pytest.raises(RuntimeError, match="-65536"):
         torch.tensor([-65536], dtype=torch.uint16)
+
+
+@pytest.mark.parametrize("code", "bBhHiIlLqQfd")
+def test_buffers(code):
+    held = array.array(code, [1, 2])
+    shared = torch.asarray(held)
+    assert shared.dtype is getattr(torch, np.asarray(held).dtype.name) and shared.tolist() == [1, 2]
+    shared[0] = 7
+    assert held[0] == 7 and torch.tensor(np.asarray(held)).tolist() == [7, 2]
 
 
 @dtypes

@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import struct
 import sys
 from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
@@ -30,6 +31,7 @@ TYPES = {
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
 OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
+OF_FORMAT |= {code: FROM_TYPESTR[f"<{kind}{struct.calcsize(code)}"] for code, kind in zip("lLnN", "iuiu", strict=True)}
 
 
 class PyBuffer(ctypes.Structure):
