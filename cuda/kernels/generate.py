@@ -163,6 +163,7 @@ class Nvrtc:
 def plain(ptx):
     """PTX without comments, and with names of internal functions that are the same in every process."""
     ptx = re.sub(r"^\s*//.*\n", "", ptx, flags=re.M)
+    ptx = re.sub(r" // callseq .*$", "", ptx, flags=re.M)
     names = dict.fromkeys(re.findall(r"\b\w*_INTERNAL_\w+", ptx))
     for number, name in enumerate(names):
         ptx = re.sub(rf"\b{name}\b", f"internal_{number}", ptx)
@@ -181,7 +182,9 @@ def compiled(unit, line):
     if line and line.split()[1] == mark and path.exists():
         return line
     names, text = source(unit)
-    path.write_bytes(gzip.compress(plain(Nvrtc().compile(unit, text)).encode(), 9, mtime=0))
+    made = plain(Nvrtc().compile(unit, text))
+    if not path.exists() or plain(gzip.decompress(path.read_bytes()).decode()) != made:
+        path.write_bytes(gzip.compress(made.encode(), 9, mtime=0))
     return f"{unit} {mark} {' '.join(names)}"
 
 

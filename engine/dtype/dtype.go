@@ -113,16 +113,19 @@ func (d DType) Row() int { return int(rows[d]) }
 // IsQuantized tells whether d is one of the quantized types.
 func (d DType) IsQuantized() bool { return d >= QUint8 && d <= QUint2x4 }
 
-// IntegerRange is the range of bool and of the integers of an integral dtype.
+// IntegerRange is the range of bool and of the integers of an integral dtype, that of int64 for none.
 func (d DType) IntegerRange() (lo int64, hi uint64) {
-	switch bits := 8 * d.Size(); {
-	case d == Bool:
+	if d == Bool {
 		return 0, 1
-	case d.IsSigned():
-		return math.MinInt64 >> (64 - bits), math.MaxInt64 >> (64 - bits)
-	default:
-		return 0, math.MaxUint64 >> (64 - bits)
 	}
+	unused := 0 // bits of 64
+	if d != None {
+		unused = int(64 - 8*d.Size())
+	}
+	if d.IsSigned() {
+		return math.MinInt64 >> unused, math.MaxInt64 >> unused
+	}
+	return 0, math.MaxUint64 >> unused
 }
 
 // StoredRange is the range of the integers that a quantized dtype keeps.
