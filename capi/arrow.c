@@ -32,7 +32,10 @@ typedef struct stream {
 } stream;
 
 // Formats by dtype; Arrow has none for bfloat16 and complex numbers.
-static const char *const formats[] = {"b", "C", "c", "s", "i", "l", "e", NULL, "f", "g"};
+static const char *const formats[] = {
+    [TENSOR_BOOL] = "b",    [TENSOR_UINT8] = "C",  [TENSOR_INT8] = "c",    [TENSOR_INT16] = "s",
+    [TENSOR_INT32] = "i",   [TENSOR_INT64] = "l",  [TENSOR_FLOAT16] = "e", [TENSOR_FLOAT32] = "f",
+    [TENSOR_FLOAT64] = "g", [TENSOR_UINT16] = "S", [TENSOR_UINT32] = "I",  [TENSOR_UINT64] = "L"};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static tensor_status refuse(tensor_status status, const char *message) {
@@ -158,7 +161,7 @@ static int dtype_of(const schema *s) {
   char message[200];
   snprintf(message, sizeof message,
            "from_arrow: format '%.60s' is not a primitive one that a dtype stands for: one of "
-           "b C c s i l e f g%s",
+           "b C c S s I i L l e f g%s",
            s->format, hint);
   lt_fail(0, message);
   return -1;

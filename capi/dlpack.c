@@ -44,12 +44,19 @@ typedef struct versioned {
   view tensor;
 } versioned;
 
+// By dtype; without bits where DLPack has no type.
 static const struct {
   uint8_t code, bits;
-} codes[] = {{BOOL_CODE, 8},    {UINT_CODE, 8},   {INT_CODE, 8},      {INT_CODE, 16},
-             {INT_CODE, 32},    {INT_CODE, 64},   {FLOAT_CODE, 16},   {BFLOAT_CODE, 16},
-             {FLOAT_CODE, 32},  {FLOAT_CODE, 64}, {COMPLEX_CODE, 64}, {COMPLEX_CODE, 128},
-             {COMPLEX_CODE, 32}};
+} codes[] = {
+    [TENSOR_BOOL] = {BOOL_CODE, 8},          [TENSOR_UINT8] = {UINT_CODE, 8},
+    [TENSOR_INT8] = {INT_CODE, 8},           [TENSOR_INT16] = {INT_CODE, 16},
+    [TENSOR_INT32] = {INT_CODE, 32},         [TENSOR_INT64] = {INT_CODE, 64},
+    [TENSOR_FLOAT16] = {FLOAT_CODE, 16},     [TENSOR_BFLOAT16] = {BFLOAT_CODE, 16},
+    [TENSOR_FLOAT32] = {FLOAT_CODE, 32},     [TENSOR_FLOAT64] = {FLOAT_CODE, 64},
+    [TENSOR_COMPLEX64] = {COMPLEX_CODE, 64}, [TENSOR_COMPLEX128] = {COMPLEX_CODE, 128},
+    [TENSOR_COMPLEX32] = {COMPLEX_CODE, 32}, [TENSOR_UINT16] = {UINT_CODE, 16},
+    [TENSOR_UINT32] = {UINT_CODE, 32},       [TENSOR_UINT64] = {UINT_CODE, 64},
+};
 enum { CODES = sizeof codes / sizeof *codes };
 
 static tensor_status refuse(tensor_status status, const char *message) {
@@ -75,7 +82,7 @@ TENSOR_API tensor_status tensor_to_dlpack(const tensor_t *self, bool with_versio
   const tensor_device device = tensor_get_device(self);
   if (device.type != TENSOR_CPU && device.type != TENSOR_CUDA)
     return refuse(TENSOR_ERROR_RUNTIME, "to_dlpack: the tensor is neither on the cpu nor on cuda");
-  if ((int)dtype >= CODES)
+  if ((int)dtype >= CODES || !codes[dtype].bits)
     return refuse(TENSOR_ERROR_TYPE, "to_dlpack: DLPack has no type for this dtype");
   void *managed = malloc(with_version ? sizeof(versioned) : sizeof(legacy));
   if (!managed) return refuse(TENSOR_ERROR_MEMORY, "to_dlpack: out of memory");
@@ -143,7 +150,7 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
   while (dtype < CODES &&
          (codes[dtype].code != v->dtype.code || codes[dtype].bits != v->dtype.bits))
     dtype++;
-  if (dtype == CODES || v->dtype.lanes != 1) {
+  if (dtype == CODES || !v->dtype.bits || v->dtype.lanes != 1) {
     snprintf(message, sizeof message,
              "from_dlpack: no dtype for DLPack type code %d with %d bits and %d lanes",
              v->dtype.code, v->dtype.bits, v->dtype.lanes);

@@ -7,7 +7,6 @@ import "C"
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 	"unsafe"
 
@@ -135,23 +134,7 @@ func (f frame) generator(i int) *random.Generator { return of(at[*C.lt_slot](f.v
 
 func (f frame) node(i int) tensor.Node { return of(at[*C.lt_slot](f.value(i))).node() }
 
-// scalar is a number. One beyond int64 is a float where tensors of the call, or of one around it, can hold its value.
-func (f frame) scalar(i int) dtype.Scalar {
-	s := readScalar(unsafe.Pointer(f.value(i)))
-	if s.Wraps() && f.floating() {
-		return dtype.FloatScalar(s.F)
-	}
-	return s
-}
-
-// floating tells whether a tensor that is in use has a floating or complex dtype.
-func (f frame) floating() bool {
-	thread := f.c.thread
-	return slices.ContainsFunc(unsafe.Slice((**C.lt_slot)(unsafe.Pointer(thread.pins)), thread.used), func(c *C.lt_slot) bool {
-		t := of(c).tensor
-		return t != nil && (t.DType().IsFloatingPoint() || t.DType().IsComplex())
-	})
-}
+func (f frame) scalar(i int) dtype.Scalar { return readScalar(unsafe.Pointer(f.value(i))) }
 
 func readScalar(p unsafe.Pointer) dtype.Scalar {
 	c := (*C.tensor_scalar)(p)
@@ -164,7 +147,7 @@ func readScalar(p unsafe.Pointer) dtype.Scalar {
 	case dtype.KindComplex:
 		parts := *(*[2]float64)(unsafe.Pointer(&c.value))
 		s.F, s.Im = parts[0], parts[1]
-	case C.TENSOR_SCALAR_UINT:
+	case dtype.KindUint:
 		return dtype.UintScalar(*(*uint64)(unsafe.Pointer(&c.value)))
 	default:
 		s.Kind = dtype.KindNone
@@ -461,7 +444,7 @@ func (f frame) setNodeAt(i int, err error, n tensor.Node) error {
 func (f frame) setScalar(err error, s dtype.Scalar) error {
 	c := C.tensor_scalar{kind: C.int32_t(s.Kind)}
 	switch s.Kind {
-	case dtype.KindBool, dtype.KindInt:
+	case dtype.KindBool, dtype.KindInt, dtype.KindUint:
 		*(*int64)(unsafe.Pointer(&c.value)) = s.I
 	default:
 		*(*[2]float64)(unsafe.Pointer(&c.value)) = [2]float64{s.F, s.Im}

@@ -146,7 +146,7 @@ _Bool lt_check_range(int64_t value, int64_t low, int64_t high, const char *op,
 
 _Bool lt_check_dtype(int64_t value, const char *op, const char *argument) {
   if (value < TENSOR_QUINT8 || value > TENSOR_QUINT2X4)
-    return lt_check_range(value, TENSOR_DTYPE_NONE, TENSOR_QUINT8 - 1, op, argument);
+    return lt_check_range(value, TENSOR_DTYPE_NONE, LT_DTYPES - 1, op, argument);
   explain(
       "%s: argument '%s' is %s, a quantized dtype; quantize_per_tensor() makes tensors of these",
       op, argument, tensor_dtype_name((tensor_dtype)value));

@@ -18,7 +18,9 @@ static tensor_status refuse(tensor_status status, const char *format, ...) {
   return status;
 }
 
-static bool is_integral(tensor_dtype d) { return d >= TENSOR_UINT8 && d <= TENSOR_INT64; }
+static bool is_integral(tensor_dtype d) {
+  return (d >= TENSOR_UINT8 && d <= TENSOR_INT64) || (d >= TENSOR_UINT16 && d <= TENSOR_UINT64);
+}
 
 static bool is_complex(tensor_dtype d) { return d >= TENSOR_COMPLEX64 && d <= TENSOR_COMPLEX32; }
 
@@ -68,7 +70,9 @@ static tensor_status widen(lt_list *l, lt_numbers kind) {
   int64_t n = used(l) / width(l);
   if (kind <= l->held) return TENSOR_OK;
   if (kind >= LT_FLOATS && l->held < LT_FLOATS)
-    for (int64_t i = 0; i < n; i++) write(l->items + i, (double)l->items[i]);
+    for (int64_t i = 0; i < n; i++)
+      write(l->items + i,
+            l->held == LT_UINTS ? (double)(uint64_t)l->items[i] : (double)l->items[i]);
   if (kind == LT_COMPLEX) {
     if (!l->own) l->room = l->at;  // in lent memory they would overtake what is still to be read
     tensor_status status = reserve(l, n);
@@ -156,10 +160,12 @@ static tensor_status expect_number(lt_list *l, const char *what) {
 // ------------------------------------------------------------------------------------------
 // numbers
 
-static void limits(tensor_dtype d, int64_t *low, int64_t *high) {
-  static const int64_t lows[] = {0, 0, INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN};
-  static const int64_t highs[] = {0, UINT8_MAX, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX};
-  *low = lows[d], *high = highs[d];
+// The range of an integer dtype.
+static void limits(tensor_dtype d, int64_t *low, uint64_t *high) {
+  bool has_sign = d >= TENSOR_INT8 && d <= TENSOR_INT64;
+  int64_t bits = 8 * tensor_dtype_size(d) - has_sign;
+  *high = UINT64_MAX >> (64 - bits);
+  *low = has_sign ? -(int64_t)*high - 1 : 0;
 }
 
 // The shortest text that reads as the number.
@@ -183,57 +189,97 @@ static tensor_status overflow(tensor_dtype d, const char *number) {
 }
 
 // A float for a tensor of integers, cut off.
-static tensor_status cut(const lt_list *l, double x, int64_t *to) {
+static tensor_status cut(const lt_list *l, double x, lt_numbers *kind, int64_t *to) {
   char text[40];
-  int64_t low, high;
+  int64_t low;
+  uint64_t high;
   limits(l->dtype, &low, &high);
-  bool fits = l->dtype == TENSOR_INT64 ? x >= -0x1p63 && x < 0x1p63
-                                       : x >= (double)low && x < (double)high + 1;
-  if (!fits) return overflow(l->dtype, text_of(x, text, sizeof text));
-  return *to = (int64_t)x, TENSOR_OK;
+  // Beyond 2^53 the end is a power of 2 as a float, and 1 more is the same.
+  if (!(x >= (double)low && x < (double)high + 1))
+    return overflow(l->dtype, text_of(x, text, sizeof text));
+  *kind = x < 0x1p63 ? LT_INTS : LT_UINTS;
+  *to = x < 0x1p63 ? (int64_t)x : (int64_t)(uint64_t)x;
+  return TENSOR_OK;
 }
 
-// Puts a number down, an integer or bool as `whole`.
+static tensor_status outside(tensor_dtype d, int64_t x) {
+  char text[32];
+  snprintf(text, sizeof text, "%lld", (long long)x);
+  return overflow(d, text);
+}
+
+// The kind that integers are kept as once one more comes, where some lie beyond int64: negative
+// ones among them leave floats, or nothing for a tensor of integers.
+static tensor_status join(const lt_list *l, int64_t whole, lt_numbers *kind) {
+  int64_t least = l->held == LT_UINTS && *kind == LT_INTS ? whole : 0;
+  if (l->held == LT_INTS && *kind == LT_UINTS)
+    for (const int64_t *i = l->items; i < l->at && least >= 0; i++) least = *i;
+  if (least >= 0) return TENSOR_OK;
+  return l->whole ? outside(l->dtype, least) : (*kind = LT_FLOATS, TENSOR_OK);
+}
+
+// Puts a number down, a bool or an integer as `whole`, by its bits beyond int64.
 static tensor_status put(lt_list *l, lt_numbers kind, int64_t whole, double re, double im) {
   tensor_status status;
   if (kind == LT_COMPLEX && l->dtype != TENSOR_DTYPE_NONE && !is_complex(l->dtype) &&
       l->dtype != TENSOR_BOOL)
     return refuse(TENSOR_ERROR_TYPE, "can't convert complex to %s", tensor_dtype_name(l->dtype));
-  if (kind == LT_FLOATS && l->whole) {
-    if ((status = cut(l, re, &whole))) return status;
-    kind = LT_INTS;
-  }
+  if (kind == LT_FLOATS && l->whole && (status = cut(l, re, &kind, &whole))) return status;
+  if (kind < LT_FLOATS) re = kind == LT_UINTS ? (double)(uint64_t)whole : (double)whole;
+  if (kind < LT_FLOATS && (status = join(l, whole, &kind))) return status;
   if ((status = widen(l, kind)) || (status = reserve(l, 1))) return status;
   if (l->held < LT_FLOATS)
     *l->at++ = whole;
   else
-    write(l->at++, kind < LT_FLOATS ? (double)whole : re);
+    write(l->at++, re);
   if (l->held == LT_COMPLEX) write(l->at++, im);
   return TENSOR_OK;
 }
 
+// An integer that its tensor cannot hold, unless that turns out to be of floats.
+static tensor_status put_beyond(lt_list *l, const char *digits, double nearest) {
+  if (l->whole) return beyond(digits);
+  if (!*l->beyond) snprintf(l->beyond, sizeof l->beyond, "%s", digits);
+  return put(l, LT_FLOATS, 0, nearest, 0);
+}
+
+// An integer beyond int64, of a dtype where that is known: for uint64 kept as it is.
+static tensor_status put_uint(lt_list *l, uint64_t u, tensor_dtype dtype) {
+  char digits[32];
+  tensor_dtype d = l->dtype == TENSOR_DTYPE_NONE ? dtype : l->dtype;
+  if (d == TENSOR_UINT64) return put(l, LT_UINTS, (int64_t)u, 0, 0);
+  snprintf(digits, sizeof digits, "%llu", (unsigned long long)u);
+  return put_beyond(l, digits, (double)u);
+}
+
 tensor_status tensor_list_number(lt_list *l, tensor_scalar n, tensor_dtype dtype) {
-  static const char *const names[] = {"bool", "int", "float", "complex"};
-  lt_numbers kind = (lt_numbers)(n.kind - TENSOR_SCALAR_BOOL);
+  static const struct {
+    const char *name;
+    lt_numbers kind;
+  } all[] = {[TENSOR_SCALAR_BOOL] = {"bool", LT_BOOLS},
+             [TENSOR_SCALAR_INT] = {"int", LT_INTS},
+             [TENSOR_SCALAR_FLOAT] = {"float", LT_FLOATS},
+             [TENSOR_SCALAR_COMPLEX] = {"complex", LT_COMPLEX},
+             [TENSOR_SCALAR_UINT] = {"int", LT_INTS}};
+  lt_numbers kind = all[n.kind].kind;
   bool whole = kind < LT_FLOATS, known = dtype != TENSOR_DTYPE_NONE;
-  tensor_status status = expect_number(l, names[kind]);
-  if (!status)
+  tensor_status status = expect_number(l, all[n.kind].name);
+  if (!status && n.kind == TENSOR_SCALAR_UINT && n.value.u > INT64_MAX)
+    status = put_uint(l, n.value.u, dtype);
+  else if (!status)
     status = put(l, kind, whole ? n.value.i : 0, whole ? 0 : n.value.f.re,
                  kind == LT_COMPLEX ? n.value.f.im : 0);
   if (status) return status;
   l->dtypes |= known ? (uint64_t)1 << dtype : 0;
   l->kinds |= known ? 0 : 1U << kind;
-  go_straight(l, l->held < LT_FLOATS ? kind : l->held);
+  go_straight(l, l->held < LT_UINTS ? kind : l->held);
   return TENSOR_OK;
 }
 
 tensor_status tensor_list_beyond(lt_list *l, const char *digits, double nearest) {
   tensor_status status = expect_number(l, "int");
-  if (status) return status;
-  if (l->whole) return beyond(digits);
-  if (!*l->beyond) snprintf(l->beyond, sizeof l->beyond, "%s", digits);
   l->kinds |= 1U << LT_INTS;
-  return put(l, LT_FLOATS, 0, nearest, 0);
+  return status ? status : put_beyond(l, digits, nearest);
 }
 
 static bool is_whole(double x) {
@@ -292,7 +338,7 @@ static tensor_status infer(const lt_list *l, tensor_dtype *to) {
 
 // The dtype in which numbers for `d` are handed over: one that the loops below know.
 static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
-  if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d <= TENSOR_INT64) return d;
+  if (d == TENSOR_FLOAT32 || d == TENSOR_FLOAT64 || d == TENSOR_BOOL || is_integral(d)) return d;
   if (d == TENSOR_COMPLEX64 || d == TENSOR_COMPLEX128) return d;
   return l->held == LT_COMPLEX  ? TENSOR_COMPLEX128
          : l->held == LT_FLOATS ? TENSOR_FLOAT64
@@ -300,14 +346,13 @@ static tensor_dtype stored(const lt_list *l, tensor_dtype d) {
 }
 
 static tensor_status check_range(const lt_list *l, tensor_dtype d) {
-  char text[32];
-  int64_t low, high;
+  int64_t low;
+  uint64_t high;
   limits(d, &low, &high);
-  if (!low) low = -high;  // negative numbers wrap around, as in PyTorch
-  for (const int64_t *i = l->items; i < l->at; i++) {
-    if (*i >= low && *i <= high) continue;
-    snprintf(text, sizeof text, "%lld", (long long)*i);
-    return overflow(d, text);
+  if (!low && high <= INT64_MAX) low = -(int64_t)high;  // negative ones wrap around, as in PyTorch
+  for (const int64_t *i = l->items; i < l->at && l->held < LT_UINTS; i++) {
+    if (*i >= low && (*i < 0 || (uint64_t)*i <= high)) continue;
+    return outside(d, *i);
   }
   return TENSOR_OK;
 }
@@ -342,6 +387,8 @@ static void narrow(lt_list *l, tensor_dtype d) {
     EACH(TENSOR_INT8, int8_t, l->items[i])
     EACH(TENSOR_INT16, int16_t, l->items[i])
     EACH(TENSOR_INT32, int32_t, l->items[i])
+    EACH(TENSOR_UINT16, uint16_t, l->items[i])
+    EACH(TENSOR_UINT32, uint32_t, l->items[i])
     EACH(TENSOR_FLOAT32, float, l->items[i])
     EACH(TENSOR_FLOAT64, double, l->items[i])
     default:
@@ -357,6 +404,7 @@ static tensor_status make(lt_list *l, tensor_t **out) {
     return refuse(TENSOR_ERROR_VALUE, "tensor(): a list has fewer items than its length says");
   if (d == TENSOR_DTYPE_NONE) status = infer(l, &d);
   if (!status && is_integral(d)) status = *l->beyond ? beyond(l->beyond) : check_range(l, d);
+  if (!status && l->held == LT_UINTS && d != TENSOR_UINT64) status = widen(l, LT_FLOATS);
   in = stored(l, d);
   if (!status && is_complex(in)) status = widen(l, LT_COMPLEX);
   if (status) return status;

@@ -11,8 +11,9 @@
 
 enum { LT_DEEPEST = 128, LT_FEW = 32 };
 
-// What numbers are. Those of several kinds are kept as the last of theirs.
-typedef enum { LT_BOOLS, LT_INTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;
+// What numbers are. Those of several kinds are kept as the last of theirs: LT_UINTS where some lie
+// beyond int64 and none is negative.
+typedef enum { LT_BOOLS, LT_INTS, LT_UINTS, LT_FLOATS, LT_COMPLEX, LT_NONE_YET } lt_numbers;
 
 // What has been told. 8 bytes of `items` hold an integer or a float, 16 a complex number.
 typedef struct lt_list {
@@ -44,10 +45,11 @@ TENSOR_API void tensor_list_lend(lt_list *l, void *memory, int64_t n);
 // A list of n items follows.
 TENSOR_API tensor_status tensor_list_open(lt_list *l, int64_t n);
 
-// A number follows; of a dtype, where that is known of it.
+// A number follows; of a dtype, where that is known of it. Integers beyond int64 are for uint64;
+// tensors of floats take the nearest one, others refuse them.
 TENSOR_API tensor_status tensor_list_number(lt_list *l, tensor_scalar number, tensor_dtype dtype);
 
-// An integer beyond int64 follows: its digits, and the nearest float.
+// An integer beyond 64 bits follows: its digits, and the nearest float.
 TENSOR_API tensor_status tensor_list_beyond(lt_list *l, const char *digits, double nearest);
 
 // n numbers of a language follow where integers are floats without a fraction: integers that int64

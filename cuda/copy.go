@@ -130,17 +130,16 @@ func (m *machine) copy(op string, w launch.Copying) error {
 	} else {
 		iter.Arrange(&rows, 1, []*tensor.Tensor{w.To, w.From})
 	}
-	var l loop
-	l.memory[0], l.memory[1] = w.To.DType(), w.From.DType()
-	return m.launch(op, mover(w.To.DType(), w.From.DType()), l.alone(), &rows)
-}
-
-// mover is the entry that writes elements of one dtype to those of another.
-func mover(to, from dtype.DType) kernels.Entry {
-	if to == from {
-		return kernels.Wide("move", to.Size())
+	to, from := w.To.DType(), w.From.DType()
+	if to == from || to.IsIntegral() && from.IsIntegral() && to.Size() == from.Size() {
+		l := loop{memory: [loopOperands]dtype.DType{to.Raw(), to.Raw()}}
+		return m.launch(op, kernels.Wide("move", to.Size()), l.alone(), &rows)
 	}
-	return kernels.Alone("convert")
+	l := loop{memory: [loopOperands]dtype.DType{to, from}}
+	if err := converts(op, to, from); err != nil {
+		return err
+	}
+	return m.launch(op, kernels.Alone("convert"), l.alone(), &rows)
 }
 
 // fill writes one value everywhere.
@@ -154,7 +153,7 @@ func fill(op string, w launch.Filling) (err error) {
 		return nil
 	}
 	var l loop
-	l.memory[0] = w.To.DType()
+	l.memory[0] = w.To.DType().Raw()
 	tensor.Put(unsafe.Pointer(&l.params), w.To.DType(), w.Value)
 	var rows kernel.Loop
 	iter.Arrange(&rows, 1, []*tensor.Tensor{w.To})

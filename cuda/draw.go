@@ -47,7 +47,7 @@ func draw(op string, w launch.Drawing) error {
 		d.n, d.memory = 2*d.n, d.memory.ToReal()
 	}
 	entry, err := d.choose(op, w)
-	if err != nil {
+	if err = cmp.Or(err, converts(op, d.memory)); err != nil {
 		return err
 	}
 	s := owner.Scope{Op: op}

@@ -70,6 +70,16 @@ func elementwise(op string, w launch.Elementwise) error {
 // entry is the form of a kernel for a dtype.
 func entry(k *kernel.Kernel, compute dtype.DType) kernels.Entry { return kernels.Of(k.Name, compute) }
 
+// converts refuses dtypes that no kernel here reads or writes: of uint16, uint32 and uint64 elements move alone.
+func converts(op string, dtypes ...dtype.DType) error {
+	for _, d := range dtypes {
+		if d.IsIntegral() && !d.IsSigned() && d != dtype.Uint8 {
+			return status.NotImplementedf("%s is not implemented on cuda for dtype %v; move the tensors to the cpu", op, d)
+		}
+	}
+	return nil
+}
+
 // prepare sets the dtypes of operands, and the numbers of the host among them.
 func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operands []*tensor.Tensor) error {
 	for i, t := range operands {
@@ -82,6 +92,9 @@ func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operand
 			continue
 		}
 		l.converts = 1
+		if err := converts(op, l.memory[i], l.compute[i]); err != nil {
+			return err
+		}
 		if k.Fixed>>i&1 != 0 || i < k.Outputs && !k.Whole {
 			return status.NotImplementedf("%s: not implemented for dtype %v where %v is computed", op, l.memory[i], l.compute[i])
 		}

@@ -46,6 +46,9 @@ func reduce(op string, w launch.Reduction) error {
 	if l.Kept > reducedDims || l.Reduced > reducedDims {
 		return status.NotImplementedf("%s is not implemented on cuda for more than %d dimensions apart from each other; contiguous() joins them", op, reducedDims)
 	}
+	if err := converts(op, l.Memory, l.Compute, l.OutMemory[0], l.OutMemory[1]); err != nil {
+		return err
+	}
 	r := reduction{in: l.In, out: l.Out, outputs: outputs, count: count, pieces: 1, params: l.Params, kept: l.Kept, reduced: l.Reduced,
 		memory: l.Memory, compute: l.Compute, outMemory: l.OutMemory}
 	copy(r.keptSizes[:], l.KeptSizes[:l.Kept])

@@ -95,7 +95,10 @@ typedef enum tensor_dtype {
   TENSOR_QINT8 = 15,
   TENSOR_QINT32 = 16,
   TENSOR_QUINT4X2 = 17,
-  TENSOR_QUINT2X4 = 18
+  TENSOR_QUINT2X4 = 18,
+  TENSOR_UINT16 = 19,
+  TENSOR_UINT32 = 20,
+  TENSOR_UINT64 = 21
 } tensor_dtype;
 
 typedef enum tensor_device_type {
@@ -168,8 +171,8 @@ static inline tensor_scalar tensor_int(int64_t i) {
   s.kind = TENSOR_SCALAR_INT, s.value.i = i;
   return s;
 }
-// Floating and complex tensors take its value. Integer ones wrap it around in arithmetic, and cannot
-// be filled with one that they do not hold.
+// Tensors of floats, complex numbers and uint64 take its value. Other integer ones wrap it around in
+// arithmetic, and cannot be filled with one that they do not hold.
 static inline tensor_scalar tensor_uint(uint64_t u) {
   tensor_scalar s = tensor_none();
   s.kind = TENSOR_SCALAR_UINT, s.value.u = u;

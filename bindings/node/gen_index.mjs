@@ -1005,6 +1005,9 @@ const lt_trueDivide = lt.trueDivide;
 const lt_trueDivideAsync = lt.trueDivideAsync;
 const lt_trunc = lt.trunc;
 const lt_truncAsync = lt.truncAsync;
+const lt_uint16 = lt.uint16;
+const lt_uint32 = lt.uint32;
+const lt_uint64 = lt.uint64;
 const lt_uint8 = lt.uint8;
 const lt_unbind = lt.unbind;
 const lt_unbindAsync = lt.unbindAsync;
@@ -2071,6 +2074,9 @@ export {
   lt_trueDivideAsync as trueDivideAsync,
   lt_trunc as trunc,
   lt_truncAsync as truncAsync,
+  lt_uint16 as uint16,
+  lt_uint32 as uint32,
+  lt_uint64 as uint64,
   lt_uint8 as uint8,
   lt_unbind as unbind,
   lt_unbindAsync as unbindAsync,

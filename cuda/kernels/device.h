@@ -30,6 +30,11 @@
 namespace lt {
 namespace {
 
+constexpr int64_t dtype_size(int d) {
+  constexpr int8_t sizes[] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4};
+  return sizes[d];
+}
+
 template <class From>
 LT_INLINE void convert_from(int to, From v, char *at) {
   switch (to) {

@@ -8,6 +8,7 @@ import libtensor as torch
 
 DTYPES = [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.float64]
 DTYPES += [torch.complex64, torch.complex128, torch.complex32]
+UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
 
 
 def values(dtype, *size):
@@ -75,7 +76,21 @@ def test_more_dimensions_than_a_launch_has():
     assert torch.equal(there.permute(order).contiguous().cpu(), host.permute(order))
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", UNSIGNED, ids=str)
+def test_unsigned_integers_move_and_are_not_computed_with(dtype):
+    host = torch.tensor([[0, 1, torch.iinfo(dtype).max], [7, 8, 9]], dtype=dtype)
+    there = host.cuda()
+    signed = getattr(torch, dtype.name[1:])
+    assert torch.equal(there.cpu(), host) and torch.equal(there.t()[1:].contiguous().cpu(), host.t()[1:].contiguous())
+    assert torch.equal(there.to(signed).cpu(), host.to(signed)) and torch.equal(there.to(signed).to(dtype).cpu(), host)
+    assert torch.equal(there[:, torch.tensor([2, 0], device="cuda")].cpu(), host[:, [2, 0]])
+    for refused in (lambda: there + there, lambda: there.float(), lambda: there.sum(), lambda: there.to(torch.int8), lambda: there.random_()):
+        with pytest.raises(NotImplementedError, match="on cuda.*move the tensors to the cpu"):
+            refused()
+    assert torch.equal(there.cpu(), host)
+
+
+@pytest.mark.parametrize("dtype", DTYPES + UNSIGNED, ids=str)
 def test_fills(dtype):
     for make in (
         lambda d: torch.full((3, 4), 1, dtype=dtype, device=d),

@@ -44,7 +44,7 @@ func GradientTensors(c aten.Ctx, self *tensor.Tensor, spacing []*tensor.Tensor, 
 func gradient(c aten.Ctx, self *tensor.Tensor, dims []int64, edgeOrder int64, spacings int, along func(s *scope, i int, t *tensor.Tensor, at int) *tensor.Tensor) ([]*tensor.Tensor, error) {
 	const op = "gradient"
 	switch {
-	case self.DType() == dtype.Uint8 || self.DType() == dtype.Bool:
+	case !self.DType().IsSigned():
 		return nil, status.NotImplementedf("%s: does not support %v input, whose differences have no sign", op, self.DType())
 	case edgeOrder != 1 && edgeOrder != 2:
 		return nil, status.Runtimef("%s: only supports edge_order=1 and edge_order=2, got %d", op, edgeOrder)

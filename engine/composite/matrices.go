@@ -52,7 +52,7 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 		powers = s.Ones(x, d, x.Numel(), 1)
 	}
 	if columns > 1 {
-		powers = s.Cat(1, powers, s.Expand(s.Reshape(x, x.Numel(), 1), x.Numel(), columns-1))
+		powers = s.Cat(1, powers, s.Expand(s.Reshape(s.Cast(x, d), x.Numel(), 1), x.Numel(), columns-1))
 	}
 	if s.Err != nil {
 		return nil, s.Err

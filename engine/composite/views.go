@@ -31,7 +31,7 @@ func NarrowTensor(c aten.Ctx, self *tensor.Tensor, dim int64, start *tensor.Tens
 	if err != nil {
 		return nil, err
 	}
-	return c.Narrow(self, dim, from.I, length)
+	return c.Narrow(self, dim, from.Position(), length)
 }
 
 // TensorSplitTensor is TensorSplit or TensorSplitIndices by a CPU int64 tensor of 0 or 1 dimensions.

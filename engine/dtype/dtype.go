@@ -27,7 +27,11 @@ const (
 	Complex32  DType = 12
 	BComplex32 DType = 13
 
-	Count = 14 // of plain tensors
+	Uint16 DType = 19
+	Uint32 DType = 20
+	Uint64 DType = 21
+
+	Count = 17 // of plain tensors
 )
 
 // The quantized types, of tensors that have a quantizer beside their integers. Of those with several elements a byte there are storages alone.
@@ -38,7 +42,7 @@ const (
 	QUint4x2 DType = 17 // two elements a byte
 	QUint2x4 DType = 18 // four
 
-	named = 19
+	named = 22
 )
 
 // Category orders dtypes for promotion: a higher category always wins over a lower one.
@@ -53,7 +57,8 @@ const (
 )
 
 // All are the dtypes of plain tensors, in the order of their rows.
-var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64, Complex64, Complex128, Complex32, BComplex32}
+var All = [Count]DType{Bool, Uint8, Int8, Int16, Int32, Int64, Uint16, Uint32, Uint64, Float16, BFloat16, Float32, Float64, Complex64, Complex128, Complex32,
+	BComplex32}
 
 // What there is to know of a dtype. Numbers of dtypes are names: nothing follows from their order.
 type facts struct {
@@ -73,6 +78,9 @@ var table = [named]facts{
 	Int16:      {"int16", 2, Integral, true, Int16, None, Int16},
 	Int32:      {"int32", 4, Integral, true, Int32, None, Int32},
 	Int64:      {"int64", 8, Integral, true, Int64, None, Int64},
+	Uint16:     {"uint16", 2, Integral, false, Uint16, None, Uint16},
+	Uint32:     {"uint32", 4, Integral, false, Uint32, None, Uint32},
+	Uint64:     {"uint64", 8, Integral, false, Uint64, None, Uint64},
 	Float16:    {"float16", 2, Floating, true, Float16, Complex32, Float32},
 	BFloat16:   {"bfloat16", 2, Floating, true, BFloat16, BComplex32, Float32},
 	Float32:    {"float32", 4, Floating, true, Float32, Complex64, Float32},
@@ -105,19 +113,25 @@ func (d DType) Row() int { return int(rows[d]) }
 // IsQuantized tells whether d is one of the quantized types.
 func (d DType) IsQuantized() bool { return d >= QUint8 && d <= QUint2x4 }
 
-// IntegerRange is the range of the integers of an integral dtype, or of those that a quantized one keeps.
-func (d DType) IntegerRange() (lo, hi int64) {
-	switch d.Stored() {
-	case Uint8:
-		return 0, math.MaxUint8
-	case Int8:
-		return math.MinInt8, math.MaxInt8
-	case Int16:
-		return math.MinInt16, math.MaxInt16
-	case Int32:
-		return math.MinInt32, math.MaxInt32
+// IntegerRange is the range of bool and of the integers of an integral dtype, that of int64 for none.
+func (d DType) IntegerRange() (lo int64, hi uint64) {
+	if d == Bool {
+		return 0, 1
 	}
-	return math.MinInt64, math.MaxInt64
+	unused := 0 // bits of 64
+	if d != None {
+		unused = int(64 - 8*d.Size())
+	}
+	if d.IsSigned() {
+		return math.MinInt64 >> unused, math.MaxInt64 >> unused
+	}
+	return 0, math.MaxUint64 >> unused
+}
+
+// StoredRange is the range of the integers that a quantized dtype keeps.
+func (d DType) StoredRange() (lo, hi int64) {
+	lo, most := d.Stored().IntegerRange()
+	return lo, int64(most)
 }
 
 // Valid tells whether d is a dtype of plain tensors.

@@ -100,10 +100,72 @@ func TestScalarFits(t *testing.T) {
 		{dtype.IntScalar(128), dtype.Int8, false}, {dtype.FloatScalar(1e10), dtype.Int32, false}, {dtype.FloatScalar(1e10), dtype.Int64, true},
 		{dtype.FloatScalar(math.Inf(1)), dtype.Int64, false}, {dtype.FloatScalar(math.Inf(1)), dtype.Float16, true},
 		{dtype.FloatScalar(1e6), dtype.Float16, false}, {dtype.ComplexScalar(1i), dtype.Float32, false}, {dtype.ComplexScalar(1i), dtype.Complex64, true},
+		{dtype.IntScalar(-65535), dtype.Uint16, true}, {dtype.IntScalar(65536), dtype.Uint16, false}, {dtype.UintScalar(1 << 63), dtype.Int64, false},
+		{dtype.UintScalar(math.MaxUint64), dtype.Uint64, true}, {dtype.UintScalar(math.MaxUint64), dtype.Uint32, false}, {dtype.IntScalar(-1), dtype.Uint64, true},
+		{dtype.FloatScalar(1e19), dtype.Uint64, true}, {dtype.FloatScalar(1e20), dtype.Uint64, false}, {dtype.FloatScalar(-1), dtype.Uint64, false},
+		{dtype.UintScalar(math.MaxUint64), dtype.Float32, true}, {dtype.UintScalar(math.MaxUint64), dtype.Float16, false},
 		{dtype.FloatScalar(1e40), dtype.Complex64, false}, {dtype.ComplexScalar(1e40i), dtype.Complex64, false}, {dtype.FloatScalar(1e40), dtype.Complex128, true},
 	} {
 		assert.Equal(t, c.want, c.s.Fits(c.d), "%v in %v", c.s, c.d)
 	}
+}
+
+// PyTorch refuses these pairs but for those with floats; the others are NumPy's.
+func TestPromotionOfUnsignedIntegers(t *testing.T) {
+	for _, c := range [][3]dtype.DType{
+		{dtype.Uint16, dtype.Bool, dtype.Uint16}, {dtype.Uint16, dtype.Uint8, dtype.Uint16}, {dtype.Uint16, dtype.Int8, dtype.Int32},
+		{dtype.Uint16, dtype.Int16, dtype.Int32}, {dtype.Uint16, dtype.Int32, dtype.Int32}, {dtype.Uint16, dtype.Int64, dtype.Int64},
+		{dtype.Uint32, dtype.Uint16, dtype.Uint32}, {dtype.Uint32, dtype.Int16, dtype.Int64}, {dtype.Uint32, dtype.Int32, dtype.Int64},
+		{dtype.Uint64, dtype.Uint8, dtype.Uint64}, {dtype.Uint64, dtype.Uint32, dtype.Uint64}, {dtype.Uint64, dtype.Int64, dtype.Float64},
+		{dtype.Uint64, dtype.BFloat16, dtype.BFloat16}, {dtype.Uint32, dtype.Complex64, dtype.Complex64},
+	} {
+		assert.Equal(t, c[2], dtype.Promote(c[0], c[1]), "%v and %v", c[0], c[1])
+		assert.Equal(t, c[2], dtype.Promote(c[1], c[0]), "%v and %v", c[1], c[0])
+	}
+}
+
+// A number beyond int64 leaves the dtype of integers, and is uint64 among numbers.
+func TestPromotionOfNumbersBeyondInt64(t *testing.T) {
+	of := func(d dtype.DType, numbers ...dtype.DType) dtype.DType {
+		var r dtype.Result
+		if d != dtype.None {
+			r.Add(d, dtype.Dimensioned)
+		}
+		for _, n := range numbers {
+			r.Add(n, dtype.Number)
+		}
+		return r.DType()
+	}
+	assert.Equal(t, dtype.Int16, of(dtype.Int16, dtype.Uint64))
+	assert.Equal(t, dtype.Int16, of(dtype.Int16, dtype.Int64, dtype.Uint64))
+	assert.Equal(t, dtype.Uint64, of(dtype.Bool, dtype.Uint64, dtype.Int64))
+	assert.Equal(t, dtype.Uint64, of(dtype.None, dtype.Bool, dtype.Uint64))
+	assert.Equal(t, dtype.Float32, of(dtype.None, dtype.Float64, dtype.Uint64))
+}
+
+func TestIntegerRange(t *testing.T) {
+	for _, c := range []struct {
+		d  dtype.DType
+		lo int64
+		hi uint64
+	}{
+		{dtype.Bool, 0, 1}, {dtype.Uint8, 0, 255}, {dtype.Int8, -128, 127}, {dtype.Int16, -1 << 15, 1<<15 - 1}, {dtype.Int64, math.MinInt64, math.MaxInt64}, {dtype.None, math.MinInt64, math.MaxInt64},
+		{dtype.Uint16, 0, 1<<16 - 1}, {dtype.Uint32, 0, 1<<32 - 1}, {dtype.Uint64, 0, math.MaxUint64},
+	} {
+		lo, hi := c.d.IntegerRange()
+		assert.Equal(t, c.lo, lo, c.d)
+		assert.Equal(t, c.hi, hi, c.d)
+	}
+}
+
+func TestScalarsBeyondInt64(t *testing.T) {
+	s := dtype.UintScalar(math.MaxUint64)
+	assert.Equal(t, dtype.KindUint, s.Kind)
+	assert.Equal(t, "18446744073709551615", s.String())
+	assert.Equal(t, 0x1p64, s.Float())
+	assert.True(t, s.Bool() && s.IsInteger())
+	assert.Equal(t, int64(math.MaxInt64), s.Position(), "no position of anything")
+	assert.Equal(t, dtype.IntScalar(5), dtype.UintScalar(5), "one form for each number")
 }
 
 func TestNoneIsLeftAlone(t *testing.T) {

@@ -49,7 +49,8 @@ func joinReal(a, b DType) DType {
 	return wider(a, b)
 }
 
-// joinIntegral joins two integer dtypes: one with a sign holds those without that have fewer bits.
+// joinIntegral joins two integer dtypes: one with a sign holds those without that have fewer bits, and none holds uint64, so that it
+// meets them in float64, as in NumPy.
 func joinIntegral(a, b DType) DType {
 	if a.IsSigned() == b.IsSigned() {
 		return wider(a, b)
@@ -60,11 +61,11 @@ func joinIntegral(a, b DType) DType {
 	if a.Size() > b.Size() {
 		return a
 	}
-	return signedOf[2*b.Size()]
+	return wideSigned[b]
 }
 
-// signedOf are the integers with a sign, by their bytes.
-var signedOf = map[int64]DType{1: Int8, 2: Int16, 4: Int32, 8: Int64}
+// wideSigned are the dtypes with a sign that hold an integer dtype without one.
+var wideSigned = map[DType]DType{Uint8: Int16, Uint16: Int32, Uint32: Int64, Uint64: Float64}
 
 func wider(a, b DType) DType {
 	if a.Size() < b.Size() {

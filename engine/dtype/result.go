@@ -43,7 +43,8 @@ type Result struct {
 	seen   [3]bool
 }
 
-// Add joins an operand of dtype d. Numbers that float or are complex count as the default dtype or its complex.
+// Add joins an operand of dtype d. Numbers that float or are complex count as the default dtype or its complex; integers beyond int64
+// make uint64 of the other integers, which wrap around.
 func (r *Result) Add(d DType, rank Rank) {
 	if rank == Number {
 		if d.IsFloatingPoint() {
@@ -52,8 +53,12 @@ func (r *Result) Add(d DType, rank Rank) {
 			d = DefaultComplex()
 		}
 	}
-	if r.seen[rank] {
-		d = Promote(r.joined[rank], d)
+	switch joined := r.joined[rank]; {
+	case !r.seen[rank]:
+	case rank == Number && (d == Uint64 && joined.Category() < Floating || joined == Uint64 && d.Category() < Floating):
+		d = Uint64
+	default:
+		d = Promote(joined, d)
 	}
 	r.joined[rank], r.seen[rank] = d, true
 }

@@ -16,10 +16,11 @@ const (
 	KindInt
 	KindFloat
 	KindComplex
+	KindUint
 )
 
-// Scalar is a number of one of four kinds, so that no integer or complex value loses bits on its way through a call.
-// Bool and Int live in I, Float in F, Complex in F (real) and Im. An Int beyond int64 has its value in F and is wrapped around in I.
+// Scalar is a number of one of five kinds, so that no integer or complex value loses bits on its way through a call.
+// Bool and Int live in I, Float in F, Complex in F (real) and Im. An integer beyond int64 is a Uint, of which I has the bits.
 type Scalar struct {
 	Kind Kind
 	I    int64
@@ -42,13 +43,16 @@ func IntScalar(i int64) Scalar { return Scalar{Kind: KindInt, I: i} }
 func UintScalar(u uint64) Scalar {
 	s := IntScalar(int64(u))
 	if s.I < 0 {
-		s.F = float64(u)
+		s.Kind = KindUint
 	}
 	return s
 }
 
-// Wraps tells whether the scalar is an integer beyond int64.
-func (s Scalar) Wraps() bool { return s.Kind == KindInt && s.F != 0 }
+// IsInteger tells whether the number is an integer, bool not among them.
+func (s Scalar) IsInteger() bool { return s.Kind == KindInt || s.Kind == KindUint }
+
+// whole tells whether I has the value.
+func (s Scalar) whole() bool { return s.Kind == KindBool || s.IsInteger() }
 
 // FloatScalar wraps a float.
 func FloatScalar(f float64) Scalar { return Scalar{Kind: KindFloat, F: f} }
@@ -59,12 +63,12 @@ func ComplexScalar(c complex128) Scalar { return Scalar{Kind: KindComplex, F: re
 // IsNone tells whether the scalar is absent.
 func (s Scalar) IsNone() bool { return s.Kind == KindNone }
 
-// DType is the dtype of the number by itself: bool, int64, the default dtype, or its complex.
+// DType is the dtype of the number by itself: bool, int64, whether or not it fits, the default dtype, or its complex.
 func (s Scalar) DType() DType {
 	switch s.Kind {
 	case KindBool:
 		return Bool
-	case KindInt:
+	case KindInt, KindUint:
 		return Int64
 	case KindComplex:
 		return DefaultComplex()
@@ -74,18 +78,29 @@ func (s Scalar) DType() DType {
 
 // Float is the value as float64; the imaginary part is dropped.
 func (s Scalar) Float() float64 {
-	if (s.Kind == KindBool || s.Kind == KindInt) && s.F == 0 {
+	switch {
+	case s.Kind == KindUint:
+		return float64(uint64(s.I))
+	case s.whole():
 		return float64(s.I)
 	}
 	return s.F
 }
 
-// Int is the value as int64, truncated towards zero.
+// Int is the value as int64, truncated towards zero; integers beyond that wrap around.
 func (s Scalar) Int() int64 {
-	if s.Kind == KindBool || s.Kind == KindInt {
+	if s.whole() {
 		return s.I
 	}
 	return int64(s.F)
+}
+
+// Position is the value as int64, truncated towards zero, and the largest one for integers beyond that, which are positions of nothing.
+func (s Scalar) Position() int64 {
+	if s.Kind == KindUint {
+		return math.MaxInt64
+	}
+	return s.Int()
 }
 
 // Complex is the value as complex128.
@@ -98,7 +113,7 @@ func (s Scalar) Complex() complex128 {
 
 // Bool is true for every value but zero.
 func (s Scalar) Bool() bool {
-	if s.Kind == KindBool || s.Kind == KindInt {
+	if s.whole() {
 		return s.I != 0
 	}
 	return s.F != 0 || s.Im != 0
@@ -128,22 +143,18 @@ func (s Scalar) Fits(d DType) bool {
 }
 
 func (s Scalar) fitsIntegral(d DType) bool {
-	lo, hi := IntRange(d)
-	if s.Wraps() {
-		return false
+	lo, hi := d.IntegerRange()
+	switch {
+	case s.Kind == KindUint:
+		return uint64(s.I) <= hi
+	case s.Kind == KindInt && s.I >= 0:
+		return uint64(s.I) <= hi
+	case s.Kind == KindInt && d.IsSigned():
+		return s.I >= lo
+	case s.Kind == KindInt: // PyTorch accepts negative numbers that wrap into dtypes without a sign.
+		return -uint64(s.I) <= hi
 	}
-	if s.Kind == KindInt {
-		if d == Uint8 {
-			// PyTorch accepts negative numbers that wrap into uint8.
-			return s.I >= -hi && s.I <= hi
-		}
-		return s.I >= lo && s.I <= hi
-	}
-	f := s.F
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return false
-	}
-	return f >= float64(lo) && f <= float64(hi)+1 && math.Trunc(f) <= float64(hi)
+	return s.F >= float64(lo) && math.Trunc(s.F) <= float64(hi)
 }
 
 // String prints the number as Python does.
@@ -155,33 +166,15 @@ func (s Scalar) String() string {
 		}
 		return "False"
 	case KindInt:
-		if s.Wraps() {
-			return strconv.FormatUint(uint64(s.I), 10)
-		}
 		return strconv.FormatInt(s.I, 10)
+	case KindUint:
+		return strconv.FormatUint(uint64(s.I), 10)
 	case KindFloat:
 		return strconv.FormatFloat(s.F, 'g', -1, 64)
 	case KindComplex:
 		return fmt.Sprintf("(%g%+gj)", s.F, s.Im)
 	}
 	return "None"
-}
-
-// IntRange gives the smallest and largest value of bool and the integer dtypes.
-func IntRange(d DType) (lo, hi int64) {
-	switch d {
-	case Bool:
-		return 0, 1
-	case Uint8:
-		return 0, math.MaxUint8
-	case Int8:
-		return math.MinInt8, math.MaxInt8
-	case Int16:
-		return math.MinInt16, math.MaxInt16
-	case Int32:
-		return math.MinInt32, math.MaxInt32
-	}
-	return math.MinInt64, math.MaxInt64
 }
 
 // MaxFinite is the largest finite value of a floating dtype, or of a complex dtype's parts.

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-enum { LT_OPERANDS = 8, LT_DIMS = 64, LT_DTYPES = 14 };
+enum { LT_OPERANDS = 8, LT_DIMS = 64, LT_DTYPES = 17 };
 
 // Computes n elements: data holds one pointer per operand (outputs first), strides one step in
 // bytes per operand.

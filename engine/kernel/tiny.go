@@ -17,9 +17,14 @@ type tinyNumber interface{ float32 | float64 | int64 }
 
 // tinyKernels are the kernels that programs with small tensors call most; the C++ kernels give the same bits.
 var tinyKernels = map[string][dtype.Count + 1]Tiny{
-	"add": {dtype.Float32: tinyAdd[float32], dtype.Float64: tinyAdd[float64], dtype.Int64: tinyAdd[int64]},
-	"sub": {dtype.Float32: tinySub[float32], dtype.Float64: tinySub[float64], dtype.Int64: tinySub[int64]},
-	"mul": {dtype.Float32: tinyMul[float32], dtype.Float64: tinyMul[float64], dtype.Int64: tinyMul[int64]},
+	"add": tinyRows(tinyAdd[float32], tinyAdd[float64], tinyAdd[int64]),
+	"sub": tinyRows(tinySub[float32], tinySub[float64], tinySub[int64]),
+	"mul": tinyRows(tinyMul[float32], tinyMul[float64], tinyMul[int64]),
+}
+
+func tinyRows(singles, doubles, integers Tiny) (rows [dtype.Count + 1]Tiny) {
+	rows[dtype.Float32.Row()], rows[dtype.Float64.Row()], rows[dtype.Int64.Row()] = singles, doubles, integers
+	return rows
 }
 
 func tinyAdd[T tinyNumber](out, a, b unsafe.Pointer, outStride, aStride, bStride uintptr, n int64) {

@@ -53,6 +53,7 @@ func Sub(out, self, other *tensor.Tensor, alpha dtype.Scalar) (*tensor.Tensor, e
 	if err := checkAlpha("sub", "alpha", alpha, result); err != nil {
 		return nil, err
 	}
+	alpha = tensor.Rounded(result, alpha) // of an integer beyond int64 the bits alone can be negated
 	alpha.I, alpha.F, alpha.Im = -alpha.I, -alpha.F, -alpha.Im
 	return subScaled.runIn(result, out, factor(alpha, result), self, other)
 }

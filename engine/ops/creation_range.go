@@ -32,7 +32,15 @@ func ranged(op string, k *kernel.Kernel, out *tensor.Tensor, n int64, d, otherwi
 	return factory(op, out, size, d, otherwise, layout, dev)
 }
 
-func isInt(s dtype.Scalar) bool { return s.Kind == dtype.KindInt || s.Kind == dtype.KindBool }
+func isInt(s dtype.Scalar) bool { return s.IsInteger() || s.Kind == dtype.KindBool }
+
+// whole is a number without its fraction.
+func whole(s dtype.Scalar) dtype.Scalar {
+	if s.IsInteger() {
+		return s
+	}
+	return dtype.IntScalar(s.Int())
+}
 
 // Arange counts from 0 to end.
 func Arange(out *tensor.Tensor, end dtype.Scalar, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
@@ -50,8 +58,12 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 		return nil, err
 	}
 	if d != dtype.None && d.IsIntegral() || d == dtype.None && isInt(start) && isInt(end) && isInt(step) {
+		counts := dtype.Int64
+		if d == dtype.Uint64 {
+			counts = d
+		}
 		for _, s := range []dtype.Scalar{start, end, step} {
-			if err := checkFits("arange", s, dtype.Int64); err != nil {
+			if err := checkFits("arange", s, counts); err != nil {
 				return nil, err
 			}
 		}
@@ -112,7 +124,7 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 		return nil, err
 	}
 	if d != dtype.None && d.IsIntegral() { // whole numbers are counted, as in PyTorch
-		start, end, step = dtype.IntScalar(start.Int()), dtype.IntScalar(end.Int()), dtype.IntScalar(step.Int())
+		start, end, step = whole(start), whole(end), whole(step)
 		if err := checkRange("range", start, end, step); err != nil {
 			return nil, err
 		}
@@ -164,15 +176,12 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 	return launch.On(t).Range(op, launch.Range{Kernel: linspaceKernel, To: t, Start: dtype.ComplexScalar(from), Step: dtype.ComplexScalar(step), Stop: to, Base: base})
 }
 
-// endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it is uint8.
+// endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it has no sign.
 func endpoint(s dtype.Scalar, d dtype.DType) complex128 {
-	switch {
-	case d.Category() >= dtype.Floating:
-		return s.Complex()
-	case d == dtype.Uint8:
-		return complex(float64(uint8(s.Int())), 0)
+	if d.Category() < dtype.Floating {
+		s = tensor.Rounded(d, s)
 	}
-	return complex(float64(s.Int()), 0)
+	return s.Complex()
 }
 
 // Logspace makes the powers of base whose exponents are Linspace's values.

@@ -74,8 +74,8 @@ func TestResultsHaveTheDTypesTheyDeclare(t *testing.T) {
 		}
 		sizes, ok := fitting(t, o)
 		require.True(t, ok, o.CName())
-		for _, first := range []dtype.DType{dtype.Bool, dtype.Int8, dtype.Int64, dtype.Float16, dtype.Float64, dtype.Complex64} {
-			for _, others := range []dtype.DType{first, dtype.Int32, dtype.Float32, dtype.Complex128} {
+		for _, first := range []dtype.DType{dtype.Bool, dtype.Int8, dtype.Int64, dtype.Uint16, dtype.Uint64, dtype.Float16, dtype.Float64, dtype.Complex64} {
+			for _, others := range []dtype.DType{first, dtype.Int32, dtype.Uint32, dtype.Float32, dtype.Complex128} {
 				a, _ := profile{first, sizes, nil, ones}.call(t, o)
 				b, _ := profile{others, sizes, nil, ones}.call(t, o)
 				if len(operandsOf(a)) == 1 && others != first {

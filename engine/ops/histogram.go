@@ -39,12 +39,12 @@ func Bincount(self, weights *tensor.Tensor, minlength int64) (*tensor.Tensor, er
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	low, top := least.I, most.I
-	if low < 0 {
-		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got the element %d", op, low)
+	if least.Float() < 0 {
+		return nil, status.Runtimef("%s: only supports 1-d non-negative integral inputs, got the element %v", op, least)
 	}
-	if top == math.MaxInt64 {
-		return nil, status.Runtimef("%s: the element %d is too large to count up to", op, top)
+	top := most.I
+	if most.Kind == dtype.KindUint || top == math.MaxInt64 {
+		return nil, status.Runtimef("%s: the element %v is too large to count up to", op, most)
 	}
 	result, compute := dtype.Int64, dtype.Int64
 	if weights != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestBincount(t *testing.T) {
-	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64} {
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64} {
 		x := given(t, d, []int64{5}, 1, 3, 1, 0, 1)
 		counts, err := Bincount(x, nil, 6)
 		require.NoError(t, err)

@@ -69,7 +69,7 @@ func (item IndexItem) Position() (position int64, ok bool) {
 	case IndexTensor:
 		if t.Dim() == 0 && t.DType().IsIntegral() && !IsMask(t) && launch.Known(t) {
 			v, err := launch.Item("index", t)
-			return v.I, err == nil
+			return v.Position(), err == nil
 		}
 	}
 	return 0, false

@@ -172,7 +172,7 @@ func (s *scattering) accumulates(name string, d dtype.DType) dtype.DType {
 	switch {
 	case d.IsReducedFloat() && (name == "mean" || s.wide && (name == "sum" || name == "prod")):
 		return dtype.Float32
-	case d.IsIntegral() && name == "mean":
+	case d.IsIntegral() && d != dtype.Uint64 && name == "mean":
 		return dtype.Int64
 	}
 	return d
@@ -216,7 +216,7 @@ func (s *scattering) counts(work *tensor.Tensor, includeSelf bool) *tensor.Tenso
 
 // identity is the value that a reduction starts from.
 func identity(name string, d dtype.DType) dtype.Scalar {
-	lo, hi := dtype.IntRange(d)
+	lo, hi := d.IntegerRange()
 	switch {
 	case name == "prod":
 		return dtype.IntScalar(1)
@@ -229,7 +229,7 @@ func identity(name string, d dtype.DType) dtype.Scalar {
 	case name == "amax":
 		return dtype.IntScalar(lo)
 	}
-	return dtype.IntScalar(hi)
+	return dtype.UintScalar(hi)
 }
 
 // Scatter writes source to the positions that index names along dim.

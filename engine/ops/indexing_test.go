@@ -168,14 +168,14 @@ func TestScatterKeepsTheOrderOfTheIndex(t *testing.T) {
 }
 
 func TestMeansOfIntegersDoNotWrapBelow(t *testing.T) {
-	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32} {
-		_, most := dtype.IntRange(d)
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Uint16, dtype.Uint32} {
+		_, most := d.IntegerRange()
 		const n = 300
 		zero, err := Full(nil, []int64{2}, dtype.IntScalar(0), d, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
 		index, err := Full(nil, []int64{n}, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
-		source, err := Full(nil, []int64{n}, dtype.IntScalar(most), d, tensor.NoLayout, device.Host)
+		source, err := Full(nil, []int64{n}, dtype.UintScalar(most), d, tensor.NoLayout, device.Host)
 		require.NoError(t, err)
 		for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
 			got, err := reduce(nil, zero, 0, index, source, "mean", false)
@@ -433,5 +433,24 @@ func TestOtherNamesInErrors(t *testing.T) {
 		"select_scatter: index 7 is out of": func() error { _, err := SelectScatter(x, row, 0, 7); return err },
 	} {
 		assert.ErrorContains(t, call(), want)
+	}
+}
+
+// Sums of uint64 are those of 64 bits: beyond int64 they have no sign.
+func TestMeansOfUint64(t *testing.T) {
+	zero, err := Full(nil, []int64{1}, dtype.IntScalar(0), dtype.Uint64, tensor.NoLayout, device.Host)
+	require.NoError(t, err)
+	defer zero.Release()
+	index, err := Full(nil, []int64{2}, dtype.IntScalar(0), dtype.Int64, tensor.NoLayout, device.Host)
+	require.NoError(t, err)
+	defer index.Release()
+	source, err := Full(nil, []int64{2}, dtype.UintScalar(1<<62+6), dtype.Uint64, tensor.NoLayout, device.Host)
+	require.NoError(t, err)
+	defer source.Release()
+	for _, reduce := range []func(out, self *tensor.Tensor, dim int64, index, source *tensor.Tensor, reduce string, includeSelf bool) (*tensor.Tensor, error){ScatterReduce, IndexReduce} {
+		got, err := reduce(nil, zero, 0, index, source, "mean", false)
+		require.NoError(t, err)
+		assert.Equal(t, dtype.IntScalar(1<<62+6), got.At([]int64{0}))
+		got.Release()
 	}
 }

@@ -97,13 +97,6 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	if to.To.DType() != result && result.Compute() != result && p.rule != compare {
 		return p.rounded(common, to.To, values, inputs)
 	}
-	if compute.Category() >= dtype.Floating && anyBeyond(inputs) {
-		s := within(p.name)
-		defer s.Close()
-		if inputs = s.represented(inputs); s.Err != nil {
-			return to.Done(s.Err)
-		}
-	}
 	w := launch.Elementwise{Kernel: p.kernel, Compute: compute}
 	if values != nil {
 		w.Params = new(launch.Params)
@@ -132,26 +125,6 @@ func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tens
 		if t.DType() != common && !(p.unrounded && t.Dim() == 0) {
 			inputs = slices.Clone(inputs)
 			inputs[i] = s.cast(t, common)
-		}
-	}
-	return inputs
-}
-
-func anyBeyond(inputs []*tensor.Tensor) bool {
-	for _, t := range inputs {
-		if t.IsBeyondInt64() {
-			return true
-		}
-	}
-	return false
-}
-
-// represented gives floats in the place of integers beyond int64, which integers would wrap around.
-func (s *scope) represented(inputs []*tensor.Tensor) []*tensor.Tensor {
-	for i, t := range inputs {
-		if t.IsBeyondInt64() {
-			inputs = slices.Clone(inputs)
-			inputs[i] = s.Number(dtype.FloatScalar(t.Item().F))
 		}
 	}
 	return inputs

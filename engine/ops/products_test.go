@@ -14,7 +14,7 @@ import (
 )
 
 // narrowTypes are the dtypes that products are summed more widely in.
-var narrowTypes = []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int16}
+var narrowTypes = []dtype.DType{dtype.Float16, dtype.BFloat16, dtype.Int8, dtype.Uint8, dtype.Int16, dtype.Uint16}
 
 // rounded gives values as dtype d holds them.
 func rounded(t *testing.T, d dtype.DType, values []float64) []float64 {

@@ -42,7 +42,7 @@ func sumDType(d dtype.DType, out, self *tensor.Tensor) dtype.DType {
 
 // sumCompute is the dtype in which elements of self enter a sum of dtype d: narrow integers widen on the way.
 func sumCompute(d dtype.DType, self *tensor.Tensor) dtype.DType {
-	if d == dtype.Int64 && self.DType().IsIntegral() {
+	if (d == dtype.Int64 || d == dtype.Uint64) && self.DType().IsIntegral() {
 		return self.DType()
 	}
 	return d

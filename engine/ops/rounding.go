@@ -126,18 +126,15 @@ func (s *scope) bound(d dtype.DType, limit *tensor.Tensor, lower bool) *tensor.T
 		s.Err = checkFits(s.Op, limit.Item(), d)
 		return limit
 	}
-	least, most := int64(math.MinInt64)>>(64-8*d.Size()), int64(math.MaxInt64)>>(64-8*d.Size())
-	if d == dtype.Uint8 {
-		least, most = 0, math.MaxUint8
-	}
+	least, most := d.IntegerRange()
 	v := limit.Item()
-	above := v.Wraps() || v.I > most
-	below := !above && v.I < least
+	below := v.Kind != dtype.KindUint && v.I < least
+	above := (v.Kind == dtype.KindUint || v.I >= 0) && uint64(v.I) > most
 	switch {
 	case below && lower:
 		return s.Number(dtype.IntScalar(least))
 	case above && !lower:
-		return s.Number(dtype.IntScalar(most))
+		return s.Number(dtype.UintScalar(most))
 	case below || above:
 		s.Err = overflow(s.Op, v, d)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Short rows are merged, long ones sorted by digits; both keep the order of equals and put NaN last.
 func TestSortIsStable(t *testing.T) {
-	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Int64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
+	for _, d := range []dtype.DType{dtype.Uint8, dtype.Int16, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64} {
 		for _, n := range []int64{1, 2, 17, 300, 3000} {
 			for _, descending := range []bool{false, true} {
 				values := make([]float64, n)

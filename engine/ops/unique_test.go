@@ -15,7 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var orderedTypes = []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64}
+var orderedTypes = []dtype.DType{dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64}
 
 // Both the short and the long sort, with and without the positions, of every dtype.
 func TestUniqueOfEveryDtype(t *testing.T) {

@@ -59,7 +59,7 @@ func (s *scope) merged(k *kernel.Kernel, qa, qb *tensor.Tensor, q *tensor.Quanti
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	low, high := d.IntegerRange()
+	low, high := d.StoredRange()
 	if relu {
 		low = q.Zeros[0]
 	}
@@ -140,7 +140,7 @@ func shifted(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bool
 		return nil, s.Err
 	}
 	q := qa.Quantizer()
-	lo, hi := qa.DType().IntegerRange()
+	lo, hi := qa.DType().StoredRange()
 	scale, zero := q.Scales[0], float64(q.Zeros[0])-math.RoundToEven(x/q.Scales[0])
 	if at := min(max(zero, float64(lo)), float64(hi)); at == zero {
 		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(scale, int64(zero))), relu))
@@ -191,7 +191,7 @@ func stretched(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bo
 		return nil, s.Err
 	}
 	q := qa.Quantizer()
-	lo, hi := qa.DType().IntegerRange()
+	lo, hi := qa.DType().StoredRange()
 	switch {
 	case x > 0:
 		return s.Give(s.positive(s.copied(qa, tensor.PerTensor(q.Scales[0]*x, q.Zeros[0])), relu))

@@ -193,7 +193,7 @@ func (s *scope) multiplied(p product, d dtype.DType, q *tensor.Quantizer) *tenso
 	over := 1.0
 	if q != nil {
 		made = s.as(to, d, q)
-		lo, hi := d.IntegerRange()
+		lo, hi := d.StoredRange()
 		w.Zero, w.Low, w.High, over = int32(q.Zeros[0]), int32(lo), int32(hi), q.Scales[0]
 		if p.relu {
 			w.Low = w.Zero

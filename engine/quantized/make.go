@@ -95,7 +95,7 @@ func (s *scope) axis(t *tensor.Tensor, axis int64, scales, zeros *tensor.Tensor)
 func QuantizePerTensorDynamic(c aten.Ctx, self *tensor.Tensor, d dtype.DType, reduce bool) (*tensor.Tensor, error) {
 	s := within(c, "quantize_per_tensor_dynamic")
 	defer s.Close()
-	lo, hi := d.IntegerRange()
+	lo, hi := d.StoredRange()
 	if d != dtype.QUint8 && d != dtype.QInt8 {
 		s.Fail(tensor.CheckQuantized(s.Op, d))
 		s.Failf("not implemented for dtype %v; use quint8 or qint8", d)

@@ -267,7 +267,7 @@ func spread(c aten.Ctx, op string, out, self *tensor.Tensor, f func(out, self *t
 	if !isQuantized(self) {
 		return nil, aten.Refused(op, tensor.Quantized)
 	}
-	lo, hi := self.DType().IntegerRange()
+	lo, hi := self.DType().StoredRange()
 	scale := width / float64(hi-lo+1)
 	zero := lo - int64(least/scale)
 	if self.DType() == dtype.QInt32 {

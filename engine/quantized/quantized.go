@@ -78,7 +78,7 @@ func (s *scope) quantized(x *tensor.Tensor, d dtype.DType, q *tensor.Quantizer) 
 		return nil
 	}
 	inverses, zeros := s.parameters(q, to.Device(), to.Dim(), dtype.Float32, func(i int) float64 { return float64(1 / float32(q.Scales[i])) })
-	lo, hi := d.IntegerRange()
+	lo, hi := d.StoredRange()
 	var params launch.Params
 	params.Set(0, dtype.Int32, dtype.IntScalar(lo))
 	params.Set(1, dtype.Int32, dtype.IntScalar(hi))

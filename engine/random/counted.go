@@ -54,12 +54,12 @@ func (r IntegersFrom) Range(d dtype.DType) (from int64, n uint64, wide bool) {
 		return 0, 0, wide
 	}
 	from, last := r.ends(d)
-	return from, uint64(last) - uint64(from) + 1, wide
+	return from, last - uint64(from) + 1, wide
 }
 
 // Range implements Ranged.
 func (r AllIntegers) Range(d dtype.DType) (from int64, n uint64, wide bool) {
-	return 0, uint64(lastInteger(d)) + 1, r.words(d, dtype.None) == 2
+	return 0, lastInteger(d) + 1, r.words(d, dtype.None) == 2
 }
 
 // defaults are the generators of devices, which count, by the devices' indices, and the seed that all were given last.

@@ -80,13 +80,13 @@ func (r IntegersFrom) Check(d, _ dtype.DType) error {
 			"random_: the range of int64 is not implemented for dtype %s; use int64, bfloat16, float32 or float64", d)
 	}
 	from, last := r.ends(d)
-	if from > last {
+	if from > 0 && uint64(from) > last {
 		return status.Runtimef("random_: from=%d is beyond %d, the last integer that it draws for %s", from, last, d)
 	}
-	return checkEnds(d, from, last)
+	return checkEnds(d, from, int64(min(last, math.MaxInt64)))
 }
 
-func (r IntegersFrom) ends(d dtype.DType) (from, last int64) {
+func (r IntegersFrom) ends(d dtype.DType) (from int64, last uint64) {
 	if d.IsFloatingPoint() {
 		return inwardFrom(d, r.From), lastInteger(d)
 	}
@@ -98,7 +98,7 @@ func (r IntegersFrom) words(to, _ dtype.DType) int {
 		return 2
 	}
 	from, last := r.ends(to)
-	return wordsBelow(uint64(last) - uint64(from) + 1)
+	return wordsBelow(last - uint64(from) + 1)
 }
 
 func (r IntegersFrom) draw(s *stream, dst, _ Span, _ bool) error {
@@ -111,16 +111,16 @@ func (r IntegersFrom) draw(s *stream, dst, _ Span, _ bool) error {
 		return nil
 	}
 	from, last := r.ends(dst.DType)
-	s.ranged(dst, from, uint64(last)-uint64(from)+1)
+	s.ranged(dst, from, last-uint64(from)+1)
 	return nil
 }
 
 // lastInteger is the largest of the integers that random_ draws for a dtype.
-func lastInteger(d dtype.DType) int64 {
+func lastInteger(d dtype.DType) uint64 {
 	if d.IsFloatingPoint() {
 		return 1 << digits(d)
 	}
-	_, last := dtype.IntRange(d)
+	_, last := d.IntegerRange()
 	return last
 }
 
@@ -131,36 +131,44 @@ type AllIntegers struct{}
 func (AllIntegers) Check(d, _ dtype.DType) error { return requireReal("random_", d) }
 
 func (AllIntegers) words(to, _ dtype.DType) int {
-	if to == dtype.Int64 || to == dtype.Float64 {
+	if to == dtype.Float64 || to.IsIntegral() && to.Size() == 8 {
 		return 2
 	}
 	return 1
 }
 
 func (r AllIntegers) draw(s *stream, dst, _ Span, _ bool) error {
-	last := lastInteger(dst.DType)
+	n := lastInteger(dst.DType) + 1
 	if r.words(dst.DType, dtype.None) == 2 {
 		s.integers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(s.engine.uint64() % (uint64(last) + 1))
+				v[i] = int64(below(s.engine.uint64(), n))
 			}
 		})
 		return nil
 	}
 	s.integers(dst, func(v []int64) {
 		for i := range v {
-			v[i] = int64(s.engine.uint32() % (uint32(last) + 1))
+			v[i] = int64(uint64(s.engine.uint32()) % n)
 		}
 	})
 	return nil
 }
 
+// below is x modulo n, of which 0 stands for 2^64.
+func below(x, n uint64) uint64 {
+	if n == 0 {
+		return x
+	}
+	return x % n
+}
+
 // wide is the range from which on an integer costs a 64-bit draw, which keeps the skew of the modulo below 1 in 16.
 const wide = 1 << 28
 
-// wordsBelow is how many words an integer below n takes.
+// wordsBelow is how many words an integer below n takes, of which 0 stands for 2^64.
 func wordsBelow(n uint64) int {
-	if n >= wide {
+	if n-1 >= wide-1 {
 		return 2
 	}
 	return 1
@@ -170,7 +178,7 @@ func (s *stream) ranged(dst Span, from int64, n uint64) {
 	if wordsBelow(n) == 2 {
 		s.integers(dst, func(v []int64) {
 			for i := range v {
-				v[i] = int64(s.engine.uint64()%n) + from
+				v[i] = int64(below(s.engine.uint64(), n)) + from
 			}
 		})
 		return
@@ -188,8 +196,8 @@ func (s *stream) ranged(dst Span, from int64, n uint64) {
 
 func checkEnds(d dtype.DType, from, last int64) error {
 	within := func(v int64) bool {
-		low, high := dtype.IntRange(d)
-		return v >= low && v <= high
+		low, high := d.IntegerRange()
+		return v >= low && (v < 0 || uint64(v) <= high)
 	}
 	if d.IsFloatingPoint() {
 		within = func(v int64) bool { return math.Abs(float64(v)) <= dtype.MaxFinite(d) }

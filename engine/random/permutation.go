@@ -16,11 +16,8 @@ func (p Permutation) Check(d, _ dtype.DType) error {
 	if !d.IsIntegral() && !d.IsFloatingPoint() {
 		return status.NotImplementedf("randperm: not implemented for dtype %s; use an integer or floating-point dtype", d)
 	}
-	_, most := dtype.IntRange(d)
-	if d.IsFloatingPoint() {
-		most = 1 << digits(d)
-	}
-	if p.N-1 > most {
+	most := lastInteger(d)
+	if p.N > 0 && uint64(p.N-1) > most {
 		return status.Runtimef("randperm: n=%d is too large for %s, which holds integers up to %d", p.N, d, most)
 	}
 	return nil
@@ -30,16 +27,14 @@ func (Permutation) words(_, _ dtype.DType) int { return 0 }
 
 func (Permutation) draw(s *stream, dst, _ Span, _ bool) error {
 	switch dst.DType {
-	case dtype.Uint8:
+	case dtype.Uint8, dtype.Int8:
 		permute(s, elements[uint8](dst), func(i int) uint8 { return uint8(i) })
-	case dtype.Int8:
-		permute(s, elements[int8](dst), func(i int) int8 { return int8(i) })
-	case dtype.Int16:
-		permute(s, elements[int16](dst), func(i int) int16 { return int16(i) })
-	case dtype.Int32:
-		permute(s, elements[int32](dst), func(i int) int32 { return int32(i) })
-	case dtype.Int64:
-		permute(s, elements[int64](dst), func(i int) int64 { return int64(i) })
+	case dtype.Int16, dtype.Uint16:
+		permute(s, elements[uint16](dst), func(i int) uint16 { return uint16(i) })
+	case dtype.Int32, dtype.Uint32:
+		permute(s, elements[uint32](dst), func(i int) uint32 { return uint32(i) })
+	case dtype.Int64, dtype.Uint64:
+		permute(s, elements[uint64](dst), func(i int) uint64 { return uint64(i) })
 	case dtype.Float16:
 		permute(s, elements[uint16](dst), func(i int) uint16 { return dtype.Float16FromFloat32(float32(i)) })
 	case dtype.BFloat16:

@@ -59,6 +59,12 @@ func read(s random.Span) []float64 {
 			v[i] = float64(at[int32](s)[i])
 		case dtype.Int64:
 			v[i] = float64(at[int64](s)[i])
+		case dtype.Uint16:
+			v[i] = float64(at[uint16](s)[i])
+		case dtype.Uint32:
+			v[i] = float64(at[uint32](s)[i])
+		case dtype.Uint64:
+			v[i] = float64(at[uint64](s)[i])
 		case dtype.Float16:
 			v[i] = float64(dtype.Float16ToFloat32(at[uint16](s)[i]))
 		case dtype.BFloat16:

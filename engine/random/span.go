@@ -30,7 +30,7 @@ func (s Span) at(i, n int) Span {
 }
 
 type number interface {
-	~uint8 | ~int8 | ~int16 | ~int32 | ~int64 | ~float32 | ~float64
+	~uint8 | ~int8 | ~int16 | ~int32 | ~int64 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
 }
 
 func convert[D, S number](dst []D, src []S) {
@@ -73,6 +73,12 @@ func put[S number](s Span, values []S) {
 		convert(elements[int32](s), values)
 	case dtype.Int64:
 		convert(elements[int64](s), values)
+	case dtype.Uint16:
+		convert(elements[uint16](s), values)
+	case dtype.Uint32:
+		convert(elements[uint32](s), values)
+	case dtype.Uint64:
+		convert(elements[uint64](s), values)
 	case dtype.Float16, dtype.BFloat16:
 		encode(elements[uint16](s), values, s.DType)
 	case dtype.Float32:

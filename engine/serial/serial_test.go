@@ -150,6 +150,17 @@ func TestPyTorchsFile(t *testing.T) {
 	}
 }
 
+func TestPyTorchsUnsignedDTypes(t *testing.T) {
+	names, tensors, err := LoadDict("load", file.Memory(testFile(t, "torch_unsigned.pt")), "", false)
+	require.NoError(t, err)
+	defer release(tensors)
+	for i, d := range []dtype.DType{dtype.Uint16, dtype.Uint32, dtype.Uint64} {
+		_, most := d.IntegerRange()
+		require.Equal(t, []any{d.String(), d, []int64{2, 2}, []int64{1, 2}}, []any{names[i], tensors[i].DType(), tensors[i].Sizes(), tensors[i].Strides()})
+		require.Equal(t, dtype.UintScalar(most), tensors[i].At([]int64{1, 0}))
+	}
+}
+
 func TestRefusedFiles(t *testing.T) {
 	for name, fact := range map[string]string{
 		"torch_code.pt": "posix.system", "torch_legacy.pt": "before version 1.6", "torch_conj.pt": "resolve_conj()", "torch_numpy.pt": "numpy",

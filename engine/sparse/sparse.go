@@ -117,7 +117,7 @@ func (s *scope) integer(t *tensor.Tensor) (v int64, known bool) {
 	}
 	x, err := s.C.Item(t)
 	s.Fail(err)
-	return x.I, s.Err == nil
+	return x.Position(), s.Err == nil
 }
 
 // all tells whether a tensor of bools has no false; so it has where that is not known.

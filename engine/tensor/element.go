@@ -36,6 +36,12 @@ func Get(p unsafe.Pointer, d dtype.DType) dtype.Scalar {
 		return dtype.IntScalar(int64(*(*int32)(p)))
 	case dtype.Int64:
 		return dtype.IntScalar(*(*int64)(p))
+	case dtype.Uint16:
+		return dtype.IntScalar(int64(*(*uint16)(p)))
+	case dtype.Uint32:
+		return dtype.IntScalar(int64(*(*uint32)(p)))
+	case dtype.Uint64:
+		return dtype.UintScalar(*(*uint64)(p))
 	case dtype.Float16, dtype.BFloat16:
 		return dtype.FloatScalar(toFloat(d, *(*uint16)(p)))
 	case dtype.Float32:
@@ -54,7 +60,7 @@ func Get(p unsafe.Pointer, d dtype.DType) dtype.Scalar {
 // truncate is the conversion of a float to an integer that casts use: towards zero, the most negative integer when the
 // value is not finite or does not fit.
 func truncate(s dtype.Scalar) int64 {
-	if s.Kind == dtype.KindBool || s.Kind == dtype.KindInt {
+	if s.Kind == dtype.KindBool || s.IsInteger() {
 		return s.I
 	}
 	if !(s.F >= math.MinInt64 && s.F < math.MaxInt64) {
@@ -70,18 +76,27 @@ func Put(p unsafe.Pointer, d dtype.DType, s dtype.Scalar) {
 		*(*bool)(p) = s.Bool()
 	case dtype.Uint8, dtype.Int8:
 		*(*uint8)(p) = uint8(truncate(s))
-	case dtype.Int16:
+	case dtype.Int16, dtype.Uint16:
 		*(*int16)(p) = int16(truncate(s))
-	case dtype.Int32:
+	case dtype.Int32, dtype.Uint32:
 		*(*int32)(p) = int32(truncate(s))
 	case dtype.Int64:
 		*(*int64)(p) = truncate(s)
+	case dtype.Uint64:
+		if s.F >= 1<<63 {
+			*(*uint64)(p) = uint64(truncate(dtype.FloatScalar(s.F-1<<63))) ^ 1<<63
+		} else {
+			*(*int64)(p) = truncate(s)
+		}
 	case dtype.Float16, dtype.BFloat16:
 		*(*uint16)(p) = fromFloat(d, s.Float())
 	case dtype.Float32:
-		if s.Kind == dtype.KindInt && !s.Wraps() { // rounds once
+		switch s.Kind { // integers round once
+		case dtype.KindInt:
 			*(*float32)(p) = float32(s.I)
-		} else {
+		case dtype.KindUint:
+			*(*float32)(p) = float32(uint64(s.I))
+		default:
 			*(*float32)(p) = float32(s.Float())
 		}
 	case dtype.Float64:
@@ -113,9 +128,4 @@ func (t *Tensor) At(index []int64) dtype.Scalar {
 }
 
 // Item is the value of a tensor with one element.
-func (t *Tensor) Item() dtype.Scalar {
-	if t.kind.beyond {
-		return dtype.UintScalar(*(*uint64)(t.Data()))
-	}
-	return Get(t.Data(), t.dtype)
-}
+func (t *Tensor) Item() dtype.Scalar { return Get(t.Data(), t.dtype) }

@@ -165,7 +165,6 @@ type kind struct {
 	skipsVersion bool   // writes to it are not counted
 	wrapped      bool   // a wrapped number: stands for a plain number in promotion
 	fixed        bool   // it is one that an operator's function made of a plain number, not one that was given as a tensor
-	beyond       bool   // it is an integer beyond int64, whose bits are those of an unsigned one
 	keys         Keys
 	state        any
 	history      History

@@ -83,7 +83,7 @@ func (q *Quantizer) check(op string, d dtype.DType, sizes []int64) error {
 	if err := CheckQuantized(op, d); err != nil {
 		return err
 	}
-	lo, hi := d.IntegerRange()
+	lo, hi := d.StoredRange()
 	for i, scale := range q.Scales {
 		// Numbers are float32, which the scale and what is multiplied by instead of dividing by it must be.
 		if s := float32(scale); !(s > 0) || math.IsInf(float64(s), 0) || math.IsInf(float64(1/s), 0) {

@@ -309,7 +309,7 @@ func (t *Tensor) set(op string, s *storage.Storage, d dtype.DType, sizes, stride
 		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot change its shape; wait for that call to end", op, t.sizes)
 	}
 	t.move(s, d, sizes, strides, offset, numel, reach)
-	t.kind.wrapped, t.kind.beyond, t.kind.fixed = false, false, false // a number stays one as long as nobody gives it another shape or storage
+	t.kind.wrapped, t.kind.fixed = false, false // a number stays one as long as nobody gives it another shape or storage
 	if names := t.Names(); len(names) != len(sizes) {
 		t.SetNames(nil)
 	}
@@ -433,6 +433,8 @@ func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 		d = dtype.Bool
 	case dtype.KindInt:
 		d = dtype.Int64
+	case dtype.KindUint:
+		d = dtype.Uint64
 	case dtype.KindComplex:
 		d = dtype.Complex128
 	}
@@ -441,7 +443,7 @@ func WrappedNumber(s dtype.Scalar) (*Tensor, error) {
 		return nil, err
 	}
 	Put(t.Data(), d, s)
-	t.kind.wrapped, t.kind.beyond = true, s.Wraps()
+	t.kind.wrapped = true
 	return t, nil
 }
 
@@ -506,9 +508,6 @@ func (t *Tensor) IsWrappedNumber() bool { return t.kind.wrapped }
 
 // IsFixedNumber tells whether the tensor is a FixedNumber.
 func (t *Tensor) IsFixedNumber() bool { return t.kind.fixed }
-
-// IsBeyondInt64 tells whether it stands for an integer that int64 cannot hold, which integers wrap around and floats can hold.
-func (t *Tensor) IsBeyondInt64() bool { return t.kind.beyond }
 
 // Rank is the tensor's weight in promotion.
 func (t *Tensor) Rank() dtype.Rank {

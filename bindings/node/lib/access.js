@@ -67,6 +67,15 @@ function complexRow(values) {
 }
 
 // Integers are put together from their halves, without a BigInt for each: only those beyond 2^53 stay one.
+function bigUintRow(values) {
+  const halves = new Uint32Array(values.buffer, values.byteOffset, 2 * values.length);
+  return (at, count) => {
+    const row = count < MOST_HOLES ? new Array(count) : [];
+    for (let i = 0, k = 2 * at; i < count; i++, k += 2) row[i] = halves[k + 1] < HIGH ? halves[k + 1] * WORD + halves[k] : values[at + i];
+    return row;
+  };
+}
+
 function bigRow(values) {
   const low = new Int32Array(values.buffer, values.byteOffset, 2 * values.length);
   return (at, count) => {
@@ -82,7 +91,7 @@ function bigRow(values) {
   };
 }
 
-const rows = { bool: boolRow, int64: bigRow, complex64: complexRow, complex128: complexRow };
+const rows = { bool: boolRow, int64: bigRow, uint64: bigUintRow, complex64: complexRow, complex128: complexRow };
 
 // The items of an index that is given as one value: an array holds one for each dimension.
 const itemsOf = (index) => (Array.isArray(index) ? index : [index]);

@@ -17,6 +17,9 @@ const dtypeOf = {
   Int16Array: 'int16',
   Int32Array: 'int32',
   BigInt64Array: 'int64',
+  Uint16Array: 'uint16',
+  Uint32Array: 'uint32',
+  BigUint64Array: 'uint64',
   Float16Array: 'float16',
   Float32Array: 'float32',
   Float64Array: 'float64',
@@ -42,13 +45,6 @@ function sizesOf(shape, count) {
   return list;
 }
 
-// What takes the place of typed arrays that no dtype is for.
-const insteadOf = {
-  Uint16Array: 'with dtype float16, bfloat16 or complex32 it holds these, and Int32Array.from(array) has its numbers',
-  Uint32Array: 'Float64Array.from(array) has its numbers',
-  BigUint64Array: 'BigInt64Array.from(array) has its numbers below 2^63',
-};
-
 const sizesArray = (sizes) => BigInt64Array.from(sizes, BigInt);
 
 // The dtype that a typed array holds when the user asks for dtype: its own, or the one whose bits its elements are.
@@ -56,7 +52,7 @@ function storedDtype(array, dtype) {
   const name = memory.nameOf(array);
   if (carried.includes(dtype) && views[dtype].name === name) return dtype;
   const own = dtypeOf[name];
-  if (own === undefined) throw typeError(`tensor: a ${name} has no dtype of its own; ${insteadOf[name] ?? 'a typed array of another kind has one'}`);
+  if (own === undefined) throw typeError(`tensor: a ${name} has no dtype of its own; a typed array of another kind has one`);
   return own;
 }
 

@@ -320,7 +320,8 @@ typedef enum lt_kind {
   LT_JS_ABSENT,
   LT_JS_NULL,
   LT_JS_BOOL,
-  LT_JS_INT,  // a number without a fraction that an int64 holds, or a bigint
+  LT_JS_INT,   // a number without a fraction that an int64 holds, or a bigint
+  LT_JS_UINT,  // a bigint beyond int64 that a uint64 holds
   LT_JS_FLOAT,
   LT_JS_COMPLEX,
   LT_JS_STRING,
@@ -332,7 +333,7 @@ typedef enum lt_kind {
   LT_JS_NODE,
   LT_JS_SLICE,
   LT_JS_OBJECT,
-  LT_JS_WIDE,  // a bigint that no int64 holds
+  LT_JS_WIDE,  // a bigint beyond 64 bits
   LT_JS_REST,  // the integers from one argument on, as a list
   LT_JS_FUNCTION,
   LT_JS_OTHER
@@ -393,8 +394,8 @@ void lt_look_number(double number, lt_js *js);
 void lt_look_box(lt_box *box, lt_js *js);
 // False only with an exception pending.
 bool lt_look(napi_env env, napi_value value, lt_js *js);
-// Throws that an argument is, or has, a bigint that no int64 holds; false.
-bool lt_throw_wide(napi_env env, const char *op, const char *argument);
+// Throws that an argument is, or has, a bigint that does not fit; false.
+bool lt_throw_wide(napi_env env, const char *op, const char *argument, lt_kind kind);
 // Whether a value fits an argument, by its kind; with arrays also those that are to be made
 // tensors.
 bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool arrays);

@@ -64,7 +64,7 @@ static bool read_options(napi_env env, const char *op, napi_value object, bool a
         !lt_ok(env, napi_get_value_string_utf8(env, key, o->name, sizeof o->name, &length)) ||
         !lt_ok(env, napi_get_property(env, object, key, &value)) || !lt_look(env, value, &o->js))
       return false;
-    if (o->js.kind == LT_JS_WIDE) return lt_throw_wide(env, op, o->name);
+    if (o->js.kind == LT_JS_WIDE) return lt_throw_wide(env, op, o->name, LT_JS_WIDE);
     if (o->js.kind == LT_JS_ABSENT) continue;
     if (strcmp(o->name, "out") == 0) {
       if (o->js.kind != LT_JS_NULL) in->out = o->js;
@@ -141,7 +141,8 @@ static bool read_inputs(napi_env env, lt_env *e, napi_callback_info info,
   for (int i = 0; i < (int)count; i++) {
     lt_js *js = &in->positional[in->count++];
     if (!look(env, e, &n, i + 1, values[i], js)) return false;
-    if (js->kind == LT_JS_WIDE) return lt_throw_wide(env, op, positional_name(b, in->count - 1));
+    if (js->kind == LT_JS_WIDE)
+      return lt_throw_wide(env, op, positional_name(b, in->count - 1), LT_JS_WIDE);
   }
   lt_make_room(env, e);
   if (n.count == (int)count + 1 && n.kinds[count] == LT_NOTED_OUT) {

@@ -22,15 +22,19 @@ static napi_value next_other(napi_env env, walk *w) {
   return lt_ok(env, napi_get_element(env, w->others, (uint32_t)w->other++, &value)) ? value : NULL;
 }
 
-// A bigint, whose digits the library is told where int64 does not hold it.
+// A bigint, whose digits the library is told where neither int64 nor uint64 holds it.
 static tensor_status tell_bigint(napi_env env, walk *w, lt_list *l, double nearest) {
   napi_value value = next_other(env, w), text;
   int64_t whole;
+  uint64_t unsigned_whole;
   bool fits;
   char digits[80];
   if (!value || !lt_ok(env, napi_get_value_bigint_int64(env, value, &whole, &fits)))
     return TENSOR_ERROR_TYPE;
   if (fits) return tensor_list_number(l, tensor_int(whole), TENSOR_DTYPE_NONE);
+  if (!lt_ok(env, napi_get_value_bigint_uint64(env, value, &unsigned_whole, &fits)))
+    return TENSOR_ERROR_TYPE;
+  if (fits) return tensor_list_number(l, tensor_uint(unsigned_whole), TENSOR_DTYPE_NONE);
   if (!lt_ok(env, napi_coerce_to_string(env, value, &text)) ||
       !lt_ok(env, napi_get_value_string_utf8(env, text, digits, sizeof digits, NULL)))
     return TENSOR_ERROR_TYPE;

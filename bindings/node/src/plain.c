@@ -19,7 +19,7 @@ static int find_name(const char *const *names, int count, const char *text) {
 }
 
 bool lt_read_dtype(const char *text, tensor_dtype *dtype) {
-  for (int d = TENSOR_BOOL; d <= TENSOR_QUINT2X4; d++)
+  for (int d = 0; d < LT_DTYPES; d++)
     if (strcmp(tensor_dtype_name((tensor_dtype)d), text) == 0) {
       *dtype = (tensor_dtype)d;
       return true;
@@ -92,6 +92,9 @@ napi_value lt_from_scalar(napi_env env, tensor_scalar scalar) {
       return v;
     case TENSOR_SCALAR_INT:
       return lt_from_int(env, scalar.value.i);
+    case TENSOR_SCALAR_UINT:
+      lt_ok(env, napi_create_bigint_uint64(env, scalar.value.u, &v));
+      return v;
     case TENSOR_SCALAR_FLOAT:
       lt_ok(env, napi_create_double(env, scalar.value.f.re, &v));
       return v;

@@ -10,17 +10,20 @@
 
 static bool look_bigint(napi_env env, napi_value value, lt_js *js) {
   int64_t i;
-  bool lossless;
-  if (!lt_ok(env, napi_get_value_bigint_int64(env, value, &i, &lossless))) return false;
-  js->kind = lossless ? LT_JS_INT : LT_JS_WIDE;
-  js->scalar = tensor_int(i);
+  uint64_t u;
+  bool is_int, is_uint;
+  if (!lt_ok(env, napi_get_value_bigint_int64(env, value, &i, &is_int)) ||
+      !lt_ok(env, napi_get_value_bigint_uint64(env, value, &u, &is_uint)))
+    return false;
+  js->kind = is_int ? LT_JS_INT : is_uint ? LT_JS_UINT : LT_JS_WIDE;
+  js->scalar = is_int ? tensor_int(i) : tensor_uint(u);
   return true;
 }
 
-bool lt_throw_wide(napi_env env, const char *op, const char *argument) {
+bool lt_throw_wide(napi_env env, const char *op, const char *argument, lt_kind kind) {
   char message[256];
-  snprintf(message, sizeof message, "%s: argument '%s': a BigInt does not fit in 64 bits with sign",
-           op, argument);
+  snprintf(message, sizeof message, "%s: argument '%s': a BigInt does not fit in 64 bits%s", op,
+           argument, kind == LT_JS_UINT ? " with sign" : "");
   lt_throw_status(env, TENSOR_ERROR_VALUE, message);
   return false;
 }
@@ -185,6 +188,7 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_NULL] = "null",
                                       [LT_JS_BOOL] = "a boolean",
                                       [LT_JS_INT] = "an integer",
+                                      [LT_JS_UINT] = "a BigInt beyond 64 bits with sign",
                                       [LT_JS_COMPLEX] = "a complex number",
                                       [LT_JS_STRING] = "a string",
                                       [LT_JS_ARRAY] = "an array",
@@ -195,7 +199,7 @@ const char *lt_kind_name(const lt_js *js) {
                                       [LT_JS_NODE] = "a node",
                                       [LT_JS_SLICE] = "a slice",
                                       [LT_JS_OBJECT] = "an object",
-                                      [LT_JS_WIDE] = "a BigInt beyond 64 bits with sign",
+                                      [LT_JS_WIDE] = "a BigInt beyond 64 bits",
                                       [LT_JS_REST] = "integers",
                                       [LT_JS_FUNCTION] = "a function",
                                       [LT_JS_OTHER] = "a value of another kind"};
@@ -210,8 +214,15 @@ static bool is_number(const lt_js *js) {
 }
 
 bool lt_is_integer(const lt_js *js) {
-  return js->kind == LT_JS_INT ||
+  return js->kind == LT_JS_INT || js->kind == LT_JS_UINT ||
          (js->kind == LT_JS_FLOAT && js->scalar.value.f.re == 0 && signbit(js->scalar.value.f.re));
+}
+
+// The float nearest to a real number.
+static double double_of(const lt_js *js) {
+  return js->kind == LT_JS_INT    ? (double)js->scalar.value.i
+         : js->kind == LT_JS_UINT ? (double)js->scalar.value.u
+                                  : js->scalar.value.f.re;
 }
 
 // The integer that a value is: that of -0 is 0.
@@ -257,7 +268,7 @@ static bool accepts_one(napi_env env, const lt_argument *argument, const lt_js *
     case LT_INT:
       return lt_is_integer(js) || (js->kind == LT_JS_STRING && argument->dim_of >= 0);
     case LT_FLOAT:
-      return js->kind == LT_JS_INT || js->kind == LT_JS_FLOAT;
+      return js->kind == LT_JS_INT || js->kind == LT_JS_UINT || js->kind == LT_JS_FLOAT;
     case LT_BOOL:
       return js->kind == LT_JS_BOOL;
     case LT_STR:
@@ -426,7 +437,8 @@ static bool slice_part(napi_env env, const lt_call *call, napi_value object, con
   if (!lt_ok(env, napi_get_named_property(env, object, name, &v)) || !lt_look(env, v, &js))
     return false;
   *to = TENSOR_NONE;
-  if (js.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, name);
+  if (js.kind == LT_JS_UINT || js.kind == LT_JS_WIDE)
+    return lt_throw_wide(env, call->name, name, js.kind);
   if (lt_is_integer(&js)) *to = integer_of(&js);
   if (lt_is_integer(&js) || js.kind == LT_JS_ABSENT || js.kind == LT_JS_NULL) return true;
   return lt_throw_type(env, "%s: %s of a slice must be an integer, not %s", call->name, name,
@@ -490,6 +502,8 @@ static lt_access access_of(const lt_argument *argument) {
 
 static bool convert_item(napi_env env, lt_call *call, const lt_argument *argument, const lt_js *js,
                          uint32_t at, void *data) {
+  if (js->kind == LT_JS_UINT && (argument->type == LT_INT || argument->type == LT_INDEX))
+    return lt_throw_wide(env, call->name, argument->name, js->kind);
   if (argument->type == LT_INDEX)
     return convert_index_item(env, call, argument, js, at, (tensor_index *)data + at);
   if (argument->type == LT_TENSOR && js->kind == LT_JS_NULL) {
@@ -511,8 +525,7 @@ static bool convert_item(napi_env env, lt_call *call, const lt_argument *argumen
     case LT_STR:
       return (((const char **)data)[at] = copy_text(env, call, js->value)) != NULL;
     case LT_FLOAT:
-      ((double *)data)[at] =
-          js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
+      ((double *)data)[at] = double_of(js);
       return true;
     default:
       if (js->kind == LT_JS_STRING)
@@ -543,7 +556,7 @@ static bool convert_list(napi_env env, lt_call *call, const lt_argument *argumen
     napi_value v;
     if (many && (!lt_ok(env, napi_get_element(env, js->value, i, &v)) || !lt_look(env, v, &item)))
       return false;
-    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, argument->name);
+    if (item.kind == LT_JS_WIDE) return lt_throw_wide(env, call->name, argument->name, item.kind);
     if (!convert_item(env, call, argument, &item, i, data)) return false;
   }
   to->list.data = data, to->list.length = length;
@@ -586,13 +599,14 @@ bool lt_convert(napi_env env, lt_call *call, const lt_argument *argument, const 
       to->scalar = null ? tensor_none() : js->scalar;
       return true;
     case LT_INT:
+      if (js->kind == LT_JS_UINT) return lt_throw_wide(env, call->name, argument->name, js->kind);
       if (js->kind == LT_JS_STRING) return dim_by_name(env, call, argument, js->value, &to->i);
       to->i = null ? TENSOR_NONE : integer_of(js);
       return true;
     case LT_FLOAT: {
       to->pointer = NULL;
       if (null) return true;
-      double d = js->kind == LT_JS_INT ? (double)js->scalar.value.i : js->scalar.value.f.re;
+      double d = double_of(js);
       if (!(argument->flags & LT_IS_OPTIONAL)) {
         to->f = d;
         return true;

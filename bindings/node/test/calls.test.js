@@ -74,9 +74,11 @@ test('out and in-place forms write to an existing tensor and return it', () => {
   assert.throws(() => lt.max(x, 0, { out: { values: x, indices: 3 } }), { name: 'TypeError', message: "max: out must have a tensor for each of the 2 results; 'indices' is an integer" });
   assert.throws(() => lt.tensordot(x, x, { dims: [[0], [1]] }), { message: /no form takes these arguments \(a tensor, a tensor, dims: an array\); there are/ });
   assert.throws(() => lt.quantizePerTensor(x, 0.1, 3.5, 'quint8'), ({ message }) => message.split('quantizePerTensor(input, scale, zeroPoint, dtype)').length === 2);
-  const wide = (op, argument) => ({ name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: `${op}: argument '${argument}': a BigInt does not fit in 64 bits with sign` });
-  assert.throws(() => lt.manualSeed(2n ** 64n), wide('manualSeed', 'seed'));
-  assert.throws(() => lt.sum(x, { dim: -(2n ** 63n) - 1n }), wide('sum', 'dim'));
+  const wide = (op, argument, sign = ' with sign') => ({ name: 'RangeError', code: 'TENSOR_ERROR_VALUE', message: `${op}: argument '${argument}': a BigInt does not fit in 64 bits${sign}` });
+  assert.throws(() => lt.manualSeed(2n ** 64n), wide('manualSeed', 'seed', ''));
+  assert.throws(() => lt.add(x, 2n ** 64n), wide('add', 'other', ''));
+  assert.throws(() => lt.sum(x, { dim: -(2n ** 63n) - 1n }), wide('sum', 'dim', ''));
+  assert.throws(() => x.at(2n ** 63n), wide('at', 'index'));
   assert.throws(() => lt.sum(x, [0, 2n ** 63n]), wide('sum', 'dim'));
   assert.throws(() => lt.zeros(2, 2n ** 63n), wide('zeros', 'size'));
   assert.throws(() => x.at(lt.slice(0, 2n ** 63n)), wide('at', 'stop'));

@@ -29,7 +29,7 @@ function generator(seed) {
 
 // Functions that change the whole process, or take files and descriptors that are not ours.
 const left = new Set(['setMemoryLimit', 'setNumThreads', 'setAsyncThreads', 'setDefaultDevice', 'setGradEnabled', 'storageFromDescriptor', 'emptyCache', 'resetPeakMemoryStats', 'setInferenceMode', 'setWarnAlways', 'default', 'scope']);
-const dtypes = ['bool', 'uint8', 'int8', 'int16', 'int32', 'int64', 'float16', 'bfloat16', 'float32', 'float64', 'complex32', 'complex64', 'complex128'];
+const dtypes = ['bool', 'uint8', 'int8', 'int16', 'int32', 'int64', 'uint16', 'uint32', 'uint64', 'float16', 'bfloat16', 'float32', 'float64', 'complex32', 'complex64', 'complex128'];
 const names = ['dim', 'keepdim', 'dtype', 'out', 'other', 'alpha', 'input', 'generator', 'size', 'device', 'signal', 'shape', 'memoryFormat', 'copy', 'nonsense'];
 
 class Run {
@@ -235,7 +235,7 @@ class Run {
       case 8:
         return this.pick([undefined, null, true, false, Symbol('s'), () => 1, new Date(0), new Map(), Promise.resolve(1), /a/]);
       case 9:
-        return this.pick([new Float32Array(4), new Uint8Array(0), new BigInt64Array(2), new BigUint64Array(2), Buffer.from('abc'), new DataView(new ArrayBuffer(8)), new ArrayBuffer(8, { maxByteLength: 16 })]);
+        return this.pick([new Float32Array(4), new Uint8Array(0), new BigInt64Array(2), new Uint16Array(3), new Uint32Array(1), new BigUint64Array(2), Buffer.from('abc'), new DataView(new ArrayBuffer(8)), new ArrayBuffer(8, { maxByteLength: 16 })]);
       case 10:
         return lt.slice(this.number(), this.number(), this.number());
       case 11:

@@ -119,6 +119,7 @@ int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 PyObject *PySequence_Tuple(PyObject *);
 PyObject *PyLong_FromLong(long);
 PyObject *PyLong_FromLongLong(long long);
+PyObject *PyLong_FromUnsignedLongLong(unsigned long long);
 PyObject *PyBool_FromLong(long);
 PyObject *PyFloat_FromDouble(double);
 PyObject *PyComplex_FromDoubles(double, double);

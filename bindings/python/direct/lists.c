@@ -51,8 +51,7 @@ static bool tell_beyond(walk *w, PyObject *o) {
 // A number of Python's, of a dtype that may be none.
 static bool tell_number(walk *w, PyObject *o, int64_t dtype) {
   tensor_scalar number;
-  bool known = read_number(o, &number) && number.kind != TENSOR_SCALAR_UINT;
-  if (!known) return tell_beyond(w, o);
+  if (!read_number(o, &number)) return tell_beyond(w, o);
   return ok(w, library.list_number(&w->l, number, (tensor_dtype)dtype));
 }
 
@@ -165,6 +164,9 @@ static PyObject *numbers(PyListObject *list, int64_t n, const char *p, int64_t s
     EACH(TENSOR_INT16, int16_t, PyLong_FromLong(*x))
     EACH(TENSOR_INT32, int32_t, PyLong_FromLong(*x))
     EACH(TENSOR_INT64, int64_t, PyLong_FromLongLong(*x))
+    EACH(TENSOR_UINT16, uint16_t, PyLong_FromLong(*x))
+    EACH(TENSOR_UINT32, uint32_t, PyLong_FromLongLong(*x))
+    EACH(TENSOR_UINT64, uint64_t, PyLong_FromUnsignedLongLong(*x))
     EACH(TENSOR_FLOAT32, float, PyFloat_FromDouble(*x))
     EACH(TENSOR_FLOAT64, double, PyFloat_FromDouble(*x))
     EACH(TENSOR_COMPLEX64, float, PyComplex_FromDoubles(x[0], x[1]))
@@ -209,7 +211,6 @@ static PyObject *while_held(const state *s, const void *handle,
 static PyObject *read_list(const void *handle, const void *data) {
   layout l = {library.sizes(handle), library.strides(handle), library.dim(handle), 0,
               library.dtype(handle)};
-  if (l.dtype > TENSOR_COMPLEX128) return NULL;
   l.size = library.dtype_size(l.dtype);
   if (!l.dim) return numbers(NULL, 1, data, 0, l.dtype);
   // Every few hundred new lists would make the garbage collector look through all of them.

@@ -6,6 +6,8 @@ static PyObject *number_of(const tensor_scalar *s) {
       return PyBool_FromLong(s->value.i != 0);
     case TENSOR_SCALAR_INT:
       return PyLong_FromLongLong(s->value.i);
+    case TENSOR_SCALAR_UINT:
+      return PyLong_FromUnsignedLongLong(s->value.u);
     case TENSOR_SCALAR_FLOAT:
       return PyFloat_FromDouble(s->value.f.re);
   }

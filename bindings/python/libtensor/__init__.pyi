@@ -88,6 +88,9 @@ float64: dtype
 complex64: dtype
 complex128: dtype
 complex32: dtype
+uint16: dtype
+uint32: dtype
+uint64: dtype
 quint8: dtype
 qint8: dtype
 qint32: dtype

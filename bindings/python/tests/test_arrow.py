@@ -9,7 +9,7 @@ import pytest
 import libtensor as torch
 from libtensor._data import arrow as _arrow
 
-NUMERIC = ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+NUMERIC = ["uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "uint16", "uint32", "uint64"]
 
 
 @pytest.mark.parametrize("name", [*NUMERIC, "bool"])

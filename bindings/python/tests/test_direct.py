@@ -253,7 +253,8 @@ def element(x, dtype):
         return bool(x)
     if dtype in _dtypes.INTEGERS:
         info = torch.iinfo(dtype)
-        if not -info.max - dtype.is_signed <= x <= info.max:
+        wraps = not dtype.is_signed and dtype is not torch.uint64
+        if not (-info.max if wraps else info.min) <= x <= info.max:
             raise RuntimeError("without overflow")
         return int(x) if dtype.is_signed else int(x) % (info.max + 1)
     return torch.tensor(x, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype).item()

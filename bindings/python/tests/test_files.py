@@ -164,7 +164,7 @@ TENSOR = b"ctorch._utils\n_rebuild_tensor_v2\n(" + STORAGE + b"K\x00K\x02\x85K\x
         (b"c__builtin__\nset\n](]e\x85R", "an item of a set"),
         (b"c__builtin__\ncomplex\nN)\x86R", "__builtin__.complex"),
         (b"\x8b" + struct.pack("<I", 2000) + b"\x7f" * 2000, "integer of 2000 bytes"),
-        (b"ctorch\nuint16\n", "torch.uint16, which libtensor does not have"),
+        (b"ctorch\nuint7\n", "torch.uint7, which libtensor does not have"),
         (b"ctorch\nfloat8_e4m3fn\n", "torch.float8_e4m3fn, which libtensor does not have"),
         (b"ctorch._utils\n_rebuild_nested_tensor\n", "a nested tensor"),
         (b"cos\nsystem\n", "os.system, which is refused"),
@@ -592,7 +592,7 @@ def test_arrays_of_every_layout(tmp_path):
         assert torch.load_npz(tmp_path / "a.npz")["x"].tolist() == array.tolist()
     for array, fact in [
         (np.array([None]), "Python objects"),
-        (np.zeros(2, "u2"), '"<u2"'),
+        (np.zeros(2, "M8[s]"), "M8"),
         (np.array(["a"]), "U1"),
         (np.zeros(2, [("a", "f4")]), "records"),
     ]:

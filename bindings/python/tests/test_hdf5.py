@@ -29,7 +29,10 @@ def test_the_book_in_order(tmp_path):
     assert last_points.tolist() == [[5, 3], [2, 1]]
 
 
-@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize(
+    "name",
+    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "uint16", "uint32", "uint64"],
+)
 def test_every_dtype(tmp_path, name):
     x = torch.tensor([[0, 1], [2, 3]]).to(getattr(torch, name))
     hdf5.save({"x": x, "group": {"scalar": x[1, 1], "empty": x[:0]}}, tmp_path / "a.h5")

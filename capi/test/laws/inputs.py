@@ -22,7 +22,7 @@ POSITIONS = (
 SIZE_LISTS = ("size", "sizes", "shape")
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COMPLEX = ("complex64", "complex128", "complex32", "bcomplex32")
-INTEGERS = ("uint8", "int8", "int16", "int32", "int64")
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64")
 NATIVE = {d: d for d in DTYPES} | {"bfloat16": ml_dtypes.bfloat16, "complex32": None}
 
 

@@ -68,7 +68,7 @@ def converted(result, dtype):
     numbers = decode(result.elements, result.dtype)
     if dtype in INTEGERS and (result.dtype in FLOATS or result.dtype in COMPLEX):
         real = np.nan_to_num(numbers.real.astype(np.float64), nan=1e30, posinf=1e30, neginf=1e30)
-        if (np.abs(real) >= 100).any() or (dtype == "uint8" and (real < 0).any()):
+        if (np.abs(real) >= 100).any() or (dtype.startswith("uint") and (real < 0).any()):
             return None
     if dtype in INTEGERS:
         return np.frombuffer(np.ascontiguousarray(numbers.real.astype(dtype)).tobytes(), f"V{SIZES[dtype]}").reshape(numbers.shape)

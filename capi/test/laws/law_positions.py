@@ -12,8 +12,8 @@ from library import FORMS, HOST, INTERNAL, LAYOUTS, META, NAMES, Call, Device, S
 
 NAME = "positions"
 HOST_ONLY = "devices have dense tensors alone"
-QUANTIZED = {"quint8": 14, "qint8": 15, "qint32": 16}
-DTYPES = ("float32", "float32", "float64", "complex64", "int64", "int32", "uint8", "bool", "float16", "bfloat16")
+QUANTIZED = {name: NAMES.index(name) for name in ("quint8", "qint8", "qint32")}
+DTYPES = ("float32", "float32", "float64", "complex64", "int64", "int32", "uint8", "uint16", "uint64", "bool", "float16", "bfloat16")
 KINDS = (
     *("meta", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "uncoalesced", "meta sparse_coo"),
     *("qint8", "quint8", "qint32", "channels", "meta quint8"),

@@ -9,17 +9,18 @@ from ctypes import byref, c_int64, c_void_p
 
 import numpy as np
 from inputs import case_numbers, rng_of
-from library import ABSENT, DTYPES, OK, SIZES, Library, scalar
+from library import ABSENT, NAMES, OK, SIZES, Library, scalar
 
 NAME = "storages"
 STEPS = 40  # of a program
 PER_ROUND = 60  # programs for each of --rounds
-KINDS = ("uint8", "int8", "int16", "int32", "int64", "float32", "complex64")
+KINDS = ("uint8", "int8", "int16", "int32", "int64", "uint16", "uint64", "float32", "complex64")
 WIDER = {
     "uint8": ("int16", "int32"),
     "int8": ("int16",),
     "int16": ("int32",),
-    "int32": ("int64", "int16"),
+    "int32": ("int64", "int16", "uint16"),
+    "uint16": ("uint64",),
     "int64": ("int32",),
     "float32": ("int32", "int16"),
 }
@@ -46,7 +47,7 @@ class Machine:
         self.storages.append((handle, data))
         dtype = self.rng.choice(KINDS)
         flat = c_void_p()
-        self.library.do("tensor_storage_view", handle, DTYPES.index(dtype), byref(flat))
+        self.library.do("tensor_storage_view", handle, NAMES.index(dtype), byref(flat))
         count = n // SIZES[dtype]
         self.lines.append(f"v{len(self.variables)} = {dtype} over all {n} bytes of storage {len(self.storages) - 1}: {data.hex()}")
         self.variables.append(Variable(flat, dtype, np.arange(count) * SIZES[dtype], len(self.storages) - 1))
@@ -161,7 +162,7 @@ class Machine:
                     return None, None, None, None
                 else:
                     model = p[..., :: new // old]
-                return "tensor_view_dtype", [DTYPES.index(dtype)], model, dtype
+                return "tensor_view_dtype", [NAMES.index(dtype)], model, dtype
         return None, None, None, None
 
     def write(self, v):

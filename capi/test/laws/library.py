@@ -17,13 +17,14 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent.parent
 OPERATORS = json.loads((HERE.parent / "gen_operators.json").read_text())
 FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
-DTYPES = (
+QUANTIZED = ("quint8", "qint8", "qint32", "quint4x2", "quint2x4")
+NAMES = (  # by number
     *("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64"),
-    *("complex64", "complex128", "complex32"),
+    *("complex64", "complex128", "complex32", "bcomplex32", *QUANTIZED, "uint16", "uint32", "uint64"),
 )
-NAMES = (*DTYPES, "bcomplex32")  # by number; the last one is a result of few operators, and no operand here
-SIZES = dict(zip(NAMES, (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4), strict=True))
-KINDS = ("none", "bool", "int", "float", "complex")
+SIZES = dict(zip((n for n in NAMES if n not in QUANTIZED), (1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4, 2, 4, 8), strict=True))
+DTYPES = tuple(n for n in SIZES if n != "bcomplex32")  # which is a result of few operators, and no operand here
+KINDS = ("none", "bool", "int", "float", "complex", "uint")
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 OK, RUNTIME, VALUE, TYPE, INDEX, NOT_IMPLEMENTED, MEMORY, HANDLE, FORKED, INTERNAL, IO = range(11)
@@ -528,7 +529,7 @@ class Library:
                 self.c.tensor_generator_free(cell.value)
                 return "generator", 1
             case "Scalar":
-                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if cell.kind > 2 else (KINDS[cell.kind], cell.value.i), 0
+                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[cell.kind] in ("float", "complex") else (KINDS[cell.kind], cell.value.i), 0
             case "device":
                 return (cell.type, cell.index), 0
             case "bool":

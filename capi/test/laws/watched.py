@@ -11,7 +11,7 @@ import sys
 CALL = """
 import ctypes, sys
 sys.path.insert(0, {here!r})
-from library import DTYPES, Device, Library, Scalar, c_int64, c_void_p, byref
+from library import NAMES, Device, Library, Scalar, c_int64, c_void_p, byref
 library, made = Library(), c_void_p()
 libc = ctypes.CDLL(None)
 libc.malloc.restype = c_void_p
@@ -21,7 +21,7 @@ def blob(n, dtype, said):  # a tensor of `said` elements over memory for n
     ctypes.memset(memory, 0, n * size)
     t = c_void_p()
     one, sizes = (c_int64 * 1)(1), (c_int64 * 1)(said)
-    library.do("tensor_from_blob", memory, said * size, DTYPES.index(dtype), sizes, 1, one, 1, None, None, False, byref(t))
+    library.do("tensor_from_blob", memory, said * size, NAMES.index(dtype), sizes, 1, one, 1, None, None, False, byref(t))
     return t
 """
 CASES = {
@@ -30,7 +30,7 @@ CASES = {
     "random numbers in C": ('library.do("tensor_uniform_", blob(1000, "float32", 1001), 0.0, 2.0, None)', "engine/random/"),
     "small sums in Go": ('t = blob(3, "float32", 4); library.do("tensor_mul", t, t, byref(made))', "engine/kernel/tiny.go"),
     "a block of the library's own": (
-        't = c_void_p(); library.do("tensor_zeros", (c_int64 * 1)(3), 1, DTYPES.index("float32"), -1, Device(-1, -1), byref(t))\n'
+        't = c_void_p(); library.do("tensor_zeros", (c_int64 * 1)(3), 1, NAMES.index("float32"), -1, Device(-1, -1), byref(t))\n'
         'library.do("tensor_data_ptr", t, byref(made)); ctypes.string_at(made.value, 13)',
         "12-byte region",
     ),

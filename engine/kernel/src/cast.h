@@ -1,4 +1,4 @@
-// Conversions between every pair of dtypes, and strided copies.
+// Conversions of elements between every pair of dtypes, and of strided rows.
 #ifndef LIBTENSOR_KERNEL_CAST_H
 #define LIBTENSOR_KERNEL_CAST_H
 
@@ -85,6 +85,14 @@ LT_INLINE To store_real(V v) {
   } else if constexpr (kind_of<To> == kInteger && sizeof(To) < 4 &&
                        (__is_same(V, float) || __is_same(V, double))) {
     return (To)(int32_t)v;  // through 32 bits, so that negative values wrap
+  } else if constexpr (kind_of<To> == kInteger && sizeof(To) >= 4 && To(-1) > 0 &&
+                       (__is_same(V, float) || __is_same(V, double))) {
+    // Negative values wrap here too, on every machine.
+    constexpr V beyond = V(0x1p63);
+    if constexpr (sizeof(To) == 4)
+      return (To)(int64_t)v;
+    else
+      return v < beyond ? (To)(int64_t)v : (To)(int64_t)(v - beyond) ^ (To(1) << 63);
   } else {
     return (To)v;
   }
@@ -217,79 +225,6 @@ void cast_row(const char *src, int64_t ss, char *dst, int64_t ds, int64_t n) {
   }
   for (int64_t i = 0; i < n; i++)
     *(To *)(dst + i * ds) = convert<To>(*(const From *)(src + i * ss));
-}
-
-using CastRow = void (*)(const char *, int64_t, char *, int64_t, int64_t);
-
-template <class From>
-LT_INLINE CastRow cast_to(int to) {
-  switch (to) {
-    case 0:
-      return cast_row<From, Bool>;
-    case 1:
-      return cast_row<From, uint8_t>;
-    case 2:
-      return cast_row<From, int8_t>;
-    case 3:
-      return cast_row<From, int16_t>;
-    case 4:
-      return cast_row<From, int32_t>;
-    case 5:
-      return cast_row<From, int64_t>;
-    case 6:
-      return cast_row<From, Float16>;
-    case 7:
-      return cast_row<From, BFloat16>;
-    case 8:
-      return cast_row<From, float>;
-    case 9:
-      return cast_row<From, double>;
-    case 10:
-      return cast_row<From, Complex64>;
-    case 11:
-      return cast_row<From, Complex128>;
-    case 12:
-      return cast_row<From, Complex32>;
-  }
-  return cast_row<From, BComplex32>;
-}
-
-// The conversion between two dtypes by number.
-[[maybe_unused]] CastRow find_cast(int from, int to) {
-  switch (from) {
-    case 0:
-      return cast_to<Bool>(to);
-    case 1:
-      return cast_to<uint8_t>(to);
-    case 2:
-      return cast_to<int8_t>(to);
-    case 3:
-      return cast_to<int16_t>(to);
-    case 4:
-      return cast_to<int32_t>(to);
-    case 5:
-      return cast_to<int64_t>(to);
-    case 6:
-      return cast_to<Float16>(to);
-    case 7:
-      return cast_to<BFloat16>(to);
-    case 8:
-      return cast_to<float>(to);
-    case 9:
-      return cast_to<double>(to);
-    case 10:
-      return cast_to<Complex64>(to);
-    case 11:
-      return cast_to<Complex128>(to);
-    case 12:
-      return cast_to<Complex32>(to);
-  }
-  return cast_to<BComplex32>(to);
-}
-
-constexpr int64_t dtype_size(int d) {
-  constexpr int8_t sizes[LT_DTYPES] = {1, 1, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 4, 4};
-  return sizes[d];
 }
 
 }  // namespace

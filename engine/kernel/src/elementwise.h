@@ -4,7 +4,7 @@
 #ifndef LIBTENSOR_KERNEL_ELEMENTWISE_H
 #define LIBTENSOR_KERNEL_ELEMENTWISE_H
 
-#include "cast.h"
+#include "conversions.h"
 #include "stream.h"
 #include "transpose.h"
 

@@ -128,6 +128,11 @@ LT_TRAITS(Complex64, 10, float, kComplex)
 LT_TRAITS(Complex128, 11, double, kComplex)
 LT_TRAITS(Complex32, 12, Float16, kComplex)
 LT_TRAITS(BComplex32, 13, BFloat16, kComplex)
+#ifndef LIBTENSOR_CUDA_SCALAR_H  // a device has no kernels of these
+LT_TRAITS(uint16_t, 19, uint16_t, kInteger)
+LT_TRAITS(uint32_t, 20, uint32_t, kInteger)
+LT_TRAITS(uint64_t, 21, uint64_t, kInteger)
+#endif
 #undef LT_TRAITS
 
 template <class T>

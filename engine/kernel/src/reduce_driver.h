@@ -2,7 +2,7 @@
 #ifndef LIBTENSOR_KERNEL_REDUCE_DRIVER_H
 #define LIBTENSOR_KERNEL_REDUCE_DRIVER_H
 
-#include "cast.h"
+#include "conversions.h"
 #include "reduce.h"
 
 namespace lt {

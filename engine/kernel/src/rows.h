@@ -93,10 +93,13 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_ROW(OP, T) (void *)lt::OP::row<T>
 #define LT_NONE nullptr
 // clang-format off
-#define LT_INTEGERS(OP) LT_ROW(OP, uint8_t), LT_ROW(OP, int8_t), LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t)
+#define LT_SHORT_INTEGERS(OP) LT_ROW(OP, uint8_t), LT_ROW(OP, int8_t), LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t)
+#define LT_INTEGERS(OP) LT_SHORT_INTEGERS(OP), LT_ROW(OP, uint16_t), LT_ROW(OP, uint32_t), LT_ROW(OP, uint64_t)
+// Where the bits of a result do not tell whether its operands have signs, integers without one share the rows of those with one.
+#define LT_MODULAR(OP) LT_SHORT_INTEGERS(OP), LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t)
 #define LT_FLOATS(OP) LT_NONE, LT_NONE, LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_COMPLEX(OP) LT_ROW(OP, lt::Complex64), LT_ROW(OP, lt::Complex128), LT_NONE, LT_NONE
-#define LT_NO_INTEGERS LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE
+#define LT_NO_INTEGERS LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE
 #define LT_NO_FLOATS LT_NONE, LT_NONE, LT_NONE, LT_NONE
 #define LT_NO_COMPLEX LT_NONE, LT_NONE, LT_NONE, LT_NONE
 // The dtypes that a kernel is made for; 16-bit floats are computed on in float32, so that few tables have them.
@@ -105,7 +108,10 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_ORDERED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_REALS(OP) {LT_NONE, LT_INTEGERS(OP), LT_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_INTEGRAL(OP) {LT_NONE, LT_INTEGERS(OP), LT_NO_FLOATS, LT_NO_COMPLEX}
-#define LT_BITS(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_NO_FLOATS, LT_NO_COMPLEX}
+#define LT_MODULAR_ALL(OP) {LT_ROW(OP, lt::Bool), LT_MODULAR(OP), LT_FLOATS(OP), LT_COMPLEX(OP)}
+#define LT_MODULAR_NUMBERS(OP) {LT_NONE, LT_MODULAR(OP), LT_FLOATS(OP), LT_COMPLEX(OP)}
+#define LT_MODULAR_INTEGRAL(OP) {LT_NONE, LT_MODULAR(OP), LT_NO_FLOATS, LT_NO_COMPLEX}
+#define LT_BITS(OP) {LT_ROW(OP, lt::Bool), LT_MODULAR(OP), LT_NO_FLOATS, LT_NO_COMPLEX}
 #define LT_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_FLOATING_COMPLEX(OP) {LT_NONE, LT_NO_INTEGERS, LT_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_COMPLEX_ONLY(OP) {LT_NONE, LT_NO_INTEGERS, LT_NO_FLOATS, LT_COMPLEX(OP)}
@@ -113,6 +119,7 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 #define LT_STORED_FLOATS(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_STORED_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_NO_COMPLEX}
 #define LT_STORED_NUMBERS(OP) {LT_NONE, LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
+#define LT_STORED_MODULAR(OP) {LT_NONE, LT_MODULAR(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
 // clang-format on
 
 // A kernel of one function that serves every dtype.

@@ -3,7 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_STREAM_H
 #define LIBTENSOR_KERNEL_STREAM_H
 
-#include "cast.h"
+#include "conversions.h"
 
 namespace lt {
 namespace {

@@ -12,7 +12,7 @@ import (
 
 // mainDTypes are the columns of the table.
 var mainDTypes = []dtype.DType{
-	dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64,
+	dtype.Bool, dtype.Uint8, dtype.Int8, dtype.Int16, dtype.Int32, dtype.Int64, dtype.Uint16, dtype.Uint32, dtype.Uint64, dtype.Float16, dtype.BFloat16, dtype.Float32, dtype.Float64,
 	dtype.Complex64, dtype.Complex128,
 }
 

@@ -19,7 +19,7 @@ const align = 64
 // descr are NumPy's names of the dtypes, without the byte order.
 var descr = map[dtype.DType]string{
 	dtype.Bool: "b1", dtype.Uint8: "u1", dtype.Int8: "i1", dtype.Int16: "i2", dtype.Int32: "i4", dtype.Int64: "i8", dtype.Float16: "f2", dtype.Float32: "f4",
-	dtype.Float64: "f8", dtype.Complex64: "c8", dtype.Complex128: "c16",
+	dtype.Float64: "f8", dtype.Complex64: "c8", dtype.Complex128: "c16", dtype.Uint16: "u2", dtype.Uint32: "u4", dtype.Uint64: "u8",
 }
 
 // maxHeader is the most bytes that a header may have: NumPy's own have some hundred, records with many fields some thousand.

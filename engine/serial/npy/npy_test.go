@@ -96,7 +96,7 @@ func TestInvalidFiles(t *testing.T) {
 		`{'descr': '<f4', 'fortran_order': 0, 'shape': (2,)}`:                           "True or False",
 		`{'descr': __import__('os'), 'fortran_order': False, 'shape': (2,)}`:            "a string is expected",
 		`{'descr': '<f4', 'fortran_order': False, 'shape': (2,)} + 1`:                   "nothing after them",
-		`{'descr': '<u4', 'fortran_order': False, 'shape': (2,)}`:                       `dtype "<u4"`,
+		`{'descr': '<u3', 'fortran_order': False, 'shape': (2,)}`:                       `dtype "<u3"`,
 		`{'descr': 'f4', 'fortran_order': False, 'shape': (2,)}`:                        `dtype "f4"`,
 		`{'descr': '<V2', 'fortran_order': False, 'shape': (4,)}`:                       `dtype "<V2"`,
 		`[]`: "does not start with {",

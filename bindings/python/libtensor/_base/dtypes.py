@@ -89,9 +89,10 @@ class memory_format(Named):
 
 DTYPES = tuple(dtype(code, *row) for code, row in enumerate(gen_names.DTYPES))
 bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32, bcomplex32 = DTYPES[:14]
-QUANTIZED = DTYPES[14:]
+QUANTIZED = DTYPES[14:19]
+uint16, uint32, uint64 = DTYPES[19:]
 quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
-INTEGERS = frozenset((uint8, int8, int16, int32, int64))
+INTEGERS = frozenset((uint8, int8, int16, int32, int64, uint16, uint32, uint64))
 REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 

@@ -20,9 +20,12 @@ DTYPES = (
     ("qint32", 4, "q"),
     ("quint4x2", 1, "q"),
     ("quint2x4", 1, "q"),
+    ("uint16", 2, "u"),
+    ("uint32", 4, "u"),
+    ("uint64", 8, "u"),
 )
 # The dtypes of the real parts.
-REAL = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 9, 6, 7, 14, 15, 16, 17, 18)
+REAL = (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 8, 9, 6, 7, 14, 15, 16, 17, 18, 19, 20, 21)
 DEVICES = ("cpu", "cuda", "meta", "mps", "xpu", "xla")
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")

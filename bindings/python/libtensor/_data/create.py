@@ -190,6 +190,8 @@ LEGACY = {
     "ComplexDouble": _dtypes.complex128,
     "ComplexFloat": _dtypes.complex64,
 }
+# Those that have such a name in texts alone.
+NAMED = {"ComplexHalf": _dtypes.complex32, "UInt16": _dtypes.uint16, "UInt32": _dtypes.uint32, "UInt64": _dtypes.uint64}
 
 
 def legacy(wanted, args, device=None):
@@ -240,13 +242,13 @@ def type_name(value):
         return "torch.quantized." + {"quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32"}[str(value.dtype).removeprefix("torch.")] + "Tensor"
     parts = "" if value.layout is _dtypes.strided else "sparse." if value.layout is _dtypes.sparse_coo else f"{value.layout.name}."
     cuda = "cuda." if value.is_cuda else ""
-    return f"torch.{cuda}{parts}{next(n for n, d in LEGACY.items() if d is value.dtype)}Tensor"
+    return f"torch.{cuda}{parts}{next(n for n, d in (LEGACY | NAMED).items() if d is value.dtype)}Tensor"
 
 
 def type_named(name):
     """The dtype and the type of device of a legacy name."""
     short = name.removeprefix("torch.").removeprefix("cuda.")
-    found = LEGACY.get(short.removesuffix("Tensor"))
+    found = (LEGACY | NAMED).get(short.removesuffix("Tensor"))
     if found is None or not name.startswith("torch.") or not name.endswith("Tensor"):
         raise ValueError(f"invalid type: '{name}'")
     return found, "cuda" if name.startswith("torch.cuda.") else "cpu"

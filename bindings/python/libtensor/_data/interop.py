@@ -2,6 +2,7 @@
 
 import ctypes
 import itertools
+import struct
 import sys
 from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
@@ -24,9 +25,13 @@ TYPES = {
     _dtypes.float64: ("<f8", "d"),
     _dtypes.complex64: ("<c8", None),
     _dtypes.complex128: ("<c16", None),
+    _dtypes.uint16: ("<u2", "H"),
+    _dtypes.uint32: ("<u4", "I"),
+    _dtypes.uint64: ("<u8", "Q"),
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
 OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
+OF_FORMAT |= {code: FROM_TYPESTR[f"<{kind}{struct.calcsize(code)}"] for code, kind in zip("lLnN", "iuiu", strict=True)}
 
 
 class PyBuffer(ctypes.Structure):

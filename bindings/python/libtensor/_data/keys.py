@@ -56,12 +56,15 @@ def bound(value):
     return value.__index__()
 
 
+# Integers that are no dtype of index tensors, but positions as NumPy's.
+POSITIONS = _dtypes.INTEGERS - {_dtypes.uint8, _dtypes.int32, _dtypes.int64}
+
+
 def listed(k):
     """The index tensor of a sequence or of another library's array, on the CPU whatever the default device: it indexes tensors anywhere."""
-    if isinstance(k, (list, tuple, range)):
-        return _create.tensor(k, dtype=None if k else _dtypes.int64, device="cpu")
-    if hasattr(k, "__array_interface__"):
-        made = _create.tensor(k, device="cpu")
-        return made.to(_dtypes.int64) if made.dtype in (_dtypes.int8, _dtypes.int16) else made
+    if isinstance(k, (list, tuple, range)) or hasattr(k, "__array_interface__"):
+        none = isinstance(k, (list, tuple, range)) and not k
+        made = _create.tensor(k, dtype=_dtypes.int64 if none else None, device="cpu")
+        return made.to(_dtypes.int64) if made.dtype in POSITIONS else made
     kind = TypeError if isinstance(k, (str, bytes)) else IndexError
     raise kind(f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})")

@@ -39,7 +39,7 @@ def of_numpy(value):
     if found is None or getattr(value, "ndim", 1) or not isinstance(getattr(found, "name", None), str):
         return None
     base = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(found.kind)
-    dtype = _dtypes.NAMES.get(found.name, _dtypes.int64 if found.kind == "u" else None)
+    dtype = _dtypes.NAMES.get(found.name)
     if base is None or dtype is None:
         raise TypeError(f"can't convert a NumPy number of type {found.name}")
     return dtype, base(value)

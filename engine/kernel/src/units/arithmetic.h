@@ -97,10 +97,7 @@ struct AddScaled {
 }  // namespace lt
 
 LT_UNIT(arithmetic){
-    {"add", "T>TT", LT_ALL(Add)},
-    {"add_scaled", "T>TT", LT_ALL(AddScaled)},
-    {"sub", "T>TT", LT_NUMBERS(Sub)},
-    {"mul", "T>TT", LT_ALL(Mul)},
-    {"div", "T>TT", LT_FLOATING_COMPLEX(Div)},
-    LT_END,
+    {"add", "T>TT", LT_MODULAR_ALL(Add)},      {"add_scaled", "T>TT", LT_MODULAR_ALL(AddScaled)},
+    {"sub", "T>TT", LT_MODULAR_NUMBERS(Sub)},  {"mul", "T>TT", LT_MODULAR_ALL(Mul)},
+    {"div", "T>TT", LT_FLOATING_COMPLEX(Div)}, LT_END,
 };

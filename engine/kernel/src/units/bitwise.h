@@ -40,6 +40,7 @@ template <class T>
 LT_INLINE T lcm(T a, T b) {
   const T g = gcd(a, b);
   if (g == 0) return 0;
+  if constexpr (T(-1) > 0 && sizeof(T) > 1) return T(uint64_t(a / g) * b);
   // Small integers multiply in int, so that only the result wraps.
   const auto m = (T(-1) < 0 && g == T(-1) ? T(-a) : T(a / g)) * b;
   return T(m < 0 ? -m : m);
@@ -62,7 +63,7 @@ LT_UNIT(bitwise){
     {"bitwise_or", "T>TT", LT_BITS(Or)},
     {"bitwise_xor", "T>TT", LT_BITS(Xor)},
     {"bitwise_not", "T>T", LT_BITS(Not)},
-    {"bitwise_left_shift", "T>TT", LT_INTEGRAL(ShiftLeft)},
+    {"bitwise_left_shift", "T>TT", LT_MODULAR_INTEGRAL(ShiftLeft)},
     {"bitwise_right_shift", "T>TT", LT_INTEGRAL(ShiftRight)},
     {"gcd", "T>TT", LT_INTEGRAL(Gcd)},
     {"lcm", "T>TT", LT_INTEGRAL(Lcm)},

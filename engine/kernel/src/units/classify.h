@@ -117,7 +117,7 @@ LT_UNIT(classify){
     {"isneginf", "b>T", LT_FLOATING(IsNegInf)},
     {"signbit", "b>T", LT_ORDERED(Signbit)},
     {"isclose", "b>TT", LT_ALL(IsClose)},
-    {"has_zero", "=T", LT_ALL(HasZero)},
-    {"differs", "=TT", LT_ALL(Differs)},
+    {"has_zero", "=T", LT_MODULAR_ALL(HasZero)},
+    {"differs", "=TT", LT_MODULAR_ALL(Differs)},
     LT_END,
 };

@@ -13,8 +13,8 @@ LT_BINARY_TO(Le, Bool, a <= b)
 }  // namespace lt
 
 LT_UNIT(comparison){
-    {"eq", "b>TT", LT_ALL(Eq)},
-    {"ne", "b>TT", LT_ALL(Ne)},
+    {"eq", "b>TT", LT_MODULAR_ALL(Eq)},
+    {"ne", "b>TT", LT_MODULAR_ALL(Ne)},
     {"lt", "b>TT", LT_ORDERED(Lt)},
     {"le", "b>TT", LT_ORDERED(Le)},
     LT_END,

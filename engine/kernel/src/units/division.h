@@ -26,7 +26,7 @@ LT_INLINE void quotient_row(char *const *data, const int64_t *strides, int64_t n
 #ifdef __AVX512DQ__
   if constexpr (sizeof(T) == 8)
     return chunked<T, T, T>(data, strides, n, [&](T *out, int64_t m, const T *a, const T *b) {
-      constexpr uint64_t kHalf = (uint64_t)1 << 52;
+      constexpr uint64_t kHalf = T(-1) < 0 ? (uint64_t)1 << 52 : 0;
       uint64_t far = 0;
       for (int64_t i = 0; i < m; i++)
         far |= (((uint64_t)a[i] + kHalf) | ((uint64_t)b[i] + kHalf)) >> 53;

@@ -2,6 +2,6 @@
 #include "../gemm.h"
 
 LT_UNIT(gemm){
-    {"gemm", "", LT_STORED_NUMBERS(Gemm)},
+    {"gemm", "", LT_STORED_MODULAR(Gemm)},
     LT_END,
 };

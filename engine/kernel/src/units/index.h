@@ -124,7 +124,7 @@ struct MaskedFill {
 // Elements are moved as the bytes they are: one row per element size, under a dtype of that size.
 // clang-format off
 #define LT_BYTES(OP) {LT_NONE, LT_ROW(OP, uint8_t), LT_NONE, LT_ROW(OP, int16_t), LT_ROW(OP, int32_t), LT_ROW(OP, int64_t), \
-                      LT_NO_FLOATS, LT_NONE, LT_ROW(OP, lt::Complex128), LT_NONE, LT_NONE}
+                      LT_NONE, LT_NONE, LT_NONE, LT_NO_FLOATS, LT_NONE, LT_ROW(OP, lt::Complex128), LT_NONE, LT_NONE}
 #define LT_INT64(OP) {LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_ROW(OP, int64_t)}
 // clang-format on
 

@@ -21,9 +21,9 @@ LT_UNARY_TO(LogicalNot, Bool, !truth(a))
 }  // namespace lt
 
 LT_UNIT(logical){
-    {"logical_and", "b>TT", LT_ALL(LogicalAnd)},
-    {"logical_or", "b>TT", LT_ALL(LogicalOr)},
-    {"logical_xor", "b>TT", LT_ALL(LogicalXor)},
-    {"logical_not", "b>T", LT_ALL(LogicalNot)},
+    {"logical_and", "b>TT", LT_MODULAR_ALL(LogicalAnd)},
+    {"logical_or", "b>TT", LT_MODULAR_ALL(LogicalOr)},
+    {"logical_xor", "b>TT", LT_MODULAR_ALL(LogicalXor)},
+    {"logical_not", "b>T", LT_MODULAR_ALL(LogicalNot)},
     LT_END,
 };

@@ -99,7 +99,7 @@ void mask_give(mask_args *a) {
 // One function per element size, under a dtype of that size.
 // clang-format off
 #define LT_SIZES(F) {LT_NONE, (void *)lt::F<uint8_t>, LT_NONE, (void *)lt::F<int16_t>, (void *)lt::F<int32_t>, (void *)lt::F<int64_t>, \
-                     LT_NO_FLOATS, LT_NONE, (void *)lt::F<lt::Complex128>, LT_NONE, LT_NONE}
+                     LT_NONE, LT_NONE, LT_NONE, LT_NO_FLOATS, LT_NONE, (void *)lt::F<lt::Complex128>, LT_NONE, LT_NONE}
 // clang-format on
 
 LT_UNIT(masks){

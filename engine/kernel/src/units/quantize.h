@@ -5,7 +5,7 @@
 #include "../chunks.h"
 
 // clang-format off
-#define LT_QUANTIZED(OP) {LT_NONE, LT_ROW(OP, uint8_t), LT_ROW(OP, int8_t), LT_NONE, LT_ROW(OP, int32_t), LT_NONE, LT_NO_FLOATS, LT_NO_COMPLEX}
+#define LT_QUANTIZED(OP) {LT_NONE, LT_ROW(OP, uint8_t), LT_ROW(OP, int8_t), LT_NONE, LT_ROW(OP, int32_t), LT_NONE, LT_NONE, LT_NONE, LT_NONE, LT_NO_FLOATS, LT_NO_COMPLEX}
 // clang-format on
 
 namespace lt {

@@ -52,7 +52,7 @@ struct Linspace {
   LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 
 LT_UNIT(ranges){
-    {"range", "", {LT_NONE, LT_INTEGERS(Range), LT_HALVES(Range), LT_NO_COMPLEX}},
+    {"range", "", {LT_NONE, LT_MODULAR(Range), LT_HALVES(Range), LT_NO_COMPLEX}},
     {"linspace",
      "",
      {LT_NONE, LT_INTEGERS(Linspace), LT_HALVES(Linspace), LT_ROW(Linspace, lt::Complex64),

@@ -241,6 +241,9 @@ using All = Fold<LogicFold<false>>;
    LT_REDUCER(OP, int16_t),    \
    LT_REDUCER(OP, int32_t),    \
    LT_REDUCER(OP, int64_t),    \
+   LT_REDUCER(OP, uint16_t),   \
+   LT_REDUCER(OP, uint32_t),   \
+   LT_REDUCER(OP, uint64_t),   \
    LT_NONE,                    \
    LT_NONE,                    \
    LT_REDUCER(OP, float),      \

@@ -194,8 +194,8 @@ using Cummin = CumExtreme<false>;
 }  // namespace lt
 
 LT_UNIT(scan){
-    {"cumsum", "scan", LT_STORED_NUMBERS(Cumsum)},
-    {"cumprod", "scan", LT_STORED_NUMBERS(Cumprod)},
+    {"cumsum", "scan", LT_STORED_MODULAR(Cumsum)},
+    {"cumprod", "scan", LT_STORED_MODULAR(Cumprod)},
     {"logcumsumexp", "scan", LT_FLOATING_COMPLEX(LogCumsumExp)},
     {"cummax", "scan", LT_ORDERED(Cummax)},
     {"cummin", "scan", LT_ORDERED(Cummin)},

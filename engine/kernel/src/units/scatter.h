@@ -71,7 +71,9 @@ struct DivideByCount {
       T v = *(const T *)(data[1] + i * s[1]);
       int64_t count = *(const int64_t *)(data[2] + i * s[2]);
       if (count > 1) {
-        if constexpr (kind_of<T> == kInteger) {
+        if constexpr (__is_same(T, uint64_t)) {
+          v /= (uint64_t)count;
+        } else if constexpr (kind_of<T> == kInteger) {
           int64_t q = (int64_t)v / count;
           v = (T)(q - ((int64_t)v < q * count));
         } else if constexpr (kind_of<T> == kComplex) {
@@ -89,7 +91,7 @@ struct DivideByCount {
 }  // namespace lt
 
 // clang-format off
-#define LT_STORED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
+#define LT_STORED(OP) {LT_ROW(OP, lt::Bool), LT_MODULAR(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
                        LT_ROW(OP, lt::Complex128), LT_ROW(OP, lt::Complex32), LT_ROW(OP, lt::BComplex32)}
 #define LT_STORED_ORDERED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_NO_COMPLEX}
 // clang-format on

@@ -488,7 +488,7 @@ struct Spgemm {
 }  // namespace lt
 
 // clang-format off
-#define LT_STORED_ALL(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
+#define LT_STORED_ALL(OP) {LT_ROW(OP, lt::Bool), LT_MODULAR(OP), LT_STORED_FLOATS(OP), LT_ROW(OP, lt::Complex64), \
                            LT_ROW(OP, lt::Complex128), LT_ROW(OP, lt::Complex32), LT_ROW(OP, lt::BComplex32)}
 // clang-format on
 

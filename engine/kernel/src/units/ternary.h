@@ -63,13 +63,13 @@ struct Lerp {
 
 // where moves elements as the bytes they are.
 // clang-format off
-#define LT_MOVED(OP) {LT_ROW(OP, lt::Bool), LT_INTEGERS(OP), LT_ROW(OP, int16_t), LT_ROW(OP, int16_t), \
+#define LT_MOVED(OP) {LT_ROW(OP, lt::Bool), LT_MODULAR(OP), LT_ROW(OP, int16_t), LT_ROW(OP, int16_t), \
                       LT_ROW(OP, float), LT_ROW(OP, double), LT_COMPLEX(OP)}
 // clang-format on
 
 LT_UNIT(ternary){
     {"where", "T>bTT", LT_MOVED(Where)},
-    {"addcmul", "T>TTT", LT_NUMBERS(Addcmul)},
+    {"addcmul", "T>TTT", LT_MODULAR_NUMBERS(Addcmul)},
     {"addcdiv", "T>TTT", LT_FLOATING_COMPLEX(Addcdiv)},
     {"lerp", "T>TTT", LT_FLOATING_COMPLEX(Lerp)},
     LT_END,
