@@ -56,6 +56,7 @@ def lent(t, shape=None, strides=None, **fields):
         ({"lanes": 2}, "2 lanes"),
         ({"lanes": 0}, "0 lanes"),
         ({"bits": 7}, "7 bits"),
+        ({"code": 0, "bits": 0}, "code 0 with 0 bits"),
         ({"code": 200}, "code 200"),
         ({"device_type": 4}, "device type 4"),
         ({"byte_offset": 1}, "aligned"),

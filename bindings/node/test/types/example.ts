@@ -22,6 +22,8 @@ const number: number = x.item<'float32'>();
 const anything: number | bigint | boolean | lt.Complex = x.item();
 const memory: Float32Array = x.data<'float32'>();
 const big: BigInt64Array = x.data<'int64'>();
+const words: Uint16Array = x.data<'uint16'>();
+const unsigned: BigUint64Array = lt.tensor(new BigUint64Array(2), { dtype: lt.uint64 }).data<'uint64'>();
 const rows: lt.Tensor[] = [...x];
 const elements: lt.Elements = x.elements;
 const stopped: Promise<lt.Tensor> = lt.addAsync(x, y, { signal: { aborted: false, addEventListener() {}, removeEventListener() {} } });
@@ -92,7 +94,7 @@ leaf.registerHook(() => 3);
 // @ts-expect-error: a hook is not asynchronous
 leaf.registerHook(async (grad) => grad);
 
-export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, rows, elements, stopped, rounded, threads, fallback, primitive, wrong, packing, scaled, inferred };
+export { shape, total, same, later, pair, complex, shared, bytes, copy, kept, code, sizes, converted, number, anything, memory, big, words, unsigned, rows, elements, stopped, rounded, threads, fallback, primitive, wrong, packing, scaled, inferred };
 // @ts-expect-error: there is no such option
 leaf.backward({ retain: true });
 
