@@ -44,7 +44,7 @@ class Evaluation:
             if not isinstance(t, Tensor):
                 raise RuntimeError(f"{name}: expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
         # Whether the results depend on what is not the inputs' own: then so do the derivatives.
-        self.connected = self.enabled and depends(self.outputs, self.operands)
+        self.connected = self.enabled and depends(parts(self.outputs), self.operands)
 
     def own(self, t):
         """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise. Inside vmap each example has its own."""
@@ -53,11 +53,10 @@ class Evaluation:
         t = _f.vmap_spread(t)
         if t.is_inference():
             t = t.clone()
-        if t.requires_grad:
-            return t.view_as(t)
-        t = t.detach().requires_grad_()
-        self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
-        self.nodes[-1].metadata[OWN] = self.running
+        goes_on, t = t.requires_grad, _f.jvp_input(t, True)
+        if not goes_on:
+            self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
+            self.nodes[-1].metadata[OWN] = self.running
         return t
 
     def seeded(self, name):
@@ -78,7 +77,21 @@ class Evaluation:
     def finished(self, tree):
         """Results as the caller gets them: without the history that only this evaluation has."""
         self.running[0] = False
-        return tree if self.connected else mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+        return tree if self.connected else mapped(cut, tree)
+
+
+def cut(t):
+    """A result without its history, with its tangents."""
+    return _f.jvp_detach(t) if isinstance(t, Tensor) else t
+
+
+def parts(tensors):
+    """The tensors that have histories of their own: of those with tangents in levels of forward differentiation primals and tangents."""
+    for t in tensors:
+        if level := _f.jvp_level(t):
+            yield from parts((_f.jvp_primal(t, level), _f.jvp_tangent(t, level)))
+        else:
+            yield t
 
 
 def positions(argnums, count, name):
@@ -192,24 +205,33 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             raise RuntimeError(f"jvp(f, primals, tangents): expected {name} to be a tuple, but got {type(given).__name__}")
     if shape_of(primals) != shape_of(tangents):
         raise RuntimeError("jvp(f, primals, tangents): expected primals and tangents to have the same structure")
-    run = Evaluation(func, primals, tuple(range(len(primals))), has_aux, "jvp(f, primals, tangents)")
-    if strict and not all(t.requires_grad for t in run.outputs):
+    for t, vector in zip(leaves(primals), leaves(tangents), strict=True):
+        for given in (t, vector):
+            if not isinstance(given, Tensor):
+                raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
+    level = _f.jvp_begin()
+    try:
+        output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, level), primals, tangents))
+        aux = None
+        if has_aux:
+            if not (isinstance(output, tuple) and len(output) == 2):
+                raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
+            output, aux = output
+        made = mapped(lambda t: slope(t, level, strict), output)
+        output, aux = (mapped(lambda t: _f.jvp_primal(t, level) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
+    finally:
+        _f.jvp_end(level)
+    return (output, made, aux) if has_aux else (output, made)
+
+
+def slope(t, level, strict):
+    """The tangent of a result of jvp's function, zeros where there is none."""
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"jvp(f, primals, tangents): expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
+    made = _f.jvp_tangent(t, level)
+    if made is None and strict:
         raise RuntimeError("jvp(f, primals, tangents): a result does not depend on the primals, which strict=True does not allow")
-    vectors = leaves(tangents)
-    connected = run.connected or is_grad_enabled() and any(t.requires_grad for t in vectors)
-    # The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
-    with inference_mode(False):
-        seeds = [_f.zeros_like(t).requires_grad_(t.is_floating_point() or t.is_complex()) for t in run.outputs]
-        rows = run.gradients(run.outputs, seeds, create_graph=True)
-    live = [(row, v) for row, v in zip(rows, vectors, strict=True) if row.requires_grad]
-    made = seeds
-    if live:
-        rows, vectors = zip(*live, strict=True)
-        products = iter(_gradients(rows, [t for t in seeds if t.requires_grad], vectors, True, connected, materialize_grads=True))
-        made = [next(products) if t.requires_grad else t for t in seeds]
-    made = refilled(run.output, made if connected else [t.detach() for t in made])
-    output = run.finished(run.output)
-    return (output, made, run.finished(run.aux)) if has_aux else (output, made)
+    return _f.zeros_like(_f.jvp_primal(t, level)) if made is None else made
 
 
 # ---------------------------------------------------------------------------------------------------------- Jacobians

@@ -1,0 +1,105 @@
+package forward
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// rules are what operators do beside what follows from their facts, by name. One that tells false leaves the call to these.
+var rules = map[string]func(p *pushed) bool{
+	"detach": (*pushed).cut, "to_string": (*pushed).text, "item": (*pushed).cut,
+	"zeros_like": (*pushed).still, "ones_like": (*pushed).still, "full_like": (*pushed).still, "empty_like": (*pushed).still,
+	"new_zeros": (*pushed).still, "new_ones": (*pushed).still, "new_full": (*pushed).still, "new_empty": (*pushed).still,
+	"as_strided": (*pushed).strided, "as_strided_scatter": (*pushed).strided,
+	"addmm": (*pushed).added, "addmv": (*pushed).added, "addbmm": (*pushed).added, "baddbmm": (*pushed).added, "addr": (*pushed).added,
+}
+
+// cut is the rule of operators that leave tangents behind.
+func (p *pushed) cut() bool {
+	p.constant()
+	return true
+}
+
+// still is the rule of operators that make a tensor like another one, which is to be written to: it has a tangent, of zeros.
+func (p *pushed) still() bool {
+	made := p.primals()
+	var slopes []*tensor.Tensor
+	if t := made[0]; differentiable(t) {
+		slopes = append(slopes, p.keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)))
+	}
+	p.give(made, slopes)
+	return true
+}
+
+// strided is the rule of operators that tell where elements lie in the storage, which is not that of the tangent unless both are alike.
+func (p *pushed) strided() bool {
+	primal, tangent := p.primal(p.self), p.tangent(p.self)
+	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) || primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
+		p.check(status.NotImplementedf("%s: inside jvp: the elements lie elsewhere in memory than those of the tangent; clone() the tensor before", p.Name))
+	}
+	return false
+}
+
+// added is the rule of products that are added to a tensor: linear in that, and in each of the factors.
+func (p *pushed) added() bool {
+	p.tangents(func() (made, slopes []*tensor.Tensor) {
+		made = p.primals()
+		operands := p.Operands()
+		addend, factors := operands[0], operands[1:]
+		pass := func(addend *tensor.Tensor, factors ...*tensor.Tensor) {
+			at := -1
+			all := append([]*tensor.Tensor{addend}, factors...)
+			slopes = p.sum(slopes, p.run(p.c, func(int, *tensor.Tensor) *tensor.Tensor {
+				at++
+				return all[at]
+			}))
+		}
+		slope := p.tangent(addend)
+		zero := p.zeros(p.primal(addend))
+		first, second := p.tangent(factors[0]), p.tangent(factors[1])
+		if slope == nil {
+			slope = zero
+		}
+		if first == nil {
+			first = p.zeros(p.primal(factors[0]))
+		}
+		pass(slope, first, p.primal(factors[1]))
+		if second != nil {
+			pass(zero, p.primal(factors[0]), second)
+		}
+		return made, slopes
+	})
+	return true
+}
+
+// text is what a tensor prints as: the primal, with the tangent behind.
+func (p *pushed) text() bool {
+	text := func(part func(t *tensor.Tensor) *tensor.Tensor) string {
+		p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return part(t) })
+		return *p.Results[0].(*string)
+	}
+	tangent := ""
+	if !p.level.Over() {
+		tangent = text(p.tangent)
+	}
+	primal := text(p.primal)
+	if tangent != "" {
+		primal = strings.TrimSuffix(primal, ")") + ", tangent=" + tangent + ")"
+	}
+	*p.Results[0].(*string) = primal
+	return true
+}
+
+// receive refuses to write to what has no tangent, where what is written has one.
+func (p *pushed) receive() {
+	for _, t := range p.Written() {
+		if differentiable(t) && p.tangent(t) == nil {
+			p.check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, to which values with one are written; "+
+				"make it of one that has a tangent, as by zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
+		}
+	}
+}
