@@ -126,14 +126,17 @@ func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
 			return c.View(self, slices.Clone(self.Sizes()))
 		}
 		t, err := c.Detach(self)
-		if err == nil {
-			err = c.SetRequiresGrad(t, true)
+		if err != nil {
+			return nil, err
 		}
-		return t, err
+		if err := c.SetRequiresGrad(t, true); err != nil {
+			t.Release()
+			return nil, err
+		}
+		return t, nil
 	}
 	value, err := c.JvpInput(w.Value, keep)
 	if err != nil {
-		value.Release()
 		return nil, err
 	}
 	defer value.Release()

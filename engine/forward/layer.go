@@ -233,7 +233,7 @@ func (p *pushed) constant() {
 func (p *pushed) steps() {
 	err := p.Steps(p.c)
 	for _, t := range p.Made() {
-		if parts := t.Parts(); err == nil && parts != nil && parts.Values.Dual() != nil {
+		if err == nil && t != nil && t.Parts() != nil && t.Behind().Dual() != nil {
 			err = status.NotImplementedf("forward differentiation is not implemented for %v tensors", t.Layout())
 		}
 	}
