@@ -57,10 +57,10 @@ func (p *pushed) serve() {
 		p.constant()
 	case p.Is(aten.Linear) || p.Is(aten.View) && len(p.Operands()) == 1:
 		p.linear()
-	case p.Composed():
-		p.steps()
 	case p.Is(aten.Multilinear):
 		p.tangents(p.multilinear)
+	case p.Composed():
+		p.steps()
 	case p.Is(aten.Elementwise) && p.diagonal():
 		p.tangents(p.pointwise)
 	default:
@@ -229,7 +229,8 @@ func (p *pushed) constant() {
 	p.give(made, nil)
 }
 
-// steps has the steps of a composition do with tangents what they do without.
+// steps has the steps of a composition do with tangents what they do without. Where they cannot, since they look at elements that transforms
+// inside have others of, or write to what is given as out, the composition is one call.
 func (p *pushed) steps() {
 	err := p.Steps(p.c)
 	for _, t := range p.Made() {
@@ -240,21 +241,28 @@ func (p *pushed) steps() {
 	if err == nil {
 		return
 	}
+	p.discard()
+	if len(p.Written()) > 0 {
+		p.check(err)
+	}
+	p.tangents(p.product)
+}
+
+// discard gives up what the call has made so far.
+func (p *pushed) discard() {
+	for _, t := range p.Made() {
+		if !slices.Contains(p.Written(), t) {
+			t.Release()
+		}
+	}
 	for _, v := range p.Results {
 		switch v := v.(type) {
 		case **tensor.Tensor:
-			if !slices.Contains(p.Written(), *v) {
-				(*v).Release()
-			}
 			*v = nil
 		case *[]*tensor.Tensor:
-			for _, t := range *v {
-				t.Release()
-			}
 			*v = nil
 		}
 	}
-	p.check(err)
 }
 
 // zeros are the tangent of what has none.

@@ -27,7 +27,7 @@ func (p *pushed) linear() {
 		return
 	}
 	made := p.primals()
-	if !slices.ContainsFunc(made, func(t *tensor.Tensor) bool { return t == nil || differentiable(t) }) {
+	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
 		p.give(made, nil)
 		return
 	}

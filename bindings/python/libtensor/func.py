@@ -186,9 +186,9 @@ def vjp(func, *primals, has_aux=False):
         if shape_of(cotangents) != shape_of(run.output):
             raise RuntimeError("vjp: expected the cotangents to have the structure of the function's result")
         seeds = leaves(cotangents)
-        again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in seeds)) if create_graph is None else create_graph
+        again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
         made = run.gradients(run.outputs, seeds, again)
-        return refilled(run.inputs, made if again else [t.detach() for t in made])
+        return refilled(run.inputs, made if again else [cut(t) for t in made])
 
     output = run.finished(run.output)
     return (output, multiplied, run.finished(run.aux)) if has_aux else (output, multiplied)
