@@ -610,7 +610,7 @@ var operators = [...]Operator{
 	{"cumulative_trapezoid", "scan", "y x dim", 0, 0x0, 0x4, "keep", 0, "CumulativeTrapezoidX", box3x1(Ctx.CumulativeTrapezoidX), &composed},
 	{"cov", "matrix", "self correction fweights aweights", 0, 0x0, 0x0, "drop", 0, "Cov", box4x1(Ctx.Cov), &composed},
 	{"corrcoef", "matrix", "self", 0, 0x0, 0x0, "drop", 0, "Corrcoef", box1x1(Ctx.Corrcoef), &composed},
-	{"cross", "matrix", "out self other dim", 1, 0x1, 0x8, "unify", 0, "Cross", box4x1(Ctx.Cross), &composed},
+	{"cross", "matrix", "out self other dim", 1, 0x1, 0x8, "unify", Multilinear, "Cross", box4x1(Ctx.Cross), &composed},
 	{"trace", "matrix", "self", 0, 0x0, 0x0, "drop", Linear, "Trace", box1x1(Ctx.Trace), &composed},
 	{"dist", "reduction", "self other p", 0, 0x0, 0x0, "drop", 0, "Dist", box3x1(Ctx.Dist), &composed},
 	{"bincount", "reduction", "self weights minlength", 0, 0x0, 0x0, "drop", Syncs, "Bincount", box3x1(Ctx.Bincount), nil},

@@ -55,7 +55,7 @@ func (p *pushed) serve() {
 	case rule != nil && rule(p):
 	case p.Is(aten.Constant) || p.Is(aten.Random) || p.plain():
 		p.constant()
-	case p.Is(aten.Linear) || p.Is(aten.View) && len(p.Operands()) == 1:
+	case p.Is(aten.Linear) || p.Is(aten.View) && !p.Composed():
 		p.linear()
 	case p.Is(aten.Multilinear):
 		p.tangents(p.multilinear)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -32,14 +33,14 @@ func (p *pushed) linear() {
 		return
 	}
 	undo := p.withoutNumbers()
-	slopes := p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor {
+	slopes := p.run(p.c, func(i int, t *tensor.Tensor) *tensor.Tensor {
 		switch slope := p.tangent(t); {
 		case slope != nil:
 			return slope
-		case differentiable(t) || t.IsWrappedNumber():
-			return p.zeros(t)
+		case p.chooses(i):
+			return t
 		}
-		return t
+		return p.zeros(t)
 	})
 	undo()
 	for i, t := range made {
@@ -52,6 +53,12 @@ func (p *pushed) linear() {
 		}
 	}
 	p.give(made, slopes)
+}
+
+// chooses tells whether an argument says which elements others give, which have no part in the result themselves.
+func (p *pushed) chooses(i int) bool {
+	_, index := p.Args[i].(*[]ops.IndexItem)
+	return index || slices.ContainsFunc([]string{"index", "indices", "mask", "condition"}, func(name string) bool { return p.Place(name) == i })
 }
 
 // withoutNumbers puts zero in the places of numbers that become elements. The function that it gives puts them back.

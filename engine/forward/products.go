@@ -90,7 +90,10 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 		return p.keep(p.c.Expand(t, slices.Clone(sizes), false))
 	})
 	result := r.results[0]
-	if !result.GradientWanted() || !differentiable(result) {
+	if result.DType() != r.inputs[0].DType() {
+		return p.products(r)
+	}
+	if !result.SlopeWanted() {
 		return p.made(r), nil
 	}
 	slopes = []*tensor.Tensor{nil}
@@ -103,7 +106,11 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 // product is the rule of all other operators: the product of a vector with the transposed Jacobian is linear in the vector, and its own
 // derivative the product of the Jacobian with another.
 func (p *pushed) product() (made, slopes []*tensor.Tensor) {
-	r := p.record(func(t *tensor.Tensor) *tensor.Tensor { return t })
+	return p.products(p.record(func(t *tensor.Tensor) *tensor.Tensor { return t }))
+}
+
+// products are the results of a record with their tangents, by two runs.
+func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 	slopes = make([]*tensor.Tensor, len(r.results))
 	var at []int
 	var results, vectors []*tensor.Tensor

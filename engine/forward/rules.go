@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -58,18 +60,22 @@ func (p *pushed) added() bool {
 				return all[at]
 			}))
 		}
-		slope := p.tangent(addend)
+		slope, first, second := p.tangent(addend), p.tangent(factors[0]), p.tangent(factors[1])
+		if first == nil && second == nil {
+			beta := p.keep(tensor.WrappedNumber(aten.Given(p.Call, "beta", dtype.IntScalar(1))))
+			scaled := p.keep(p.c.Mul(nil, slope, beta))
+			return made, []*tensor.Tensor{p.keep(p.c.Expand(scaled, slices.Clone(made[0].Sizes()), false))}
+		}
 		zero := p.zeros(p.primal(addend))
-		first, second := p.tangent(factors[0]), p.tangent(factors[1])
 		if slope == nil {
 			slope = zero
 		}
-		if first == nil {
-			first = p.zeros(p.primal(factors[0]))
+		if first != nil {
+			pass(slope, first, p.primal(factors[1]))
+			slope = zero
 		}
-		pass(slope, first, p.primal(factors[1]))
 		if second != nil {
-			pass(zero, p.primal(factors[0]), second)
+			pass(slope, p.primal(factors[0]), second)
 		}
 		return made, slopes
 	})
