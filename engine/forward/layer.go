@@ -59,7 +59,7 @@ func (p *pushed) serve() {
 		p.linear()
 	case p.Is(aten.Multilinear):
 		p.tangents(p.multilinear)
-	case p.Composed():
+	case p.Composed() && !p.Is(aten.Derived):
 		p.steps()
 	case p.Is(aten.Elementwise) && p.diagonal():
 		p.tangents(p.pointwise)

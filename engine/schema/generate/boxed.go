@@ -96,6 +96,9 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 		if f.constant {
 			facts = append(facts, "Constant")
 		}
+		if f.table != "" && len(o.Derivatives.Of) > 0 {
+			facts = append(facts, "Derived")
+		}
 		steps := "nil"
 		if f.table != "" {
 			steps = "&" + f.table
