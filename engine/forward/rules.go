@@ -99,13 +99,3 @@ func (p *pushed) text() bool {
 	*p.Results[0].(*string) = primal
 	return true
 }
-
-// receive refuses to write to what has no tangent, where what is written has one.
-func (p *pushed) receive() {
-	for _, t := range p.Written() {
-		if differentiable(t) && p.tangent(t) == nil {
-			p.check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, to which values with one are written; "+
-				"make it of one that has a tangent, as by zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
-		}
-	}
-}

@@ -97,6 +97,34 @@ func Pair(op string, primal, tangent *Tensor, l *Level) (*Tensor, error) {
 	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Level: l})
 }
 
+// BecomePair makes t itself a pair of what it is and a tangent. Nobody else may see its memory, which others would see without the tangent.
+func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
+	primal := t.Alias()
+	defer primal.Release()
+	pair, err := Pair(op, primal, tangent, l)
+	if err != nil {
+		return err
+	}
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if UsedElsewhere(t) {
+		pair.Release()
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot get a tangent; wait for that call to end", op, t.sizes)
+	}
+	t.leave()
+	t.move(pair.storage, t.dtype, t.sizes, t.strides, 0, pair.numel, pair.reach)
+	t.kind, pair.kind = pair.kind, kind{}
+	t.device = primal.device
+	pair.Release()
+	return nil
+}
+
+// Alone tells whether nobody else sees the memory of t.
+func (t *Tensor) Alone() bool {
+	w := t.Wrapped()
+	return t.storage.Refs() == 1 && (w == nil || w.Value.Alone() && (w.Tangent == nil || w.Tangent.Alone()))
+}
+
 // wrappable refuses kinds of tensors that transforms have no wrappers of.
 func (t *Tensor) wrappable(op, transform string) error {
 	switch {

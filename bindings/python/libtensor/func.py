@@ -8,6 +8,7 @@ from functools import wraps
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
+from ._gradients.forward import cut, level, parts
 from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
@@ -78,20 +79,6 @@ class Evaluation:
         """Results as the caller gets them: without the history that only this evaluation has."""
         self.running[0] = False
         return tree if self.connected else mapped(cut, tree)
-
-
-def cut(t):
-    """A result without its history, with its tangents."""
-    return _f.jvp_detach(t) if isinstance(t, Tensor) else t
-
-
-def parts(tensors):
-    """The tensors that have histories of their own: of those with tangents in levels of forward differentiation primals and tangents."""
-    for t in tensors:
-        if level := _f.jvp_level(t):
-            yield from parts((_f.jvp_primal(t, level), _f.jvp_tangent(t, level)))
-        else:
-            yield t
 
 
 def positions(argnums, count, name):
@@ -209,29 +196,26 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         for given in (t, vector):
             if not isinstance(given, Tensor):
                 raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
-    level = _f.jvp_begin()
-    try:
-        output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, level), primals, tangents))
+    with level() as number:
+        output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, number), primals, tangents))
         aux = None
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):
                 raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
             output, aux = output
-        made = mapped(lambda t: slope(t, level, strict), output)
-        output, aux = (mapped(lambda t: _f.jvp_primal(t, level) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
-    finally:
-        _f.jvp_end(level)
+        made = mapped(lambda t: slope(t, number, strict), output)
+        output, aux = (mapped(lambda t: _f.jvp_primal(t, number) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
     return (output, made, aux) if has_aux else (output, made)
 
 
-def slope(t, level, strict):
+def slope(t, number, strict):
     """The tangent of a result of jvp's function, zeros where there is none."""
     if not isinstance(t, Tensor):
         raise RuntimeError(f"jvp(f, primals, tangents): expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
-    made = _f.jvp_tangent(t, level)
+    made = _f.jvp_tangent(t, number)
     if made is None and strict:
         raise RuntimeError("jvp(f, primals, tangents): a result does not depend on the primals, which strict=True does not allow")
-    return _f.zeros_like(_f.jvp_primal(t, level)) if made is None else made
+    return _f.zeros_like(_f.jvp_primal(t, number)) if made is None else made
 
 
 # ---------------------------------------------------------------------------------------------------------- Jacobians
