@@ -26,7 +26,7 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 		return nil, status.Runtimef("%s: tangents are of tensors of floating-point or complex dtypes, but got a primal of %v", op, d)
 	}
 	if !slices.Equal(primal.Sizes(), tangent.Sizes()) { // refused
-		return tensor.Pair(op, primal, tangent, l)
+		return tensor.Pair(op, primal, tangent, nil, l)
 	}
 	own, err := c.Clone(tangent, shape.Preserve)
 	if err != nil {
@@ -150,7 +150,7 @@ func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
 		}
 		defer tangent.Release()
 	}
-	return tensor.Pair("jvp", value, tangent, w.Level)
+	return tensor.Pair("jvp", value, tangent, w.Still, w.Level)
 }
 
 // Primal is a tensor without its tangent in a level of forward differentiation.
@@ -203,14 +203,14 @@ func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor
 		return nil, err
 	}
 	defer tangent.Release()
-	return tensor.Pair(op, primal, tangent, w.Level)
+	return tensor.Pair(op, primal, tangent, w.Still, w.Level)
 }
 
 // Pair is a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.
 func Pair(op string, c Ctx, primal, tangent *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	inner := innermost(primal, tangent)
 	if inner == nil || inner.Number < l.Number {
-		return tensor.Pair(op, primal, tangent, l)
+		return tensor.Pair(op, primal, tangent, nil, l)
 	}
 	if inner.Forward { // of which neither is a result here: calls are made at innermost levels first
 		return nil, status.Runtimef("%s: a primal or a tangent is a tensor of a transform inside of the one that they are for", op)

@@ -24,6 +24,7 @@ type pushed struct {
 	c     aten.Ctx
 	level *tensor.Level
 	self  *tensor.Tensor // the first operand
+	still *tensor.Still  // of the tangents of results
 }
 
 // stopped is what a step that fails panics with: the error is the scope's.
@@ -52,6 +53,8 @@ func (p *pushed) serve() {
 	switch rule := rules[p.Name]; {
 	case p.level.Over(): // a tensor that has escaped is its primal
 		p.constant()
+	case !p.moves() && !p.Composed():
+		p.rest()
 	case rule != nil && rule(p):
 	case p.Is(aten.Constant) || p.Is(aten.Random) || p.plain():
 		p.constant()
@@ -99,12 +102,17 @@ func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
 	return t
 }
 
-// tangent is that of a tensor, nil for none.
+// tangent is that of a tensor, nil for none, or zeros alone.
 func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
-	if w := t.Wrapped(); w != nil && w.Level == p.level {
+	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
 		return w.Tangent
 	}
 	return nil
+}
+
+// moves tells whether an operand or an output has a tangent that is not zeros alone.
+func (p *pushed) moves() bool {
+	return slices.ContainsFunc(p.Tensors(), func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
 }
 
 // plain tells whether the call neither gives tensors nor writes to any.
@@ -125,7 +133,7 @@ func (p *pushed) refused() error {
 	switch {
 	case p.level.Over():
 		return nil
-	case p.Category == "storage" || p.Category == "file":
+	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
 		return status.Runtimef("%s: inside jvp: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, which would not follow what is written there", p.Name)
 	case len(written) > 0 && (p.Is(aten.View) || strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
 		return status.NotImplementedf("%s: inside jvp: other sizes in place are not implemented; call %s out of place", p.Name, p.Name)
@@ -189,7 +197,7 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 			t, _ := p.Scope.Give(primals[k])
 			return t
 		}
-		t, err := tensor.Pair(p.Name, primals[k], tangents[k], p.level)
+		t, err := tensor.Pair(p.Name, primals[k], tangents[k], p.still, p.level)
 		p.check(err)
 		return t
 	}
@@ -234,8 +242,12 @@ func (p *pushed) constant() {
 func (p *pushed) steps() {
 	err := p.Steps(p.c)
 	for _, t := range p.Made() {
-		if err == nil && t != nil && t.Parts() != nil && t.Behind().Dual() != nil {
+		switch {
+		case err != nil || t == nil:
+		case t.Parts() != nil && t.Behind().Dual() != nil:
 			err = status.NotImplementedf("forward differentiation is not implemented for %v tensors", t.Layout())
+		case t.Names() != nil:
+			err = status.NotImplementedf("forward differentiation is not implemented for named tensors; names can be given outside of jvp")
 		}
 	}
 	if err == nil {

@@ -14,9 +14,9 @@ import (
 // rules are what operators do beside what follows from their facts, by name. One that tells false leaves the call to these.
 var rules = map[string]func(p *pushed) bool{
 	"detach": (*pushed).cut, "to_string": (*pushed).text, "item": (*pushed).cut,
-	"zeros_like": (*pushed).still, "ones_like": (*pushed).still, "full_like": (*pushed).still, "empty_like": (*pushed).still,
-	"new_zeros": (*pushed).still, "new_ones": (*pushed).still, "new_full": (*pushed).still, "new_empty": (*pushed).still,
-	"as_strided": (*pushed).strided, "as_strided_scatter": (*pushed).strided,
+	"zeros_like": (*pushed).alike, "ones_like": (*pushed).alike, "full_like": (*pushed).alike, "empty_like": (*pushed).alike,
+	"new_zeros": (*pushed).alike, "new_ones": (*pushed).alike, "new_full": (*pushed).alike, "new_empty": (*pushed).alike,
+	"reshape_as": (*pushed).likeOther, "as_strided": (*pushed).strided, "as_strided_scatter": (*pushed).strided,
 	"addmm": (*pushed).added, "addmv": (*pushed).added, "addbmm": (*pushed).added, "baddbmm": (*pushed).added, "addr": (*pushed).added,
 }
 
@@ -26,14 +26,23 @@ func (p *pushed) cut() bool {
 	return true
 }
 
-// still is the rule of operators that make a tensor like another one, which is to be written to: it has a tangent, of zeros.
-func (p *pushed) still() bool {
+// alike is the rule of operators that make a tensor like another one, which is to be written to: it has a tangent, of zeros.
+func (p *pushed) alike() bool {
 	made := p.primals()
 	var slopes []*tensor.Tensor
 	if t := made[0]; differentiable(t) {
 		slopes = append(slopes, p.keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)))
+		p.still = new(tensor.Still)
 	}
 	p.give(made, slopes)
+	return true
+}
+
+// likeOther is the rule of reshape_as, which looks at nothing but the sizes of the other tensor.
+func (p *pushed) likeOther() bool {
+	t, err := p.c.Reshape(p.self, slices.Clone(p.Operands()[1].Sizes()))
+	p.check(err)
+	*p.Results[0].(**tensor.Tensor) = t
 	return true
 }
 
@@ -89,7 +98,7 @@ func (p *pushed) text() bool {
 		return *p.Results[0].(*string)
 	}
 	tangent := ""
-	if !p.level.Over() {
+	if !p.level.Over() && p.tangent(p.self) != nil {
 		tangent = text(p.tangent)
 	}
 	primal := text(p.primal)

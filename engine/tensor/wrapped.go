@@ -29,8 +29,22 @@ func (l *Level) Over() bool { return l.over.Load() }
 type Wrapped struct {
 	Value   *Tensor // the examples, along its first dimension, or the primal
 	Tangent *Tensor // nil of a tensor that stands for an example
+	Still   *Still  // of a tangent that no operator has to look at; nil for others
 	Level   *Level
 }
+
+// Still tells whether a tangent is zeros that nothing was written to yet. What shares the memory of a tangent shares it.
+type Still struct{ moves atomic.Bool }
+
+// Move tells that something is about to be written to the tangent.
+func (s *Still) Move() {
+	if s != nil {
+		s.moves.Store(true)
+	}
+}
+
+// Moves tells whether the tangent can be others than zeros.
+func (s *Still) Moves() bool { return s == nil || s.moves.Load() }
 
 // Wrapped is what t keeps as the tensor of a transform; nil of any other.
 func (t *Tensor) Wrapped() *Wrapped {
@@ -79,8 +93,9 @@ func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	return value.wrapper(op, value.sizes[1:], value.strides[1:], &Wrapped{Value: value, Level: l})
 }
 
-// Pair makes a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases.
-func Pair(op string, primal, tangent *Tensor, l *Level) (*Tensor, error) {
+// Pair makes a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the
+// memory of another one have its still; it is nil for a tangent that is not known to be zeros.
+func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
 	for _, t := range []*Tensor{primal, tangent} {
 		if err := t.wrappable(op, "forward differentiation"); err != nil {
 			return nil, err
@@ -94,14 +109,14 @@ func Pair(op string, primal, tangent *Tensor, l *Level) (*Tensor, error) {
 	case primal.device != tangent.device:
 		return nil, status.Runtimef("%s: a tangent is on the device of its primal, %v, but got one on %v", op, primal.device, tangent.device)
 	}
-	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Level: l})
+	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
 }
 
 // BecomePair makes t itself a pair of what it is and a tangent. Nobody else may see its memory, which others would see without the tangent.
 func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	primal := t.Alias()
 	defer primal.Release()
-	pair, err := Pair(op, primal, tangent, l)
+	pair, err := Pair(op, primal, tangent, nil, l)
 	if err != nil {
 		return err
 	}
@@ -149,7 +164,7 @@ func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor
 
 // share is w with references of its own.
 func (w *Wrapped) share() *Wrapped {
-	shared := &Wrapped{Value: w.Value.Alias(), Level: w.Level}
+	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level}
 	if w.Tangent != nil {
 		shared.Tangent = w.Tangent.Alias()
 	}
