@@ -45,8 +45,8 @@ static void maps(void) {
 static void pushes(void) {
   tensor_t *x = floats((float[]){1, 2, 3}, SIZES + 1, 1),
            *t = floats((float[]){1, 0, 2}, SIZES + 1, 1);
-  tensor_t *inner = NULL, *outer = NULL, *square = NULL, *slope = NULL, *value = NULL, *second = NULL,
-           *none = NULL, *whole = NULL, *leaf = NULL, *plain = NULL;
+  tensor_t *inner = NULL, *outer = NULL, *square = NULL, *slope = NULL, *value = NULL,
+           *second = NULL, *none = NULL, *whole = NULL, *leaf = NULL, *plain = NULL, *fresh = NULL;
   int64_t around = 0, level = 0, of = 0;
   bool wanted = false;
   OK(tensor_jvp_begin(&around));
@@ -67,10 +67,11 @@ static void pushes(void) {
   OK(tensor_jvp_tangent(slope, around, &second));
   CHECK(data_of(second)[0] == 2 && data_of(second)[1] == 0 && data_of(second)[2] == 8);
 
-  // What is written in place moves the tangent, also of what it is written to first.
-  OK(tensor_add_(x, outer, tensor_int(1)));
+  // What is written in place has a tangent, and so has what it is written to.
+  fresh = floats((float[]){0, 0, 0}, SIZES + 1, 1);
+  OK(tensor_add_(fresh, outer, tensor_int(1)));
   OK(tensor_free(second));
-  OK(tensor_jvp_tangent(x, around, &second));
+  OK(tensor_jvp_tangent(fresh, around, &second));
   CHECK(data_of(second)[0] == 1 && data_of(second)[2] == 2);
   // An input of reverse mode keeps its tangent, and what is left of the history too.
   OK(tensor_jvp_input(outer, false, &leaf));
@@ -90,8 +91,8 @@ static void pushes(void) {
   OK(tensor_jvp_level(whole, &of));
   CHECK(of == 0 && data_of(whole)[2] == 27);
   tensor_t *const made[] = {x,     t,      inner, outer, square, slope,
-                            value, second, whole, leaf,  plain};
-  for (int i = 0; i < 11; i++) OK(tensor_free(made[i]));
+                            value, second, whole, leaf,  plain,  fresh};
+  for (int i = 0; i < 12; i++) OK(tensor_free(made[i]));
 }
 
 int main(void) {

@@ -97,9 +97,11 @@ func covered(outputs, inputs []*tensor.Tensor) error {
 
 // dual is the innermost level of forward differentiation in which some tensors have tangents, nil for none.
 func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
-	for _, t := range slices.Concat(lists...) {
-		if in := t.Dual(); in != nil && (l == nil || in.Number > l.Number) {
-			l = in
+	for _, list := range lists {
+		for _, t := range list {
+			if in := t.Dual(); in != nil && (l == nil || in.Number > l.Number) {
+				l = in
+			}
 		}
 	}
 	return l
