@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -22,18 +23,25 @@ func nothing(d dtype.DType) dtype.Scalar {
 
 // linear is the rule of operators that are linear in all tensors at once: the derivative is what they make of the tangents.
 func (p *pushed) linear() {
-	p.receive()
-	if p.Is(aten.View) && p.tangent(p.self) == nil { // of memory without tangents
+	switch {
+	case p.Is(aten.View) && p.tangent(p.self) == nil: // of memory without tangents
 		p.constant()
-		return
+	case slices.ContainsFunc(p.Written(), func(t *tensor.Tensor) bool { return t != p.self }): // out, which could get other sizes
+		p.tangents(p.linearly)
+	default:
+		p.receive()
+		p.give(p.linearly())
 	}
-	made := p.primals()
+}
+
+// linearly makes the results and their tangents, in the place of both where the call is in place.
+func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
+	made = p.primals()
 	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
-		p.give(made, nil)
-		return
+		return made, nil
 	}
 	undo := p.withoutNumbers()
-	slopes := p.run(p.c, func(i int, t *tensor.Tensor) *tensor.Tensor {
+	slopes = p.run(p.c, func(i int, t *tensor.Tensor) *tensor.Tensor {
 		switch slope := p.tangent(t); {
 		case slope != nil:
 			return slope
@@ -52,7 +60,7 @@ func (p *pushed) linear() {
 			slopes[i] = p.laid(slopes[i], t)
 		}
 	}
-	p.give(made, slopes)
+	return made, slopes
 }
 
 // chooses tells whether an argument says which elements others give, which have no part in the result themselves.
@@ -82,7 +90,6 @@ func (p *pushed) withoutNumbers() (back func()) {
 
 // tangents has a rule make the results, out of place, and their tangents, and writes both to the outputs that the call is given.
 func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
-	p.receive()
 	outs := make([]*tensor.Tensor, p.Outs)
 	for i := range outs {
 		out := p.Args[i].(**tensor.Tensor)
@@ -108,6 +115,12 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		p.give(made, slopes)
 		return
 	}
+	for k, out := range outs {
+		if out != nil && out != p.self && !slices.Equal(out.Sizes(), made[k].Sizes()) {
+			p.check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
+		}
+	}
+	p.receive()
 	written := p.primals()
 	for k, out := range outs {
 		switch into := p.tangent(out); {

@@ -152,6 +152,7 @@ WRITTEN = {
     "a number": (written(torch.clone, lambda c, x: c.fill_(3.0)), torch.zeros(3)),
     "numbers at random": (written(torch.clone, lambda c, x: c.normal_()), torch.zeros(3)),
     "out": (lambda x: torch.mul(x, x, out=torch.zeros(3, dtype=x.dtype)), 2 * Z),
+    "out of a sum": (lambda x: torch.add(x, x, out=torch.zeros(3, dtype=x.dtype)), torch.full((3,), 2)),
     "nonlinear": (written(torch.clone, lambda c, x: c.exp_().mul_(x)), Z.exp() * (Z + 1)),
 }
 
@@ -288,6 +289,8 @@ REFUSED = [
     (lambda: jvp(torch.sin, (Z.rename("N"),), (T,)), NotImplementedError, "not implemented for named tensors"),
     (lambda: push(lambda x: x.clone().unsqueeze_(0)), NotImplementedError, "other sizes in place are not implemented"),
     (lambda: push(lambda x: x.clone().resize_(2)), RuntimeError, "data pointer"),
+    (lambda: push(lambda x: torch.mul(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
+    (lambda: push(lambda x: torch.add(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
     (lambda: push(lambda x: x.numpy()), RuntimeError, "lend: inside jvp: Cannot access data pointer"),
     (
         lambda: push(lambda x: torch.zeros(3, dtype=x.dtype)[:2].copy_(x[:2])),
