@@ -81,7 +81,7 @@ func (c Ctx) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error)
 	if err != nil {
 		return nil, err
 	}
-	return Primal(c, self, l)
+	return Primal(self, l)
 }
 
 // JvpTangent is the operator jvp_tangent.
@@ -90,7 +90,7 @@ func (c Ctx) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error
 	if err != nil {
 		return nil, err
 	}
-	return Tangent(c, self, l)
+	return Tangent(self, l)
 }
 
 // JvpLevel is the operator jvp_level.
@@ -154,12 +154,12 @@ func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
 }
 
 // Primal is a tensor without its tangent in a level of forward differentiation.
-func Primal(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+func Primal(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Value })
 }
 
 // Tangent is that of a tensor in a level of forward differentiation; nil where it has none.
-func Tangent(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+func Tangent(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
 	if !paired(t, l) {
 		return nil, nil
 	}

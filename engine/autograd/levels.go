@@ -118,13 +118,13 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 			if t == nil {
 				return nil
 			}
-			return s.keep(aten.Primal(c, t, l))
+			return s.keep(aten.Primal(t, l))
 		}
 		tangent := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil || l.Over() {
 				return nil
 			}
-			return s.keep(aten.Tangent(c, t, l))
+			return s.keep(aten.Tangent(t, l))
 		}
 		var roots, seeds, sloping, vectors []*tensor.Tensor
 		for i, t := range outputs {

@@ -128,7 +128,6 @@ func (p *pushed) plain() bool {
 
 // refused is the error of a call that there is no derivative of.
 func (p *pushed) refused() error {
-	const instead = "; jvp_primal() gives the tensor without its tangent"
 	written := p.Written()
 	switch {
 	case p.level.Over():

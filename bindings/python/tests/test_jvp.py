@@ -243,6 +243,21 @@ def test_functions_with_a_backward():
     assert not push(f)[0].requires_grad
 
 
+def test_gradients_that_are_kept():
+    w = Z.clone().requires_grad_()
+    (w * w).sum().backward()
+
+    def f(x):
+        assert x.grad.tolist() == [2, 4, 6]
+        x.grad = torch.ones(3, dtype=x.dtype)
+        with pytest.raises(NotImplementedError, match="has a tangent"):
+            x.grad = x.detach() * (x * 1)
+        return x * x
+
+    assert jvp(f, (w,), (T,))[1].tolist() == (2 * Z * T).tolist()
+    assert w.grad.tolist() == [1, 1, 1]
+
+
 def test_complex_numbers():
     z, t = torch.randn(3, dtype=torch.complex128), torch.randn(3, dtype=torch.complex128)
     for f, want in {
