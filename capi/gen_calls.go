@@ -8,6 +8,7 @@ import (
 	_ "github.com/libtensor/libtensor/engine/autograd"  // the layer of gradients
 	_ "github.com/libtensor/libtensor/engine/batched"   // tensors of vmap
 	_ "github.com/libtensor/libtensor/engine/composite" // registers the composed operators
+	_ "github.com/libtensor/libtensor/engine/forward"   // tensors with tangents
 	_ "github.com/libtensor/libtensor/engine/quantized" // quantized tensors
 	_ "github.com/libtensor/libtensor/engine/sparse"    // sparse tensors
 )
@@ -1448,6 +1449,37 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // item
 		r0, err := c.Item(f.tensor(0))
 		return f.setScalar(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_begin
+		r0, err := c.JvpBegin()
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_detach
+		r0, err := c.JvpDetach(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_end
+		return c.JvpEnd(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // jvp_input
+		r0, err := c.JvpInput(f.tensor(0), f.bool(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_level
+		r0, err := c.JvpLevel(f.tensor(0))
+		return f.setInt(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_primal
+		r0, err := c.JvpPrimal(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_tangent
+		r0, err := c.JvpTangent(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // jvp_wrap
+		r0, err := c.JvpWrap(f.tensor(0), f.tensor(1), f.int(2))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // kaiser_window
 		r0, err := c.KaiserWindow(f.int(0), f.bool(1), f.float(2), f.dtype(3), f.layout(4), f.device(5))

@@ -604,3 +604,53 @@ TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out
   return lt_give(LT_OP(vmap_spread), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_jvp_begin(int64_t *out) {
+  LT_RESULT(out, "jvp_begin", "out");
+  lt_value a[1] = {{0}};
+  const tensor_status status = lt_run(LT_OP(jvp_begin), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (int64_t)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_jvp_end(int64_t level) {
+  lt_value a[1] = {{.i = level}};
+  return lt_run(LT_OP(jvp_end), LT_FUNCTION, false, a);
+}
+
+TENSOR_API tensor_status tensor_jvp_wrap(const tensor_t *primal, const tensor_t *tangent, int64_t level, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)primal}, {.pointer = (void *)tangent}, {.i = level}};
+  return lt_give(LT_OP(jvp_wrap), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_jvp_primal(const tensor_t *self, int64_t level, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.i = level}};
+  return lt_give(LT_OP(jvp_primal), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_jvp_tangent(const tensor_t *self, int64_t level, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.i = level}};
+  return lt_give(LT_OP(jvp_tangent), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_jvp_level(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "jvp_level", "out");
+  lt_value a[1] = {{.pointer = (void *)self}};
+  const tensor_status status = lt_run(LT_OP(jvp_level), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (int64_t)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_jvp_detach(const tensor_t *self, tensor_t **out) {
+  lt_value a[1] = {{.pointer = (void *)self}};
+  return lt_give(LT_OP(jvp_detach), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_jvp_input(const tensor_t *self, bool keep, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.i = keep}};
+  return lt_give(LT_OP(jvp_input), false, a, out);
+}
+

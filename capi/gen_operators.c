@@ -1934,6 +1934,39 @@ static const lt_parameter of_item[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_jvp_detach[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_jvp_end[] = {
+    {"level", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_jvp_input[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"keep", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_jvp_level[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_jvp_primal[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"level", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_jvp_tangent[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"level", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_jvp_wrap[] = {
+    {"primal", NULL, 'T', -1, 0, {0}},
+    {"tangent", NULL, 'T', -1, 0, {0}},
+    {"level", NULL, 'I', -1, 0, {0}},
+};
+
 static const lt_parameter of_kaiser_window[] = {
     {"window_length", NULL, 'I', -1, 0, {0}},
     {"periodic", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
@@ -5595,6 +5628,14 @@ lt_operator lt_operators[] = {
     {lt_run, "isreal", "isreal", "isreal_", of_isreal, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "istft", "istft", "istft_", of_istft, 10, "T", "out", "(Tensor input, int n_fft, int hop_length=None, int win_length=None, Tensor window=None, bool center=True, bool normalized=False, bool onesided=None, int length=None, bool return_complex=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "item", "item", "item_", of_item, 1, "S", "out", "(Tensor input)", -1, LT_BRIEF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_begin", "jvp_begin", "jvp_begin_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_detach", "jvp_detach", "jvp_detach_", of_jvp_detach, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_end", "jvp_end", "jvp_end_", of_jvp_end, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_input", "jvp_input", "jvp_input_", of_jvp_input, 2, "T", "out", "(Tensor input, bool keep)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_level", "jvp_level", "jvp_level_", of_jvp_level, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_primal", "jvp_primal", "jvp_primal_", of_jvp_primal, 2, "T", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_tangent", "jvp_tangent", "jvp_tangent_", of_jvp_tangent, 2, "T", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "jvp_wrap", "jvp_wrap", "jvp_wrap_", of_jvp_wrap, 3, "T", "out", "(Tensor primal, Tensor tangent, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "kaiser_window", "kaiser_window", "kaiser_window_", of_kaiser_window, 6, "T", "out", "(int window_length, bool periodic=True, float beta=12.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "kron", "kron", "kron_", of_kron, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "kthvalue", "kthvalue", "kthvalue_", of_kthvalue, 4, "TT", "values\0indices", "(Tensor input, int k, int dim=-1, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},

@@ -4634,6 +4634,34 @@ TENSOR_API tensor_status tensor_vmap_maps(const tensor_t *self, int64_t level, b
 // then its gradient is another one for each.
 TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out);
 
+// Begins forward differentiation in the calling thread, in which tensors of jvp_wrap have tangents, and what calls give of them has, too:
+// the derivative of the results in the direction of the tangents. The result is the transform's number, for jvp_end; transforms can be begun
+// inside others, and the tangents of each are its own.
+TENSOR_API tensor_status tensor_jvp_begin(int64_t *out);
+
+// Ends the transform of a number, and has the thread in the one around it. Tensors that are left of it are their primals.
+TENSOR_API tensor_status tensor_jvp_end(int64_t level);
+
+// `primal` with the tangent `tangent`, which has its sizes, dtype and device, in the transform `level`. The result shares the memory of both,
+// which operators in place write to.
+TENSOR_API tensor_status tensor_jvp_wrap(const tensor_t *primal, const tensor_t *tangent, int64_t level, tensor_t **out);
+
+// `self` without its tangent in the transform `level`, sharing its memory.
+TENSOR_API tensor_status tensor_jvp_primal(const tensor_t *self, int64_t level, tensor_t **out);
+
+// The tangent of `self` in the transform `level`, sharing its memory; NULL where `self` does not depend on what has tangents there.
+TENSOR_API tensor_status tensor_jvp_tangent(const tensor_t *self, int64_t level, tensor_t **out);
+
+// The number of the innermost transform in which `self` has a tangent; 0 where it has none.
+TENSOR_API tensor_status tensor_jvp_level(const tensor_t *self, int64_t *out);
+
+// `self` with its tangents and without its history, sharing the memory of both: detach() leaves it without tangents as well.
+TENSOR_API tensor_status tensor_jvp_detach(const tensor_t *self, tensor_t **out);
+
+// `self` as what derivatives are taken with respect to, sharing its memory: a leaf, or with `keep` a view where it has a history, which goes on
+// before it. Its tangents stay the same, with `keep` along with their history.
+TENSOR_API tensor_status tensor_jvp_input(const tensor_t *self, bool keep, tensor_t **out);
+
 #ifdef __cplusplus
 }
 #endif

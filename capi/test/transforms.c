@@ -40,8 +40,64 @@ static void maps(void) {
   for (int i = 0; i < 5; i++) OK(tensor_free(made[i]));
 }
 
+// The product of the Jacobian of x * x with a tangent, and the second derivative, by a level inside
+// another one.
+static void pushes(void) {
+  tensor_t *x = floats((float[]){1, 2, 3}, SIZES + 1, 1),
+           *t = floats((float[]){1, 0, 2}, SIZES + 1, 1);
+  tensor_t *inner = NULL, *outer = NULL, *square = NULL, *slope = NULL, *value = NULL,
+           *second = NULL, *none = NULL, *whole = NULL, *leaf = NULL, *plain = NULL, *fresh = NULL;
+  int64_t around = 0, level = 0, of = 0;
+  bool wanted = false;
+  OK(tensor_jvp_begin(&around));
+  OK(tensor_jvp_wrap(x, t, around, &outer));
+  OK(tensor_jvp_begin(&level));
+  OK(tensor_jvp_wrap(outer, t, level, &inner));
+  OK(tensor_jvp_level(inner, &of));
+  CHECK(of == level);
+  OK(tensor_mul(inner, inner, &square));
+  OK(tensor_jvp_tangent(square, level, &slope));
+  OK(tensor_jvp_tangent(x, level, &none));
+  CHECK(!none);
+  OK(tensor_jvp_end(level));
+  OK(tensor_jvp_level(slope, &of));
+  CHECK(of == around);
+  OK(tensor_jvp_primal(slope, around, &value));
+  CHECK(data_of(value)[0] == 2 && data_of(value)[1] == 0 && data_of(value)[2] == 12);
+  OK(tensor_jvp_tangent(slope, around, &second));
+  CHECK(data_of(second)[0] == 2 && data_of(second)[1] == 0 && data_of(second)[2] == 8);
+
+  // What is written in place has a tangent, and so has what it is written to.
+  fresh = floats((float[]){0, 0, 0}, SIZES + 1, 1);
+  OK(tensor_add_(fresh, outer, tensor_int(1)));
+  OK(tensor_free(second));
+  OK(tensor_jvp_tangent(fresh, around, &second));
+  CHECK(data_of(second)[0] == 1 && data_of(second)[2] == 2);
+  // An input of reverse mode keeps its tangent, and what is left of the history too.
+  OK(tensor_jvp_input(outer, false, &leaf));
+  OK(tensor_requires_grad(leaf, &wanted));
+  CHECK(wanted);
+  OK(tensor_jvp_detach(leaf, &plain));
+  OK(tensor_jvp_level(plain, &of));
+  OK(tensor_requires_grad(plain, &wanted));
+  CHECK(of == around && !wanted);
+  FAILS(tensor_jvp_wrap(t, value, level, &none), TENSOR_ERROR_RUNTIME, "no jvp with the number");
+  FAILS(tensor_vmap_end(around), TENSOR_ERROR_RUNTIME, "no vmap with the number");
+  OK(tensor_jvp_end(around));
+  FAILS(tensor_jvp_end(around), TENSOR_ERROR_RUNTIME, "no jvp with the number");
+
+  // What is left of a level is its primal.
+  OK(tensor_mul(square, inner, &whole));
+  OK(tensor_jvp_level(whole, &of));
+  CHECK(of == 0 && data_of(whole)[2] == 27);
+  tensor_t *const made[] = {x,     t,      inner, outer, square, slope,
+                            value, second, whole, leaf,  plain,  fresh};
+  for (int i = 0; i < 12; i++) OK(tensor_free(made[i]));
+}
+
 int main(void) {
   maps();
+  pushes();
   CHECK(tensor_live_handles() == 0);
   return 0;
 }

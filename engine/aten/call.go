@@ -40,6 +40,10 @@ const (
 	View              // the results share the memory of the first tensor
 	Syncs             // what it gives, or whether it goes on, depends on elements
 	Random
+	Constant    // no gradient flows through it
+	Linear      // in all tensors that have derivatives, at once
+	Multilinear // in each of them, where the others stay as they are
+	Derived     // a composition that has derivatives of its own, not those of its steps
 )
 
 // Operator is what there is to know of an operator that calls are boxed of.

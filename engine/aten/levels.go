@@ -1,7 +1,6 @@
 package aten
 
 import (
-	"slices"
 	"sync"
 
 	"github.com/libtensor/libtensor/engine/status"
@@ -43,38 +42,64 @@ func (c Ctx) drawing() tensor.Keys {
 	return tensor.Transformed
 }
 
-// VmapBegin is the operator vmap_begin.
-func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
-	const op = "vmap_begin"
-	if size < 0 {
-		return 0, status.Runtimef("%s: expected a number of examples, but got %d", op, size)
+// Transforming is what a transform does with a call whose innermost level is one of its own.
+type Transforming func(c Ctx, call *Call, l *tensor.Level) error
+
+// batching is that of engine/batched and differentiating that of engine/forward, which import this package.
+var batching, differentiating Transforming
+
+// Batch and Differentiate set them, when the program starts.
+func Batch(f Transforming)         { batching = f }
+func Differentiate(f Transforming) { differentiating = f }
+
+func init() {
+	Register(tensor.Transformed, &Kind{Name: "transformed", Instead: "call it outside of the transform", Backend: Serving(transformed, func(*Operator) bool { return true })})
+}
+
+// transformed has a call made at the innermost level of its tensors, or of the transforms that have a say in what is drawn at random.
+func transformed(c Ctx, call *Call) error {
+	l := innermost(call.Tensors()...)
+	if call.Is(Random) {
+		around := c.Level()
+		for around != nil && around.Forward {
+			around = around.Outer
+		}
+		if around != nil && (l == nil || around.Number > l.Number) {
+			l = around
+		}
 	}
-	if !slices.Contains([]string{"error", "different", "same"}, randomness) {
-		return 0, status.Runtimef("Only allowed values for randomness are 'error', 'different', or 'same'. Got %s", randomness)
+	switch {
+	case l == nil: // of a layout that is asked for, or drawn at random
+		return call.Run(c.Past(tensor.Transformed))
+	case l.Forward:
+		return differentiating(c, call, l)
 	}
-	l := &tensor.Level{Outer: c.Level(), Size: size, Randomness: randomness}
-	if err := c.set(op, func(m *Modes) {
+	return batching(c, call, l)
+}
+
+// enter has the thread in a transform, whose number it gives.
+func (c Ctx) enter(op string, l *tensor.Level) (int64, error) {
+	l.Outer = c.Level()
+	err := c.set(op, func(m *Modes) {
 		levels.Lock()
 		defer levels.Unlock()
 		levels.last++
 		l.Number = levels.last
 		levels.all[l.Number] = l
 		m.Level = l.Number
-	}); err != nil {
-		return 0, err
-	}
-	return int64(l.Number), nil
+	})
+	return int64(l.Number), err
 }
 
-// VmapEnd is the operator vmap_end.
-func (c Ctx) VmapEnd(level int64) error {
-	l, err := underWay("vmap_end", level)
+// leave ends a transform, and has the thread in the one around it.
+func (c Ctx) leave(transform string, level int64) error {
+	l, err := underWay(transform+"_end", transform, level)
 	if err != nil {
 		return err
 	}
 	l.End()
 	forget(l)
-	return c.set("vmap_end", func(m *Modes) { m.Level = c.Around(l).modes.Level })
+	return c.set(transform+"_end", func(m *Modes) { m.Level = c.Around(l).modes.Level })
 }
 
 // forget takes a transform that has ended off the list.
@@ -84,113 +109,22 @@ func forget(l *tensor.Level) {
 	delete(levels.all, l.Number)
 }
 
-// underWay is the transform of a number.
-func underWay(op string, number int64) (*tensor.Level, error) {
+// underWay is the transform of a number, which is of the kind that transform names.
+func underWay(op, transform string, number int64) (*tensor.Level, error) {
 	levels.RLock()
 	defer levels.RUnlock()
-	if l := levels.all[uint32(number)]; l != nil && number == int64(l.Number) {
+	if l := levels.all[uint32(number)]; l != nil && number == int64(l.Number) && l.Forward == (transform == "jvp") {
 		return l, nil
 	}
-	return nil, status.Runtimef("%s: no vmap with the number %d is under way", op, number)
+	return nil, status.Runtimef("%s: no %s with the number %d is under way", op, transform, number)
 }
 
-// VmapWrap is the operator vmap_wrap.
-func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
-	const op = "vmap"
-	l, err := underWay(op, level)
-	if err != nil {
-		return nil, err
-	}
-	first, err := c.Movedim(self, dim, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer first.Release()
-	return tensor.Wrap(op, first, l)
-}
-
-// VmapUnwrap is the operator vmap_unwrap.
-func (c Ctx) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
-	l, err := underWay("vmap", level)
-	if err != nil {
-		return nil, err
-	}
-	all, err := Take(c, self, l)
-	if err != nil || dim == 0 {
-		return all, err
-	}
-	defer all.Release()
-	return c.Movedim(all, 0, dim)
-}
-
-// VmapMaps is the operator vmap_maps.
-func (c Ctx) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
-	return self.MappedBy(level), nil
-}
-
-// VmapSpread is the operator vmap_spread.
-func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
-	t := self.Alias()
-	for l := c.Level(); l != nil; l = l.Outer {
-		if t.MappedBy(int64(l.Number)) {
-			continue
-		}
-		all, err := Take(c, t, l)
-		t.Release()
-		if err != nil {
-			return nil, err
-		}
-		t, err = Give("vmap", c, all, l)
-		all.Release()
-		if err != nil {
-			return nil, err
+// innermost is the innermost level of some tensors, nil where none is a transform's.
+func innermost(tensors ...*tensor.Tensor) (l *tensor.Level) {
+	for _, t := range tensors {
+		if w := t.Wrapped(); w != nil && (l == nil || w.Level.Number > l.Number) {
+			l = w.Level
 		}
 	}
-	return t, nil
-}
-
-// Take is a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over t.
-func Take(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
-	w := t.Wrapped()
-	switch {
-	case w != nil && w.Level == l:
-		return w.Value.Alias(), nil
-	case w != nil && w.Level.Number > l.Number:
-		all, err := Take(c, w.Value, l)
-		if err != nil {
-			return nil, err
-		}
-		defer all.Release()
-		turned, err := c.Transpose(nil, all, 0, 1)
-		if err != nil {
-			return nil, err
-		}
-		defer turned.Release()
-		return tensor.Wrap("vmap", turned, w.Level)
-	}
-	first, err := c.Unsqueeze(nil, t, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer first.Release()
-	return c.Expand(first, append([]int64{l.Size}, t.Sizes()...), false)
-}
-
-// Give is the other way round: a tensor for one example of the transform, of those along the first dimension of t.
-func Give(op string, c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
-	w := t.Wrapped()
-	if w == nil || w.Level.Number < l.Number {
-		return tensor.Wrap(op, t, l)
-	}
-	turned, err := c.Transpose(nil, w.Value, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer turned.Release()
-	inner, err := Give(op, c, turned, l)
-	if err != nil {
-		return nil, err
-	}
-	defer inner.Release()
-	return tensor.Wrap(op, inner, w.Level)
+	return l
 }

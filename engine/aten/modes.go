@@ -39,6 +39,17 @@ func (c Ctx) Recorded(on bool) Ctx {
 	return With(&m)
 }
 
+// Apart is a context of the same thread in which calls are recorded whatever the thread's modes say. Where nothing that the program has is
+// recorded with them, its hooks see nothing of what they save.
+func (c Ctx) Apart(seen bool) Ctx {
+	m := c.now()
+	m.Grad, m.Inference = true, false
+	if !seen {
+		m.Saving = 0
+	}
+	return With(&m)
+}
+
 // Saving is the number of the hooks for what calls save, 0 for none.
 func (c Ctx) Saving() uint32 {
 	if c.modes == nil {

@@ -257,6 +257,9 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
 	}
+	if l := dual(outputs, inputs, grads); l != nil {
+		return pushed(c, l, outputs, inputs, grads, retain, create, unused, zeros)
+	}
 	if l := seeded(outputs, grads); l != nil {
 		return forEach(c, l, outputs, inputs, grads, retain, create, unused, zeros)
 	}
@@ -286,7 +289,7 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 				err = SetRequiresGrad(c, made[i], true)
 			}
 		case !unused:
-			err = status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.", i)
+			err = unusedInput(i)
 		}
 	}
 	if err != nil {
@@ -296,6 +299,10 @@ func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain op
 		return nil, err
 	}
 	return made, nil
+}
+
+func unusedInput(i int) error {
+	return status.Runtimef("The differentiated Tensor at index %d appears to not have been used in the graph. Set allow_unused=True if this is the desired behavior.", i)
 }
 
 func keeps(retain ops.Bool, create bool) bool {

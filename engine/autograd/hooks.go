@@ -235,7 +235,7 @@ func RegisterPostAccumulateGradHook(_ aten.Ctx, self *tensor.Tensor, function, d
 
 func hookable(op string, self *tensor.Tensor, function uintptr) error {
 	if isTransformed(self) {
-		return status.NotImplementedf("%s inside vmap: a hook would be called with the gradients of all examples at once; register it on a tensor outside", op)
+		return status.NotImplementedf("%s inside vmap or jvp: a hook would be called with the gradients of all examples at once, and without tangents; register it on a tensor outside", op)
 	}
 	if !wanted(self) {
 		return status.Runtimef("cannot register a hook on a tensor that doesn't require gradient")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -92,4 +93,115 @@ func covered(outputs, inputs []*tensor.Tensor) error {
 		}
 	}
 	return nil
+}
+
+// dual is the innermost level of forward differentiation in which some tensors have tangents, nil for none.
+func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
+	for _, list := range lists {
+		for _, t := range list {
+			if in := t.Dual(); in != nil && (l == nil || in.Number > l.Number) {
+				l = in
+			}
+		}
+	}
+	return l
+}
+
+// pushed is AutogradGrad of tensors with tangents. Gradients are the product of the seeds with the transposed Jacobian: their tangents are
+// that with the tangents of the seeds, and the derivative of the seeds' product with the tangents of the outputs, which is what moves with
+// the Jacobian.
+func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
+	s := &steps{c: c}
+	defer s.Close()
+	_, err = s.try(func() *tensor.Tensor {
+		primal := func(t *tensor.Tensor) *tensor.Tensor {
+			if t == nil {
+				return nil
+			}
+			return s.keep(aten.Primal(t, l))
+		}
+		tangent := func(t *tensor.Tensor) *tensor.Tensor {
+			if t == nil || l.Over() {
+				return nil
+			}
+			return s.keep(aten.Tangent(t, l))
+		}
+		var roots, seeds, sloping, vectors []*tensor.Tensor
+		for i, t := range outputs {
+			value, seed := primal(t), primal(at(grads, i))
+			slope, moving := tangent(t), tangent(at(grads, i))
+			if value.SlopeWanted() {
+				roots, seeds = append(roots, value), append(seeds, seed)
+			}
+			if slope != nil && slope.SlopeWanted() {
+				sloping, vectors = append(sloping, slope), append(vectors, seed)
+			}
+			if moving != nil && value.SlopeWanted() {
+				sloping, vectors = append(sloping, value), append(vectors, moving)
+			}
+		}
+		of := make([]*tensor.Tensor, len(inputs))
+		for i, t := range inputs {
+			of[i] = primal(t)
+			if slope := tangent(t); slope != nil && leads(slope, of[i]) {
+				s.check(status.NotImplementedf("autograd.grad inside jvp: the tangent of number %d of inputs is computed of the input itself; func.grad takes inputs of its own", i))
+			}
+		}
+		slopes := make([]*tensor.Tensor, len(inputs))
+		if len(sloping) > 0 {
+			slopes = s.keepAll(AutogradGrad(c, sloping, of, vectors, ops.True, create, true, false))
+		}
+		values := make([]*tensor.Tensor, len(inputs))
+		if len(roots) > 0 || len(sloping) == 0 {
+			if len(roots) == 0 {
+				for i, t := range outputs { // whose error is the call's
+					roots, seeds = append(roots, primal(t)), append(seeds, primal(at(grads, i)))
+				}
+			}
+			values = s.keepAll(AutogradGrad(c, roots, of, seeds, retain, create, unused || len(sloping) > 0, zeros))
+		}
+		for i, value := range values {
+			if slope := slopes[i]; slope != nil {
+				if value == nil {
+					value = s.keep(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
+				}
+				slope = s.keep(aten.Laid(c, slope, value))
+				value = s.keep(aten.Pair("grad", c, value, slope, l))
+			}
+			if value == nil && !unused {
+				s.check(unusedInput(i))
+			}
+			made = append(made, value)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.GiveAll(made)
+}
+
+// leads tells whether a recorded call that t was computed by has used what to is.
+func leads(t, to *tensor.Tensor) bool {
+	goal := edgeTo(to)
+	defer release([]Edge{goal})
+	start := edgeTo(t)
+	defer release([]Edge{start})
+	if goal.Node == nil || start.Node == nil {
+		return false
+	}
+	seen, waiting := map[*Node]bool{}, []Edge{start}
+	for len(waiting) > 0 {
+		e := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		switch {
+		case e == goal:
+			return true
+		case e.Node == nil || seen[e.Node]:
+			continue
+		}
+		seen[e.Node] = true
+		waiting = append(waiting, e.Node.edges...)
+	}
+	return false
 }

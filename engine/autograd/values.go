@@ -11,7 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// valuesOf are what has the history of a tensor: the values of a sparse one, all examples of a transform's.
+// valuesOf are what has the history of a tensor: the values of a sparse one, all examples or the primal of a transform's.
 func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	if t == nil {
 		return nil
@@ -51,8 +51,8 @@ func partsOf(t *tensor.Tensor) *tensor.Parts {
 func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
 		inner, err := gradientOf(c, w.Value, grad)
-		if err != nil {
-			return nil, err
+		if err != nil || w.Level.Forward {
+			return inner, err
 		}
 		defer inner.Release()
 		return aten.Give("grad", c, inner, w.Level)
@@ -85,6 +85,9 @@ func entries(t, values *tensor.Tensor) (*tensor.Tensor, error) {
 // places, for a strided one those of a sparse gradient everywhere.
 func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	if w := t.Wrapped(); w != nil {
+		if w.Level.Forward {
+			return placed(c, w.Value, grad)
+		}
 		all, err := aten.Take(c, grad, w.Level)
 		if err != nil {
 			return nil, err
@@ -93,7 +96,7 @@ func placed(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 		return placed(c, w.Value, all)
 	}
 	if grad.Wrapped() != nil {
-		return nil, status.NotImplementedf("a gradient that is another one for each example of vmap is none of a tensor that is the same for all")
+		return nil, status.NotImplementedf("a gradient that is another one for each example of vmap, or has a tangent, is none of a tensor without")
 	}
 	p := partsOf(t)
 	if p == nil && grad.Parts() == nil || alike(p, grad.Parts()) && (t.Layout() != tensor.COO || p.Coalesced) {

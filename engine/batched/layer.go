@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	aten.Register(tensor.Transformed, &aten.Kind{Name: "batched", Instead: "call it outside of vmap", Backend: aten.Serving(serve, func(*aten.Operator) bool { return true })})
+	aten.Batch(serve)
 }
 
 // batch is a call at the level of the innermost transform of its tensors.
@@ -31,22 +31,9 @@ type batch struct {
 // stopped is what a step that fails panics with: the error is the scope's.
 type stopped struct{}
 
-func serve(c aten.Ctx, call *aten.Call) (err error) {
-	b := &batch{Scope: owner.Scope{Op: call.Name}, Call: call, c: c, put: map[*tensor.Tensor]*tensor.Tensor{}}
+func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) (err error) {
+	b := &batch{Scope: owner.Scope{Op: call.Name}, Call: call, c: c, level: l, put: map[*tensor.Tensor]*tensor.Tensor{}}
 	defer b.Close()
-	for _, t := range call.Tensors() {
-		if w := t.Wrapped(); w != nil && (b.level == nil || w.Level.Number > b.level.Number) {
-			b.level = w.Level
-		}
-	}
-	if call.Is(aten.Random) {
-		if l := c.Level(); l != nil && (b.level == nil || l.Number > b.level.Number) {
-			b.level = l
-		}
-	}
-	if b.level == nil { // of a layout that is asked for
-		return call.Run(c.Past(tensor.Transformed))
-	}
 	if b.level.Over() && call.Name != "to_string" {
 		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has come to its end; return it from the function", call.Name)
 	}
@@ -81,7 +68,7 @@ func (b *batch) serve() {
 	case b.along():
 	case b.Is(aten.View):
 		b.example()
-		b.check(aten.Refused(b.Name, tensor.Transformed))
+		b.check(b.missing())
 	default:
 		b.loop(b.c)
 	}
@@ -156,6 +143,11 @@ func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 
 // every are the examples of a tensor also where it is the same for all.
 func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.keep(aten.Take(b.c, t, b.level)) }
+
+// missing is the error of an operator that has no answer for examples.
+func (b *batch) missing() error {
+	return status.NotImplementedf("%s is not implemented for batched tensors; call it outside of vmap", b.Name)
+}
 
 // refused is the error of a call that no rule is for.
 func (b *batch) refused() error {

@@ -150,7 +150,7 @@ func looped(b *batch) bool {
 
 // refused is the rule of operators that tell where elements lie in the storage, which is that of all examples.
 func refused(b *batch) bool {
-	b.check(aten.Refused(b.Name, tensor.Transformed))
+	b.check(b.missing())
 	return false
 }
 

@@ -94,6 +94,15 @@ func (t *Tensor) GradientWanted() bool {
 	return wanted || call != ""
 }
 
+// SlopeWanted tells whether the tensor's gradient is wanted, or that of one of its tangents.
+func (t *Tensor) SlopeWanted() bool {
+	w := t.Wrapped()
+	if w == nil {
+		return t.GradientWanted()
+	}
+	return w.Value.SlopeWanted() || w.Tangent != nil && w.Tangent.SlopeWanted()
+}
+
 // SetDetached notes that detach() gave the tensor: it and its views have another history than others over its memory.
 func (t *Tensor) SetDetached() { t.kind.detached = detaches.Add(1) }
 
@@ -138,7 +147,7 @@ func (k *kind) share() {
 	case *Parts:
 		k.state = s.share()
 	case *Wrapped:
-		k.state = &Wrapped{s.Value.Alias(), s.Level}
+		k.state = s.share()
 	}
 }
 
@@ -151,6 +160,7 @@ func (t *Tensor) leave() {
 	if w := t.Wrapped(); w != nil {
 		t.kind.state = nil
 		w.Value.Release()
+		w.Tangent.Release()
 	}
 	if t.kind.history != nil {
 		t.SetHistory(nil)

@@ -1,16 +1,18 @@
 package tensor
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
-// Level is a transform that is under way: a function that is called for many examples at once.
+// Level is a transform that is under way: a function that is called for many examples at once, or with tangents beside its numbers.
 type Level struct {
 	Number     uint32 // larger than those of the levels around it
 	Outer      *Level // the one that this began in; nil for none
+	Forward    bool   // it is one of forward differentiation; what follows is not for those
 	Size       int64  // how many examples there are
 	Randomness string // what becomes of random operators: error, same or different
 	over       atomic.Bool
@@ -22,11 +24,27 @@ func (l *Level) End() { l.over.Store(true) }
 // Over tells whether it has.
 func (l *Level) Over() bool { return l.over.Load() }
 
-// Wrapped is what a tensor of a transform keeps, which stands for one example: all of them. Its value can be a tensor of a transform around.
+// Wrapped is what a tensor of a transform keeps: all examples where it stands for one, and in forward differentiation its primal and its
+// tangent. These can be tensors of a transform around.
 type Wrapped struct {
-	Value *Tensor // the examples, along its first dimension
-	Level *Level
+	Value   *Tensor // the examples, along its first dimension, or the primal
+	Tangent *Tensor // nil of a tensor that stands for an example
+	Still   *Still  // of a tangent that no operator has to look at; nil for others
+	Level   *Level
 }
+
+// Still tells whether a tangent is zeros that nothing was written to yet. What shares the memory of a tangent shares it.
+type Still struct{ moves atomic.Bool }
+
+// Move tells that something is about to be written to the tangent.
+func (s *Still) Move() {
+	if s != nil {
+		s.moves.Store(true)
+	}
+}
+
+// Moves tells whether the tangent can be others than zeros.
+func (s *Still) Moves() bool { return s == nil || s.moves.Load() }
 
 // Wrapped is what t keeps as the tensor of a transform; nil of any other.
 func (t *Tensor) Wrapped() *Wrapped {
@@ -39,15 +57,21 @@ func (t *Tensor) Wrapped() *Wrapped {
 
 // MappedBy tells whether the transform of a number maps over t, at whatever level of the stack.
 func (t *Tensor) MappedBy(number int64) bool {
-	for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
-		if int64(w.Level.Number) == number {
-			return true
-		}
-	}
-	return false
+	w := t.Wrapped()
+	return w != nil && (int64(w.Level.Number) == number || w.Value.MappedBy(number) || w.Tangent.MappedBy(number))
 }
 
-// Behind is the tensor that has the elements and the history of t: the values of a sparse one, all examples of a transform's.
+// Dual is the innermost level of forward differentiation in which t has a tangent, nil for none.
+func (t *Tensor) Dual() *Level {
+	for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
+		if w.Level.Forward {
+			return w.Level
+		}
+	}
+	return nil
+}
+
+// Behind is the tensor that has the elements and the history of t: the values of a sparse one, all examples or the primal of a transform's.
 func (t *Tensor) Behind() *Tensor {
 	switch s := t.kind.state.(type) {
 	case *Parts:
@@ -63,17 +87,86 @@ func Wrap(op string, value *Tensor, l *Level) (*Tensor, error) {
 	if value.Dim() == 0 || value.sizes[0] != l.Size {
 		return nil, status.Runtimef("%s: sizes %v have no first dimension of %d examples", op, value.sizes, l.Size)
 	}
-	switch {
-	case value.Parts() != nil, value.Quantizer() != nil:
-		return nil, status.NotImplementedf("%s: vmap is not implemented for %s tensors; to_dense() and dequantize() convert", op, value.what())
-	case value.Names() != nil:
-		return nil, status.NotImplementedf("%s: vmap is not implemented for named tensors; rename(None) gives one without names", op)
+	if err := value.wrappable(op, "vmap"); err != nil {
+		return nil, err
 	}
-	t, err := EmptyStrided(op, value.sizes[1:], value.strides[1:], value.dtype, device.Device{Type: device.Meta, Index: -1})
+	return value.wrapper(op, value.sizes[1:], value.strides[1:], &Wrapped{Value: value, Level: l})
+}
+
+// Pair makes a tensor with a primal and a tangent, which are of the same sizes and dtype, of which it has aliases. Those that share the
+// memory of another one have its still; it is nil for a tangent that is not known to be zeros.
+func Pair(op string, primal, tangent *Tensor, still *Still, l *Level) (*Tensor, error) {
+	for _, t := range []*Tensor{primal, tangent} {
+		if err := t.wrappable(op, "forward differentiation"); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case !slices.Equal(primal.sizes, tangent.sizes):
+		return nil, status.Runtimef("%s: a tangent has the sizes of its primal, %v, but got %v", op, primal.sizes, tangent.sizes)
+	case primal.dtype != tangent.dtype:
+		return nil, status.Runtimef("%s: a tangent has the dtype of its primal, %v, but got %v", op, primal.dtype, tangent.dtype)
+	case primal.device != tangent.device:
+		return nil, status.Runtimef("%s: a tangent is on the device of its primal, %v, but got one on %v", op, primal.device, tangent.device)
+	}
+	return primal.wrapper(op, primal.sizes, primal.strides, &Wrapped{Value: primal, Tangent: tangent, Still: still, Level: l})
+}
+
+// BecomePair makes t itself a pair of what it is and a tangent. Nobody else may see its memory, which others would see without the tangent.
+func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
+	primal := t.Alias()
+	defer primal.Release()
+	pair, err := Pair(op, primal, tangent, nil, l)
+	if err != nil {
+		return err
+	}
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if UsedElsewhere(t) {
+		pair.Release()
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot get a tangent; wait for that call to end", op, t.sizes)
+	}
+	t.leave()
+	t.move(pair.storage, t.dtype, t.sizes, t.strides, 0, pair.numel, pair.reach)
+	t.kind, pair.kind = pair.kind, kind{}
+	t.device = primal.device
+	pair.Release()
+	return nil
+}
+
+// Alone tells whether nobody else sees the memory of t.
+func (t *Tensor) Alone() bool {
+	w := t.Wrapped()
+	return t.storage.Refs() == 1 && (w == nil || w.Value.Alone() && (w.Tangent == nil || w.Tangent.Alone()))
+}
+
+// wrappable refuses kinds of tensors that transforms have no wrappers of.
+func (t *Tensor) wrappable(op, transform string) error {
+	switch {
+	case t.Parts() != nil, t.Quantizer() != nil:
+		return status.NotImplementedf("%s: %s is not implemented for %s tensors; to_dense() and dequantize() convert", op, transform, t.what())
+	case t.Names() != nil:
+		return status.NotImplementedf("%s: %s is not implemented for named tensors; rename(None) gives one without names", op, transform)
+	}
+	return nil
+}
+
+// wrapper is a tensor without elements that is on the device of t.
+func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor, error) {
+	made, err := EmptyStrided(op, sizes, strides, t.dtype, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}
-	t.device = value.device
-	t.SetKeys(Transformed, &Wrapped{value.Alias(), l})
-	return t, nil
+	made.device = t.device
+	made.SetKeys(Transformed, w.share())
+	return made, nil
+}
+
+// share is w with references of its own.
+func (w *Wrapped) share() *Wrapped {
+	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level}
+	if w.Tangent != nil {
+		shared.Tangent = w.Tangent.Alias()
+	}
+	return shared
 }

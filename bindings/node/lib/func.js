@@ -4,6 +4,7 @@
 // objects of them. The derivatives can be differentiated again, by these functions or by backward, with respect to whatever else they
 // depend on.
 const native = require('./native.js');
+const { cut, parts, within } = require('./forward.js');
 const { checkFunction, immediate, same } = require('./graph.js');
 const { kindOf, read, typeError, valueError } = require('./options.js');
 const { leaves, mapped, refilled, vmap } = require('./vmap.js');
@@ -69,17 +70,17 @@ class Evaluation {
     this.outputs = leaves(output);
     for (const t of this.outputs) if (!native.isTensor(t)) throw typeError(`${op}: the function must give a tensor, or a structure of tensors, not ${kindOf(t)}`);
     // Whether the results depend on what is not the inputs' own: then so do the derivatives.
-    this.connected = enabled && depends(this.outputs, this.operands);
+    this.connected = enabled && depends(parts(this.outputs), this.operands);
   }
 
   // An input: a view of what has a history, so that gradients flow on, and a leaf otherwise.
   own(t) {
     if (!native.isTensor(t)) throw typeError(`${this.op}: the arguments that are differentiated must be tensors, or structures of them, not ${kindOf(t)}`);
     t = native.vmapSpread(t); // inside vmap each example has its own
-    if (t.requiresGrad) return t.viewAs(t);
-    const leaf = (t.isInference() ? t.clone() : t.detach()).requiresGrad_();
-    this.nodes.push(native.nodeId(nodeOf(leaf)));
-    return leaf;
+    const goesOn = t.requiresGrad;
+    const input = native.jvpInput(t.isInference() ? t.clone() : t, true);
+    if (!goesOn) this.nodes.push(native.nodeId(nodeOf(input)));
+    return input;
   }
 
   seeded() {
@@ -98,7 +99,7 @@ class Evaluation {
   finished(tree) {
     if (this.connected) for (const id of this.nodes) over.add(id);
     else if (running === 0 || over.size > MOST_OVER) over.clear();
-    return this.connected ? tree : mapped((t) => (native.isTensor(t) ? t.detach() : t), tree);
+    return this.connected ? tree : mapped(cut, tree);
   }
 }
 
@@ -175,22 +176,20 @@ function jvp(fn, primals, tangents, given) {
   checkFunction('func.jvp', fn);
   const { hasAux = false } = read('func.jvp', given, ['hasAux']);
   if (formOf(primalsOf('func.jvp', primals)) !== formOf(tangents)) throw typeError('func.jvp: primals and tangents must have the same structure');
-  const run = new Evaluation('func.jvp', fn, primals, everyOne(primals), hasAux);
-  const vectors = leaves(tangents);
-  const connected = run.connected || (native.isGradEnabled() && vectors.some((t) => t.requiresGrad));
-  // The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
-  const seeds = run.outputs.map((t) => native.zerosLike(t).requiresGrad_(isDifferentiable(t)));
-  const rows = run.gradients(run.outputs, seeds, true);
-  const live = [...rows.keys()].filter((i) => rows[i].requiresGrad);
-  let made = seeds;
-  if (live.length) {
-    const wanted = seeds.filter((t) => t.requiresGrad);
-    const products = native.autogradGrad(live.map((i) => rows[i]), wanted, live.map((i) => vectors[i]), true, connected, false, true);
-    made = seeds.map((t) => (t.requiresGrad ? products.shift() : t));
-  }
-  made = refilled(run.output, connected ? made : made.map((t) => t.detach()));
-  const output = run.finished(run.output);
-  return hasAux ? [output, made, run.finished(run.aux)] : [output, made];
+  for (const t of [...leaves(primals), ...leaves(tangents)]) if (!native.isTensor(t)) throw typeError(`func.jvp: primals and tangents must be tensors, or structures of them, not ${kindOf(t)}`);
+  return within((level) => {
+    let output = immediate('func.jvp', fn(...mapped((t, tangent) => native.jvpWrap(t, tangent, level), primals, tangents)));
+    let aux;
+    if (hasAux) {
+      if (!Array.isArray(output) || output.length !== 2) throw typeError(`func.jvp: with hasAux the function must give an array [output, aux], not ${kindOf(output)}`);
+      [output, aux] = output;
+    }
+    for (const t of leaves(output)) if (!native.isTensor(t)) throw typeError(`func.jvp: the function must give a tensor, or a structure of tensors, not ${kindOf(t)}`);
+    const primal = (t) => (native.isTensor(t) ? native.jvpPrimal(t, level) : t);
+    const made = mapped((t) => native.jvpTangent(t, level) ?? native.zerosLike(primal(t)), output);
+    output = mapped(primal, output);
+    return hasAux ? [output, made, mapped(primal, aux)] : [output, made];
+  });
 }
 
 // ------------------------------------------------------------------------------------------------------------------------

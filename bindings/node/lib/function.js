@@ -2,6 +2,7 @@
 
 // autograd.Function: operations with a forward and a backward of the program's own.
 const native = require('./native.js');
+const { levelOf, pushed } = require('./forward.js');
 const { immediate } = require('./graph.js');
 const { kindOf, typeError } = require('./options.js');
 const { keep } = require('./scope.js');
@@ -90,6 +91,8 @@ class Function {
   }
 
   static apply(...args) {
+    const level = levelOf(args);
+    if (level) return pushed((...inputs) => this.apply(...inputs), level, args);
     const name = `${this.name}Backward`;
     const context = new FunctionContext(args);
     const isTensor = args.map((arg) => native.isTensor(arg));

@@ -34,6 +34,35 @@ test('products with Jacobians, and whole ones', () => {
   assert.deepEqual(func.hessian((x) => x.pow(3).sum())(vector(1, 2)).toArray(), [[6, 0], [0, 12]]);
 });
 
+test('products inside of others, of gradients and of examples', () => {
+  const one = lt.tensor(lt.float(1));
+  const slope = (fn, t) => (x) => func.jvp(fn, [x], [t])[1];
+  assert.equal(slope((x) => x.mul(slope((y) => x.add(y), one)(one)), one)(one).item(), 1); // tangents of two levels are not mixed
+  assert.deepEqual(slope(func.grad((x) => x.pow(3).sum()), vector(1, 0))(vector(1, 2)).toArray(), [6, 0]);
+  assert.deepEqual(func.grad((x) => slope((y) => y.pow(3), vector(1, 2))(x).sum())(vector(1, 2)).toArray(), [6, 24]);
+  assert.deepEqual(func.vmap(slope((x) => x.mul(x), one))(vector(1, 2)).toArray(), [2, 4]);
+  assert.deepEqual(slope(func.vmap((x) => x.mul(x)), vector(1, 2))(vector(3, 4)).toArray(), [6, 16]);
+  const [product] = func.jvp((x) => x.exp(), [lt.zeros(2)], [vector(1, 2)]);
+  assert.deepEqual([product.toArray(), product.requiresGrad], [[1, 1], false]);
+});
+
+test('products of what is written in place, and of functions with a backward', () => {
+  const push = (fn, ...rest) => func.jvp(fn, [vector(1, 2)], [vector(1, 10)], ...rest);
+  assert.deepEqual(plain(push((x) => lt.zeros(2).add_(x).mul_(x))), [[1, 4], [2, 40]]);
+  assert.deepEqual(plain(push((x) => [x.argmax(), x.mul(2)])), [[1, [2, 4]], [0, [2, 20]]]);
+  class Tripled extends lt.autograd.Function {
+    static forward(context, x) { return x.mul(2); }
+    static backward(context, grad) { return grad.mul(3); }
+  }
+  assert.deepEqual(plain(push((x) => Tripled.apply(x))), [[2, 4], [3, 30]]);
+  assert.deepEqual(push((x) => [x, 'more'], { hasAux: true })[2], 'more');
+  let left;
+  assert.throws(() => push((x) => { left = x.mul(2); throw new Error('stops'); }), /stops/);
+  assert.deepEqual(left.add(1).toArray(), [3, 5]); // what has escaped is its primal
+  assert.throws(() => push((x) => x.toSparse()), /forward differentiation is not implemented for sparse_coo tensors/);
+  assert.throws(() => func.jvp((x) => x, [lt.tensor([1n])], [lt.tensor([1n])]), /tangents are of tensors of floating-point or complex dtypes/);
+});
+
 test('the functions of autograd.functional', () => {
   const cubes = (x) => x.pow(3).sum();
   assert.deepEqual(functional.jacobian((x) => x.mul(x), vector(1, 2)).toArray(), [[2, 0], [0, 4]]);

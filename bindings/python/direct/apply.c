@@ -230,7 +230,7 @@ PyObject *apply(PyObject *self, PyObject *const *args, size_t flagged, PyObject 
   const function *f = (const function *)self;
   const state *s = f->s;
   Py_ssize_t n = (Py_ssize_t)count_of(flagged) - 1;
-  if (n < 0 || n > MOST || names || !takes_ctx(s, args[0]))
+  if (n < 0 || n > MOST || names || s->pushing || !takes_ctx(s, args[0]))
     return or_fallback(NULL, f, args, flagged, names);
   PyObject *class = args[0], *ctx = ask(class, s->backward_class, NULL, 0), *made = NULL;
   PyObject *given[MOST + 2] = {ctx};

@@ -182,6 +182,9 @@ EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
 // Counts a mode that wants to see every call, or one that no longer does.
 EXPORT void direct_intercept(state *s, int change) { s->intercepting += change; }
 
+// Counts a level of forward differentiation that begins, or one that ends.
+EXPORT void direct_forward(state *s, int change) { s->pushing += change; }
+
 static PyObject *held(PyObject *o) {
   if (o == &_Py_NoneStruct) return NULL;
   Py_IncRef(o);

@@ -63,6 +63,7 @@ typedef struct {
   } aliases[ALIASES];        // other names of parameters
   PyObject *converters[26];  // by the letter of a parameter, small or not
   int intercepting;          // how many modes want to see every call
+  int pushing;               // how many levels of forward differentiation are under way
 } state;
 
 // One overload of a callable.

@@ -8,6 +8,7 @@ from functools import wraps
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
+from ._gradients.forward import cut, level, parts
 from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
@@ -44,7 +45,7 @@ class Evaluation:
             if not isinstance(t, Tensor):
                 raise RuntimeError(f"{name}: expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
         # Whether the results depend on what is not the inputs' own: then so do the derivatives.
-        self.connected = self.enabled and depends(self.outputs, self.operands)
+        self.connected = self.enabled and depends(parts(self.outputs), self.operands)
 
     def own(self, t):
         """An input: a view of what has a history, so that gradients flow on, and a leaf otherwise. Inside vmap each example has its own."""
@@ -53,11 +54,10 @@ class Evaluation:
         t = _f.vmap_spread(t)
         if t.is_inference():
             t = t.clone()
-        if t.requires_grad:
-            return t.view_as(t)
-        t = t.detach().requires_grad_()
-        self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
-        self.nodes[-1].metadata[OWN] = self.running
+        goes_on, t = t.requires_grad, _f.jvp_input(t, True)
+        if not goes_on:
+            self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
+            self.nodes[-1].metadata[OWN] = self.running
         return t
 
     def seeded(self, name):
@@ -78,7 +78,7 @@ class Evaluation:
     def finished(self, tree):
         """Results as the caller gets them: without the history that only this evaluation has."""
         self.running[0] = False
-        return tree if self.connected else mapped(lambda t: t.detach() if isinstance(t, Tensor) else t, tree)
+        return tree if self.connected else mapped(cut, tree)
 
 
 def positions(argnums, count, name):
@@ -173,9 +173,9 @@ def vjp(func, *primals, has_aux=False):
         if shape_of(cotangents) != shape_of(run.output):
             raise RuntimeError("vjp: expected the cotangents to have the structure of the function's result")
         seeds = leaves(cotangents)
-        again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in seeds)) if create_graph is None else create_graph
+        again = is_grad_enabled() and (run.connected or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
         made = run.gradients(run.outputs, seeds, again)
-        return refilled(run.inputs, made if again else [t.detach() for t in made])
+        return refilled(run.inputs, made if again else [cut(t) for t in made])
 
     output = run.finished(run.output)
     return (output, multiplied, run.finished(run.aux)) if has_aux else (output, multiplied)
@@ -192,24 +192,30 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             raise RuntimeError(f"jvp(f, primals, tangents): expected {name} to be a tuple, but got {type(given).__name__}")
     if shape_of(primals) != shape_of(tangents):
         raise RuntimeError("jvp(f, primals, tangents): expected primals and tangents to have the same structure")
-    run = Evaluation(func, primals, tuple(range(len(primals))), has_aux, "jvp(f, primals, tangents)")
-    if strict and not all(t.requires_grad for t in run.outputs):
+    for t, vector in zip(leaves(primals), leaves(tangents), strict=True):
+        for given in (t, vector):
+            if not isinstance(given, Tensor):
+                raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
+    with level() as number:
+        output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, number), primals, tangents))
+        aux = None
+        if has_aux:
+            if not (isinstance(output, tuple) and len(output) == 2):
+                raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
+            output, aux = output
+        made = mapped(lambda t: slope(t, number, strict), output)
+        output, aux = (mapped(lambda t: _f.jvp_primal(t, number) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
+    return (output, made, aux) if has_aux else (output, made)
+
+
+def slope(t, number, strict):
+    """The tangent of a result of jvp's function, zeros where there is none."""
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"jvp(f, primals, tangents): expected f to return a tensor, or a structure of tensors, but got {type(t).__name__}")
+    made = _f.jvp_tangent(t, number)
+    if made is None and strict:
         raise RuntimeError("jvp(f, primals, tangents): a result does not depend on the primals, which strict=True does not allow")
-    vectors = leaves(tangents)
-    connected = run.connected or is_grad_enabled() and any(t.requires_grad for t in vectors)
-    # The product of a vector with the Jacobian is linear in the vector: its derivative is the Jacobian.
-    with inference_mode(False):
-        seeds = [_f.zeros_like(t).requires_grad_(t.is_floating_point() or t.is_complex()) for t in run.outputs]
-        rows = run.gradients(run.outputs, seeds, create_graph=True)
-    live = [(row, v) for row, v in zip(rows, vectors, strict=True) if row.requires_grad]
-    made = seeds
-    if live:
-        rows, vectors = zip(*live, strict=True)
-        products = iter(_gradients(rows, [t for t in seeds if t.requires_grad], vectors, True, connected, materialize_grads=True))
-        made = [next(products) if t.requires_grad else t for t in seeds]
-    made = refilled(run.output, made if connected else [t.detach() for t in made])
-    output = run.finished(run.output)
-    return (output, made, run.finished(run.aux)) if has_aux else (output, made)
+    return _f.zeros_like(_f.jvp_primal(t, number)) if made is None else made
 
 
 # ---------------------------------------------------------------------------------------------------------- Jacobians

@@ -19,6 +19,7 @@ SPACES = {
     "torch.fft": torch.fft,
     "torch.nn.functional": torch.nn.functional,
     "torch.autograd": torch.autograd,
+    "torch.autograd.forward_ad": torch.autograd.forward_ad,
     "torch.autograd.functional": torch.autograd.functional,
     "torch.func": torch.func,
     "torch.utils.checkpoint": torch.utils.checkpoint,

@@ -88,13 +88,16 @@ func generateBoxed(out *output, ops []*schema.Operator, all []*function) {
 			}
 		}
 		var facts []string
-		for _, tag := range []string{"elementwise", "view", "syncs"} {
+		for _, tag := range []string{"elementwise", "view", "syncs", "random", "linear", "multilinear"} {
 			if o.Tagged(tag) {
 				facts = append(facts, strings.ToUpper(tag[:1])+tag[1:])
 			}
 		}
-		if o.Tagged("random") {
-			facts = append(facts, "Random")
+		if f.constant {
+			facts = append(facts, "Constant")
+		}
+		if f.table != "" && len(o.Derivatives.Of) > 0 {
+			facts = append(facts, "Derived")
 		}
 		steps := "nil"
 		if f.table != "" {

@@ -69,6 +69,7 @@ if state is None:
 d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start", "help"))
 d_convert = bind("convert", None, c_void_p, c_char, py_object)
 d_intercept = bind("intercept", None, c_void_p, c_int)
+d_forward = bind("forward", None, c_void_p, c_int)
 d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
 d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p)
 d_apply_with = bind("apply_with", None, c_void_p, py_object, py_object)

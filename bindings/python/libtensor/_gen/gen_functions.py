@@ -6987,6 +6987,53 @@ def vmap_spread(input):
     """
 
 
+@_operator("jvp_begin")
+def jvp_begin():
+    """Begins forward differentiation in the calling thread, in which tensors of jvp_wrap have tangents, and what calls give of them has, too:
+    the derivative of the results in the direction of the tangents. The result is the transform's number, for jvp_end; transforms can be begun
+    inside others, and the tangents of each are its own.
+    """
+
+
+@_operator("jvp_end")
+def jvp_end(level):
+    """Ends the transform of a number, and has the thread in the one around it. Tensors that are left of it are their primals."""
+
+
+@_operator("jvp_wrap")
+def jvp_wrap(primal, tangent, level):
+    """`primal` with the tangent `tangent`, which has its sizes, dtype and device, in the transform `level`. The result shares the memory of both,
+    which operators in place write to.
+    """
+
+
+@_operator("jvp_primal")
+def jvp_primal(input, level):
+    """`input` without its tangent in the transform `level`, sharing its memory."""
+
+
+@_operator("jvp_tangent")
+def jvp_tangent(input, level):
+    """The tangent of `input` in the transform `level`, sharing its memory; NULL where `input` does not depend on what has tangents there."""
+
+
+@_operator("jvp_level")
+def jvp_level(input):
+    """The number of the innermost transform in which `input` has a tangent; 0 where it has none."""
+
+
+@_operator("jvp_detach")
+def jvp_detach(input):
+    """`input` with its tangents and without its history, sharing the memory of both: detach() leaves it without tangents as well."""
+
+
+@_operator("jvp_input")
+def jvp_input(input, keep):
+    """`input` as what derivatives are taken with respect to, sharing its memory: a leaf, or with `keep` a view where it has a history, which goes on
+    before it. Its tangents stay the same, with `keep` along with their history.
+    """
+
+
 @_operator("view view.dtype")
 def view(input, size=None, dtype=None, *more):
     """view(Tensor input, sequence of int size)

@@ -9,6 +9,7 @@ from .._base.warnings import warn
 from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
+from .forward import level_of, pushed
 from .nodes import Node
 
 NOT_RETURNED = (
@@ -29,7 +30,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors):
-        """Accepted: there are no derivatives in forward mode."""
+        """Accepted: derivatives in forward mode are those that backward gives."""
 
     def mark_dirty(self, *args):
         """Tells which inputs forward has written to in place; it must return them."""
@@ -149,6 +150,8 @@ class Function:
 
     def apply(cls, *args, **kwargs):
         """Calls forward, and records the call where an argument requires a gradient."""
+        if number := level_of(args):
+            return pushed(lambda *inputs: cls.apply(*inputs, **kwargs), number, args)
         ctx = cls._backward_cls()
         ctx.is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
         ctx.needs_input_grad = tuple(is_tensor and arg.requires_grad for arg, is_tensor in zip(args, ctx.is_tensor, strict=True))

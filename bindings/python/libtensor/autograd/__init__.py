@@ -4,7 +4,7 @@ from .._base.extend import publish as _publish
 from .._core.modes import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
 from .._gradients.grad import backward, grad
 from .._gradients.nodes import SavedTensor
-from . import anomaly_mode, function, functional, grad_mode, graph, variable
+from . import anomaly_mode, forward_ad, function, functional, grad_mode, graph, variable
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
@@ -19,6 +19,7 @@ __all__ = [
         "backward",
         "detect_anomaly",
         "enable_grad",
+        "forward_ad",
         "function",
         "functional",
         "grad",

@@ -9,6 +9,7 @@ from .._core.tensor import Tensor
 from .._gradients.nodes import GradientEdge
 from .._gradients.nodes import SavedTensor as SavedTensor
 from . import anomaly_mode as anomaly_mode
+from . import forward_ad as forward_ad
 from . import function as function
 from . import functional as functional
 from . import grad_mode as grad_mode

@@ -1,0 +1,76 @@
+"""Levels of forward differentiation, and what they make of functions of the program's, which have a backward alone."""
+
+from contextlib import contextmanager
+
+from .._base.direct import d_forward, state
+from .._core.modes import enable_grad, inference_mode, is_grad_enabled
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .grad import grad as _gradients
+
+
+@contextmanager
+def level():
+    """A level of forward differentiation, as its number."""
+    number = _f.jvp_begin()
+    d_forward(state, 1)
+    try:
+        yield number
+    finally:
+        d_forward(state, -1)
+        _f.jvp_end(number)
+
+
+def level_of(values):
+    """The innermost level in which one of some values has a tangent, 0 for none."""
+    return max((_f.jvp_level(v) for v in values if isinstance(v, Tensor)), default=0)
+
+
+def cut(t):
+    """A tensor without its history, with its tangents."""
+    return _f.jvp_detach(t) if isinstance(t, Tensor) else t
+
+
+def parts(tensors):
+    """The tensors that have histories of their own: of those with tangents in levels of forward differentiation primals and tangents."""
+    for t in tensors:
+        if number := _f.jvp_level(t):
+            yield from parts((_f.jvp_primal(t, number), _f.jvp_tangent(t, number)))
+        else:
+            yield t
+
+
+def pushed(function, number, args):
+    """What a function with a backward gives of arguments of which some have tangents in a level: the product of a vector with its Jacobian is
+    linear in the vector, and its derivative the Jacobian."""
+    args, tangents = list(args), {}
+    recorded = is_grad_enabled() and any(t.requires_grad for t in parts(a for a in args if isinstance(a, Tensor)))
+    with inference_mode(False), enable_grad():
+        for i, t in enumerate(args):
+            tangent = _f.jvp_tangent(t, number) if isinstance(t, Tensor) else None
+            if tangent is not None:
+                args[i] = _f.jvp_input(_f.jvp_primal(t, number), recorded)
+                tangents[i] = tangent
+        made = function(*args)
+        outputs = made if isinstance(made, tuple) else (made,)
+        if any(output is args[i] for output in outputs for i in tangents):
+            raise NotImplementedError("inside jvp: functions that write to their arguments are not implemented; have forward give another tensor")
+        live = [t for t in outputs if isinstance(t, Tensor) and t.requires_grad]
+        slopes = products(live, [args[i] for i in tangents], list(tangents.values()), recorded)
+    slopes = {id(t): slope for t, slope in zip(live, slopes, strict=True) if slope is not None}
+    whole = [t if recorded else cut(t) for t in outputs]
+    whole = tuple(_f.jvp_wrap(w, slopes[id(t)], number) if id(t) in slopes else w for t, w in zip(outputs, whole, strict=True))
+    return whole if isinstance(made, tuple) else whole[0]
+
+
+def products(outputs, inputs, tangents, recorded):
+    """The product of the outputs' Jacobian with tangents of the inputs, for each output; None where it does not depend on these."""
+    if not outputs:
+        return []
+    vectors = [_f.zeros_like(t).requires_grad_() for t in outputs]
+    rows = _gradients(outputs, inputs, vectors, True, True, allow_unused=True)
+    live = [(row, t) for row, t in zip(rows, tangents, strict=True) if row is not None and row.requires_grad]
+    if not live:
+        return [None for _ in outputs]
+    rows, tangents = zip(*live, strict=True)
+    return _gradients(rows, vectors, tangents, True, recorded, allow_unused=True)

@@ -1,0 +1,81 @@
+"""Tensors with tangents, under the names of torch.autograd.forward_ad."""
+
+from threading import local
+from typing import NamedTuple
+
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .._gradients.forward import level
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+
+entered = local()  # the thread's level, and what leaves it
+
+
+class UnpackedDualTensor(NamedTuple):
+    """What unpack_dual() gives: a tensor without its tangent, and that, or None."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def current(number, name):
+    """The number of the level that is under way, None outside of one."""
+    found = getattr(entered, "level", (None,))[0]
+    if number not in (None, 0):
+        raise RuntimeError(f"{name}: levels do not nest, so that the only one has the number 0, not {number}")
+    return found
+
+
+def enter_dual_level():
+    """Begins a level, in which tensors can have tangents; exit_dual_level() ends it. Levels do not nest: func.jvp is what does."""
+    if current(None, "enter_dual_level") is not None:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment; func.jvp nests")
+    manager = level()
+    entered.level = manager.__enter__(), manager
+    return 0
+
+
+def exit_dual_level(*, level=None):
+    """Ends the level. Tensors that are left of it are their primals."""
+    if current(level, "exit_dual_level") is None:
+        raise RuntimeError("exit_dual_level: no level is under way; enter_dual_level() begins one")
+    manager = entered.level[1]
+    del entered.level
+    manager.__exit__(None, None, None)
+
+
+class dual_level:
+    """A block in which tensors can have tangents.
+
+    >>> forward_ad = torch.autograd.forward_ad
+    >>> with forward_ad.dual_level():
+    ...     x = forward_ad.make_dual(torch.tensor([1., 2.]), torch.tensor([1., 0.]))
+    ...     forward_ad.unpack_dual(x ** 3).tangent
+    tensor([3., 0.])
+    """
+
+    def __enter__(self):
+        return enter_dual_level()
+
+    def __exit__(self, *exception):
+        exit_dual_level()
+
+
+def make_dual(tensor, tangent, *, level=None):
+    """`tensor` with a tangent of its sizes, dtype and device: what is computed of it has the derivative in that direction as its own."""
+    number = current(level, "make_dual")
+    if number is None:
+        raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
+    for name, t in (("primal", tensor), ("tangent", tangent)):
+        if not (t.is_floating_point() or t.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    return _f.jvp_wrap(tensor, tangent, number)
+
+
+def unpack_dual(tensor, *, level=None):
+    """A tensor without its tangent, and that: None where it has none, or no level is under way."""
+    number = current(level, "unpack_dual")
+    if number is None:
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(_f.jvp_primal(tensor, number), _f.jvp_tangent(tensor, number))

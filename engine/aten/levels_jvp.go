@@ -1,0 +1,234 @@
+package aten
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// JvpBegin is the operator jvp_begin.
+func (c Ctx) JvpBegin() (int64, error) { return c.enter("jvp_begin", &tensor.Level{Forward: true}) }
+
+// JvpEnd is the operator jvp_end.
+func (c Ctx) JvpEnd(level int64) error { return c.leave("jvp", level) }
+
+// JvpWrap is the operator jvp_wrap.
+func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tensor, error) {
+	const op = "jvp"
+	l, err := underWay(op, "jvp", level)
+	if err != nil {
+		return nil, err
+	}
+	if d := primal.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
+		return nil, status.Runtimef("%s: tangents are of tensors of floating-point or complex dtypes, but got a primal of %v", op, d)
+	}
+	if !slices.Equal(primal.Sizes(), tangent.Sizes()) { // refused
+		return tensor.Pair(op, primal, tangent, nil, l)
+	}
+	own, err := c.Clone(tangent, shape.Preserve)
+	if err != nil {
+		return nil, err
+	}
+	defer own.Release()
+	laid, err := Laid(c, own, primal)
+	if err != nil {
+		return nil, err
+	}
+	defer laid.Release()
+	return Pair(op, c, primal, laid, l)
+}
+
+// Laid is a tangent that lies in memory as its primal does where that is dense, and in the order of its dimensions otherwise, so that what
+// views the one views the other: an alias where it does already, and a copy otherwise.
+func Laid(c Ctx, tangent, primal *tensor.Tensor) (*tensor.Tensor, error) {
+	sizes, strides := primal.Sizes(), primal.Strides()
+	order := make([]int64, len(sizes))
+	alike := true
+	for d := range order {
+		order[d] = int64(d)
+		alike = alike && (sizes[d] < 2 || strides[d] == tangent.Strides()[d])
+	}
+	if alike || primal.Numel() == 0 {
+		return tangent.Alias(), nil
+	}
+	if !shape.IsDense(sizes, strides) {
+		return c.Clone(tangent, shape.Contiguous)
+	}
+	slices.SortStableFunc(order, func(a, b int64) int { return cmp.Compare(strides[b], strides[a]) })
+	back := make([]int64, len(order))
+	for at, d := range order {
+		back[d] = int64(at)
+	}
+	turned, err := c.Permute(tangent, order)
+	if err != nil {
+		return nil, err
+	}
+	defer turned.Release()
+	copied, err := c.Clone(turned, shape.Contiguous)
+	if err != nil {
+		return nil, err
+	}
+	defer copied.Release()
+	return c.Permute(copied, back)
+}
+
+// JvpPrimal is the operator jvp_primal.
+func (c Ctx) JvpPrimal(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
+	l, err := underWay("jvp", "jvp", level)
+	if err != nil {
+		return nil, err
+	}
+	return Primal(self, l)
+}
+
+// JvpTangent is the operator jvp_tangent.
+func (c Ctx) JvpTangent(self *tensor.Tensor, level int64) (*tensor.Tensor, error) {
+	l, err := underWay("jvp", "jvp", level)
+	if err != nil {
+		return nil, err
+	}
+	return Tangent(self, l)
+}
+
+// JvpLevel is the operator jvp_level.
+func (c Ctx) JvpLevel(self *tensor.Tensor) (int64, error) {
+	if l := self.Dual(); l != nil {
+		return int64(l.Number), nil
+	}
+	return 0, nil
+}
+
+// JvpDetach is the operator jvp_detach.
+func (c Ctx) JvpDetach(self *tensor.Tensor) (*tensor.Tensor, error) {
+	w := self.Wrapped()
+	switch {
+	case w == nil:
+		return c.Detach(self)
+	case w.Level.Forward:
+		return eachOf(w, "detach", c.JvpDetach)
+	}
+	value, err := c.JvpDetach(w.Value)
+	if err != nil {
+		return nil, err
+	}
+	defer value.Release()
+	return tensor.Wrap("detach", value, w.Level)
+}
+
+// JvpInput is the operator jvp_input.
+func (c Ctx) JvpInput(self *tensor.Tensor, keep bool) (*tensor.Tensor, error) {
+	w := self.Wrapped()
+	if w == nil {
+		if keep && self.GradientWanted() {
+			return c.View(self, slices.Clone(self.Sizes()))
+		}
+		t, err := c.Detach(self)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.SetRequiresGrad(t, true); err != nil {
+			t.Release()
+			return nil, err
+		}
+		return t, nil
+	}
+	value, err := c.JvpInput(w.Value, keep)
+	if err != nil {
+		return nil, err
+	}
+	defer value.Release()
+	if !w.Level.Forward {
+		return tensor.Wrap("jvp", value, w.Level)
+	}
+	tangent := w.Tangent
+	if !keep {
+		if tangent, err = c.JvpDetach(tangent); err != nil {
+			return nil, err
+		}
+		defer tangent.Release()
+	}
+	return tensor.Pair("jvp", value, tangent, w.Still, w.Level)
+}
+
+// Primal is a tensor without its tangent in a level of forward differentiation.
+func Primal(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Value })
+}
+
+// Tangent is that of a tensor in a level of forward differentiation; nil where it has none.
+func Tangent(t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+	if !paired(t, l) {
+		return nil, nil
+	}
+	return partOf(t, l, func(w *tensor.Wrapped) *tensor.Tensor { return w.Tangent })
+}
+
+// paired tells whether a tensor has a tangent in a level.
+func paired(t *tensor.Tensor, l *tensor.Level) bool {
+	w := t.Wrapped()
+	return w != nil && (w.Level == l || paired(w.Value, l) || paired(w.Tangent, l))
+}
+
+// partOf is the primal or the tangent of t in the level l, in the wrappers of the levels inside of that.
+func partOf(t *tensor.Tensor, l *tensor.Level, part func(w *tensor.Wrapped) *tensor.Tensor) (*tensor.Tensor, error) {
+	w := t.Wrapped()
+	switch {
+	case w == nil || w.Level.Number < l.Number:
+		return t.Alias(), nil
+	case w.Level == l:
+		return part(w).Alias(), nil
+	case w.Level.Forward:
+		return eachOf(w, "jvp", func(t *tensor.Tensor) (*tensor.Tensor, error) { return partOf(t, l, part) })
+	}
+	value, err := partOf(w.Value, l, part)
+	if err != nil {
+		return nil, err
+	}
+	defer value.Release()
+	return tensor.Wrap("jvp", value, w.Level)
+}
+
+// eachOf is a pair of what a function makes of the primal and of the tangent.
+func eachOf(w *tensor.Wrapped, op string, change func(t *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	primal, err := change(w.Value)
+	if err != nil {
+		return nil, err
+	}
+	defer primal.Release()
+	tangent, err := change(w.Tangent)
+	if err != nil {
+		return nil, err
+	}
+	defer tangent.Release()
+	return tensor.Pair(op, primal, tangent, w.Still, w.Level)
+}
+
+// Pair is a tensor with a primal and a tangent in a level, which can be tensors of levels inside of that.
+func Pair(op string, c Ctx, primal, tangent *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+	inner := innermost(primal, tangent)
+	if inner == nil || inner.Number < l.Number {
+		return tensor.Pair(op, primal, tangent, nil, l)
+	}
+	if inner.Forward { // of which neither is a result here: calls are made at innermost levels first
+		return nil, status.Runtimef("%s: a primal or a tangent is a tensor of a transform inside of the one that they are for", op)
+	}
+	all, err := Take(c, primal, inner)
+	if err != nil {
+		return nil, err
+	}
+	defer all.Release()
+	slopes, err := Take(c, tangent, inner)
+	if err != nil {
+		return nil, err
+	}
+	defer slopes.Release()
+	pair, err := Pair(op, c, all, slopes, l)
+	if err != nil {
+		return nil, err
+	}
+	defer pair.Release()
+	return tensor.Wrap(op, pair, inner)
+}

@@ -1,0 +1,129 @@
+package aten
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// VmapBegin is the operator vmap_begin.
+func (c Ctx) VmapBegin(size int64, randomness string) (int64, error) {
+	const op = "vmap_begin"
+	if size < 0 {
+		return 0, status.Runtimef("%s: expected a number of examples, but got %d", op, size)
+	}
+	if !slices.Contains([]string{"error", "different", "same"}, randomness) {
+		return 0, status.Runtimef("Only allowed values for randomness are 'error', 'different', or 'same'. Got %s", randomness)
+	}
+	return c.enter(op, &tensor.Level{Size: size, Randomness: randomness})
+}
+
+// VmapEnd is the operator vmap_end.
+func (c Ctx) VmapEnd(level int64) error { return c.leave("vmap", level) }
+
+// VmapWrap is the operator vmap_wrap.
+func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
+	const op = "vmap"
+	l, err := underWay(op, "vmap", level)
+	if err != nil {
+		return nil, err
+	}
+	first, err := c.Movedim(self, dim, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer first.Release()
+	return tensor.Wrap(op, first, l)
+}
+
+// VmapUnwrap is the operator vmap_unwrap.
+func (c Ctx) VmapUnwrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, error) {
+	l, err := underWay("vmap", "vmap", level)
+	if err != nil {
+		return nil, err
+	}
+	all, err := Take(c, self, l)
+	if err != nil || dim == 0 {
+		return all, err
+	}
+	defer all.Release()
+	return c.Movedim(all, 0, dim)
+}
+
+// VmapMaps is the operator vmap_maps.
+func (c Ctx) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
+	return self.MappedBy(level), nil
+}
+
+// VmapSpread is the operator vmap_spread.
+func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
+	t := self.Alias()
+	for l := c.Level(); l != nil; l = l.Outer {
+		if l.Forward || t.MappedBy(int64(l.Number)) {
+			continue
+		}
+		all, err := Take(c, t, l)
+		t.Release()
+		if err != nil {
+			return nil, err
+		}
+		t, err = Give("vmap", c, all, l)
+		all.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// Take is a tensor with all examples of a transform along its first dimension: the same for each where the transform does not map over t.
+func Take(c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+	w := t.Wrapped()
+	switch {
+	case w != nil && w.Level == l:
+		return w.Value.Alias(), nil
+	case w != nil && w.Level.Number > l.Number && w.Level.Forward:
+		return eachOf(w, "vmap", func(t *tensor.Tensor) (*tensor.Tensor, error) { return Take(c, t, l) })
+	case w != nil && w.Level.Number > l.Number:
+		all, err := Take(c, w.Value, l)
+		if err != nil {
+			return nil, err
+		}
+		defer all.Release()
+		turned, err := c.Transpose(nil, all, 0, 1)
+		if err != nil {
+			return nil, err
+		}
+		defer turned.Release()
+		return tensor.Wrap("vmap", turned, w.Level)
+	}
+	first, err := c.Unsqueeze(nil, t, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer first.Release()
+	return c.Expand(first, append([]int64{l.Size}, t.Sizes()...), false)
+}
+
+// Give is the other way round: a tensor for one example of the transform, of those along the first dimension of t.
+func Give(op string, c Ctx, t *tensor.Tensor, l *tensor.Level) (*tensor.Tensor, error) {
+	w := t.Wrapped()
+	if w == nil || w.Level.Number < l.Number {
+		return tensor.Wrap(op, t, l)
+	}
+	if w.Level.Forward {
+		return eachOf(w, op, func(t *tensor.Tensor) (*tensor.Tensor, error) { return Give(op, c, t, l) })
+	}
+	turned, err := c.Transpose(nil, w.Value, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer turned.Release()
+	inner, err := Give(op, c, turned, l)
+	if err != nil {
+		return nil, err
+	}
+	defer inner.Release()
+	return tensor.Wrap(op, inner, w.Level)
+}

@@ -1,0 +1,303 @@
+// Package forward is the layer of tensors with tangents, those of forward differentiation: it calls operators on their primals, and gives the
+// results the derivative in the direction of the tangents. Calls on both go through the façade, so that the levels around see ordinary ones.
+// One function of boxed calls serves all operators: those that are linear by calls on tangents (linear.go), compositions by their steps, and
+// the others by what reverse differentiation makes of the call by itself (products.go), so that there is an answer for all that it has one for.
+package forward
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() { aten.Differentiate(serve) }
+
+// pushed is a call at a level of forward differentiation.
+type pushed struct {
+	owner.Scope
+	*aten.Call
+	c     aten.Ctx
+	level *tensor.Level
+	self  *tensor.Tensor // the first operand
+	still *tensor.Still  // of the tangents of results
+}
+
+// stopped is what a step that fails panics with: the error is the scope's.
+type stopped struct{}
+
+func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) (err error) {
+	p := &pushed{Scope: owner.Scope{Op: call.Name}, Call: call, c: c, level: l}
+	defer p.Close()
+	defer func() {
+		if v := recover(); v != nil {
+			if _, ok := v.(stopped); !ok {
+				panic(v)
+			}
+			err = p.Err
+		}
+	}()
+	if at := call.First(); at >= 0 {
+		p.self = aten.Value[*tensor.Tensor](call, at)
+	}
+	p.serve()
+	return p.Err
+}
+
+func (p *pushed) serve() {
+	p.check(p.refused())
+	switch rule := rules[p.Name]; {
+	case p.level.Over(): // a tensor that has escaped is its primal
+		p.constant()
+	case !p.moves() && !p.Composed():
+		p.rest()
+	case rule != nil && rule(p):
+	case p.Is(aten.Constant) || p.Is(aten.Random) || p.plain():
+		p.constant()
+	case p.Is(aten.Linear) || p.Is(aten.View) && !p.Composed():
+		p.linear()
+	case p.Is(aten.Multilinear):
+		p.tangents(p.multilinear)
+	case p.Composed() && !p.Is(aten.Derived):
+		p.steps()
+	case p.Is(aten.Elementwise) && p.diagonal():
+		p.tangents(p.pointwise)
+	default:
+		p.tangents(p.product)
+	}
+}
+
+// check ends the call with an error, where it is one.
+func (p *pushed) check(err error) {
+	if p.Fail(err); p.Err != nil {
+		panic(stopped{})
+	}
+}
+
+// keep is what a step makes.
+func (p *pushed) keep(t *tensor.Tensor, err error) *tensor.Tensor {
+	p.Keep(t, err)
+	p.check(nil)
+	return t
+}
+
+// keepAll is keep for a list.
+func (p *pushed) keepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
+	for _, t := range list {
+		p.Keep(t, nil)
+	}
+	p.check(err)
+	return list
+}
+
+// primal is a tensor without its tangent.
+func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
+	if w := t.Wrapped(); w != nil && w.Level == p.level {
+		return w.Value
+	}
+	return t
+}
+
+// tangent is that of a tensor, nil for none, or zeros alone.
+func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
+	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
+		return w.Tangent
+	}
+	return nil
+}
+
+// moves tells whether an operand or an output has a tangent that is not zeros alone.
+func (p *pushed) moves() bool {
+	return slices.ContainsFunc(p.Tensors(), func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
+}
+
+// plain tells whether the call neither gives tensors nor writes to any.
+func (p *pushed) plain() bool {
+	return len(p.Written()) == 0 && !slices.ContainsFunc(p.Results, func(v any) bool {
+		switch v.(type) {
+		case **tensor.Tensor, *[]*tensor.Tensor:
+			return true
+		}
+		return false
+	})
+}
+
+// refused is the error of a call that there is no derivative of.
+func (p *pushed) refused() error {
+	written := p.Written()
+	switch {
+	case p.level.Over():
+		return nil
+	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
+		return status.Runtimef("%s: inside jvp: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, which would not follow what is written there", p.Name)
+	case len(written) > 0 && (p.Is(aten.View) || strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
+		return status.NotImplementedf("%s: inside jvp: other sizes in place are not implemented; call %s out of place", p.Name, p.Name)
+	}
+	return nil
+}
+
+// differentiable tells whether tensors of t's dtype have tangents.
+func differentiable(t *tensor.Tensor) bool {
+	return t.DType().IsFloatingPoint() || t.DType().IsComplex()
+}
+
+// run makes the call with other tensors in the places of its own, and gives the tensors that it makes: nil for those that it was given to
+// write to.
+func (p *pushed) run(c aten.Ctx, change func(i int, t *tensor.Tensor) *tensor.Tensor) (made []*tensor.Tensor) {
+	given := map[*tensor.Tensor]bool{}
+	back := p.Put(func(i int, t *tensor.Tensor) *tensor.Tensor {
+		other := change(i, t)
+		given[other] = true
+		return other
+	})
+	err := p.Run(c)
+	back()
+	add := func(t *tensor.Tensor) {
+		if given[t] {
+			t = nil
+		}
+		p.Keep(t, nil)
+		made = append(made, t)
+	}
+	for _, v := range p.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			add(*v)
+			*v = nil
+		case *[]*tensor.Tensor:
+			for _, t := range *v {
+				add(t)
+			}
+			clear(*v)
+		}
+	}
+	p.check(err)
+	return made
+}
+
+// primals makes the call without tangents.
+func (p *pushed) primals() []*tensor.Tensor {
+	return p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
+}
+
+// give makes pairs of primals and tangents, which are nil where a result has none, the results of the call. What was written to is.
+func (p *pushed) give(primals, tangents []*tensor.Tensor) {
+	k := -1
+	next := func() *tensor.Tensor {
+		k++
+		switch {
+		case primals[k] == nil:
+			return p.output(k)
+		case k >= len(tangents) || tangents[k] == nil:
+			t, _ := p.Scope.Give(primals[k])
+			return t
+		}
+		t, err := tensor.Pair(p.Name, primals[k], tangents[k], p.still, p.level)
+		p.check(err)
+		return t
+	}
+	for _, v := range p.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = next()
+		case *[]*tensor.Tensor:
+			for i := range *v {
+				(*v)[i] = next()
+			}
+		}
+	}
+}
+
+// output is the tensor that result k was written to; nil for one that the call does not have.
+func (p *pushed) output(k int) *tensor.Tensor {
+	if k < p.Outs {
+		return aten.Value[*tensor.Tensor](p.Call, k)
+	}
+	if written := p.Written(); len(written) > 0 && p.Outs == 0 {
+		return written[0]
+	}
+	return nil
+}
+
+// constant makes the call without tangents, and gives what it writes to a tangent of zeros.
+func (p *pushed) constant() {
+	made := p.primals()
+	if !p.level.Over() {
+		for _, t := range p.Written() {
+			if slope := p.tangent(t); slope != nil {
+				p.check(p.c.Zero(slope))
+			}
+		}
+	}
+	p.give(made, nil)
+}
+
+// steps has the steps of a composition do with tangents what they do without. Where they cannot, since they look at elements that transforms
+// inside have others of, or write to what is given as out, the composition is one call.
+func (p *pushed) steps() {
+	err := p.Steps(p.c)
+	for _, t := range p.Made() {
+		switch {
+		case err != nil || t == nil:
+		case t.Parts() != nil && t.Behind().Dual() != nil:
+			err = status.NotImplementedf("forward differentiation is not implemented for %v tensors", t.Layout())
+		case t.Names() != nil:
+			err = status.NotImplementedf("forward differentiation is not implemented for named tensors; names can be given outside of jvp")
+		}
+	}
+	if err == nil {
+		return
+	}
+	p.discard()
+	if len(p.Written()) > 0 {
+		p.check(err)
+	}
+	p.tangents(p.product)
+}
+
+// discard gives up what the call has made so far.
+func (p *pushed) discard() {
+	for _, t := range p.Made() {
+		if !slices.Contains(p.Written(), t) {
+			t.Release()
+		}
+	}
+	for _, v := range p.Results {
+		switch v := v.(type) {
+		case **tensor.Tensor:
+			*v = nil
+		case *[]*tensor.Tensor:
+			*v = nil
+		}
+	}
+}
+
+// zeros are the tangent of what has none.
+func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
+	if t.IsWrappedNumber() {
+		return p.keep(tensor.WrappedNumber(nothing(t.DType())))
+	}
+	zero := p.keep(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
+	return p.keep(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
+}
+
+// laid is a tangent that lies as a primal does, so that views of both are of the same elements, and nobody else's.
+func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
+	if p.shared(tangent) && !p.shared(primal) {
+		tangent = p.keep(p.c.Clone(tangent, shape.Preserve))
+	}
+	return p.keep(aten.Laid(p.c, tangent, primal))
+}
+
+// shared tells whether a result shares the memory of an operand or its tangent.
+func (p *pushed) shared(made *tensor.Tensor) bool {
+	memory := made.Behind().Storage()
+	return slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool {
+		slope := p.tangent(t)
+		return p.primal(t).Behind().Storage() == memory || slope != nil && slope.Behind().Storage() == memory
+	})
+}

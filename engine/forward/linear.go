@@ -1,0 +1,171 @@
+package forward
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// nothing is the number 0 of a dtype's category.
+func nothing(d dtype.DType) dtype.Scalar {
+	switch {
+	case d.IsComplex():
+		return dtype.ComplexScalar(0)
+	case d.IsFloatingPoint():
+		return dtype.FloatScalar(0)
+	}
+	return dtype.IntScalar(0)
+}
+
+// linear is the rule of operators that are linear in all tensors at once: the derivative is what they make of the tangents.
+func (p *pushed) linear() {
+	switch {
+	case p.Is(aten.View) && p.tangent(p.self) == nil: // of memory without tangents
+		p.constant()
+	case slices.ContainsFunc(p.Written(), func(t *tensor.Tensor) bool { return t != p.self }): // out, which could get other sizes
+		p.tangents(p.linearly)
+	default:
+		p.receive()
+		p.give(p.linearly())
+	}
+}
+
+// linearly makes the results and their tangents, in the place of both where the call is in place.
+func (p *pushed) linearly() (made, slopes []*tensor.Tensor) {
+	made = p.primals()
+	if !slices.ContainsFunc(append(p.Written(), made...), func(t *tensor.Tensor) bool { return t != nil && differentiable(t) }) {
+		return made, nil
+	}
+	undo := p.withoutNumbers()
+	slopes = p.run(p.c, func(i int, t *tensor.Tensor) *tensor.Tensor {
+		switch slope := p.tangent(t); {
+		case slope != nil:
+			return slope
+		case p.chooses(i):
+			return t
+		}
+		return p.zeros(t)
+	})
+	undo()
+	for i, t := range made {
+		switch {
+		case t == nil:
+		case !differentiable(t):
+			slopes[i] = nil
+		default:
+			slopes[i] = p.laid(slopes[i], t)
+		}
+	}
+	return made, slopes
+}
+
+// chooses tells whether an argument says which elements others give, which have no part in the result themselves.
+func (p *pushed) chooses(i int) bool {
+	_, index := p.Args[i].(*[]ops.IndexItem)
+	return index || slices.ContainsFunc([]string{"index", "indices", "mask", "condition"}, func(name string) bool { return p.Place(name) == i })
+}
+
+// withoutNumbers puts zero in the places of numbers that become elements. The function that it gives puts them back.
+func (p *pushed) withoutNumbers() (back func()) {
+	var undo []func()
+	for _, name := range []string{"value", "fill_value"} {
+		if at := p.Place(name); at >= 0 {
+			if v, ok := p.Args[at].(*dtype.Scalar); ok {
+				was := *v
+				*v = dtype.IntScalar(0)
+				undo = append(undo, func() { *v = was })
+			}
+		}
+	}
+	return func() {
+		for _, f := range undo {
+			f()
+		}
+	}
+}
+
+// tangents has a rule make the results, out of place, and their tangents, and writes both to the outputs that the call is given.
+func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
+	outs := make([]*tensor.Tensor, p.Outs)
+	for i := range outs {
+		out := p.Args[i].(**tensor.Tensor)
+		outs[i], *out = *out, nil
+	}
+	if len(p.Written()) > 0 {
+		p.check(aten.Refused(p.Name, tensor.Transformed))
+	}
+	made, slopes := func() (made, slopes []*tensor.Tensor) {
+		defer func() {
+			for i, t := range outs {
+				*p.Args[i].(**tensor.Tensor) = t
+			}
+		}()
+		return rule()
+	}()
+	for k, t := range made {
+		if k < len(slopes) && slopes[k] != nil {
+			slopes[k] = p.laid(slopes[k], t)
+		}
+	}
+	if !slices.ContainsFunc(outs, func(t *tensor.Tensor) bool { return t != nil }) {
+		p.give(made, slopes)
+		return
+	}
+	for k, out := range outs {
+		if out != nil && out != p.self && !slices.Equal(out.Sizes(), made[k].Sizes()) {
+			p.check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
+		}
+	}
+	p.receive()
+	written := p.primals()
+	for k, out := range outs {
+		switch into := p.tangent(out); {
+		case into == nil:
+		case k < len(slopes) && slopes[k] != nil:
+			p.check(p.c.Copy(into, slopes[k], false))
+		default:
+			p.check(p.c.Zero(into))
+		}
+	}
+	p.give(written, nil)
+}
+
+// multilinear is the rule of operators that are linear in each tensor: the derivative is the sum of what they make with each tangent in the
+// place of its primal.
+func (p *pushed) multilinear() (made, slopes []*tensor.Tensor) {
+	made = p.primals()
+	for i := p.Outs; i < len(p.Args); i++ {
+		t, ok := p.Args[i].(**tensor.Tensor)
+		if !ok || *t == nil || p.tangent(*t) == nil {
+			continue
+		}
+		slopes = p.sum(slopes, p.run(p.c, func(k int, t *tensor.Tensor) *tensor.Tensor {
+			if k == i {
+				return p.tangent(t)
+			}
+			return p.primal(t)
+		}))
+	}
+	return made, slopes
+}
+
+// sum adds tangents up, of which nil is none.
+func (p *pushed) sum(a, b []*tensor.Tensor) []*tensor.Tensor {
+	if a == nil {
+		return b
+	}
+	for k, t := range b {
+		switch {
+		case t == nil:
+		case a[k] == nil:
+			a[k] = t
+		default:
+			a[k] = p.keep(p.c.Add(nil, a[k], t, dtype.IntScalar(1)))
+		}
+	}
+	return a
+}

@@ -1,0 +1,142 @@
+package forward
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// recorded is a call that is recorded by itself, for what reverse differentiation makes of it.
+type recorded struct {
+	c        aten.Ctx // in which calls are recorded, whatever the thread's modes say
+	create   bool     // the history goes on before the call, and what is made of the record is recorded as well
+	inputs   []*tensor.Tensor
+	tangents []*tensor.Tensor // of each of the inputs
+	results  []*tensor.Tensor
+}
+
+// record makes the call on inputs of its own, which change shows before: nothing else depends on them.
+func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded {
+	r := &recorded{}
+	for _, t := range p.Operands() {
+		r.create = r.create || p.c.Recording() && t.SlopeWanted()
+	}
+	r.c = p.c.Apart(r.create)
+	r.results = p.run(r.c, func(_ int, t *tensor.Tensor) *tensor.Tensor {
+		slope := p.tangent(t)
+		if slope == nil {
+			return change(t)
+		}
+		input := p.input(r, change(p.primal(t)))
+		r.inputs, r.tangents = append(r.inputs, input), append(r.tangents, change(slope))
+		return input
+	})
+	return r
+}
+
+// input is a tensor as a leaf, or as a view where the history goes on before it. In transforms around each example has its own.
+func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
+	t = p.keep(p.c.Around(p.level).VmapSpread(t))
+	inferred, err := p.c.IsInference(t)
+	p.check(err)
+	if inferred {
+		t = p.keep(r.c.Clone(t, shape.Preserve))
+	}
+	return p.keep(r.c.JvpInput(t, r.create))
+}
+
+// made are the results as the caller gets them: without the history that only the record has.
+func (p *pushed) made(r *recorded) []*tensor.Tensor {
+	if r.create {
+		return r.results
+	}
+	made := make([]*tensor.Tensor, len(r.results))
+	for k, t := range r.results {
+		if made[k] = t; t != nil && t.SlopeWanted() {
+			made[k] = p.keep(p.c.JvpDetach(t))
+		}
+	}
+	return made
+}
+
+// diagonal tells whether each element of the only result depends on one element of each operand, all of one real dtype.
+func (p *pushed) diagonal() bool {
+	if len(p.Results) != 1 {
+		return false
+	}
+	operands := p.Operands()
+	first := slices.IndexFunc(operands, func(t *tensor.Tensor) bool { return p.tangent(t) != nil })
+	return first >= 0 && !slices.ContainsFunc(operands, func(t *tensor.Tensor) bool {
+		return t.DType() != operands[first].DType() && !t.IsWrappedNumber() && differentiable(t) || t.DType().IsComplex()
+	})
+}
+
+// pointwise is the rule of elementwise operators. A Jacobian that is diagonal is its own transpose: the tangent of the result is what the
+// derivatives make of the tangents in the place of a gradient.
+func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
+	var sizes []int64
+	for _, t := range p.Operands() {
+		var err error
+		sizes, err = shape.Broadcast(p.Name, sizes, t.Sizes())
+		p.check(err)
+	}
+	r := p.record(func(t *tensor.Tensor) *tensor.Tensor {
+		if t.IsWrappedNumber() || slices.Equal(t.Sizes(), sizes) {
+			return t
+		}
+		return p.keep(p.c.Expand(t, slices.Clone(sizes), false))
+	})
+	result := r.results[0]
+	if result.DType() != r.inputs[0].DType() {
+		return p.products(r)
+	}
+	if !result.SlopeWanted() {
+		return p.made(r), nil
+	}
+	slopes = []*tensor.Tensor{nil}
+	for i, input := range r.inputs {
+		slopes = p.sum(slopes, p.keepAll(r.c.AutogradGrad([]*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
+	}
+	return p.made(r), slopes
+}
+
+// product is the rule of all other operators: the product of a vector with the transposed Jacobian is linear in the vector, and its own
+// derivative the product of the Jacobian with another.
+func (p *pushed) product() (made, slopes []*tensor.Tensor) {
+	return p.products(p.record(func(t *tensor.Tensor) *tensor.Tensor { return t }))
+}
+
+// products are the results of a record with their tangents, by two runs.
+func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
+	slopes = make([]*tensor.Tensor, len(r.results))
+	var at []int
+	var results, vectors []*tensor.Tensor
+	for k, t := range r.results {
+		if t == nil || !differentiable(t) || !t.SlopeWanted() {
+			continue
+		}
+		vector := p.keep(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+		p.check(r.c.SetRequiresGrad(vector, true))
+		at, results, vectors = append(at, k), append(results, t), append(vectors, vector)
+	}
+	if len(results) == 0 {
+		return p.made(r), slopes
+	}
+	rows := p.keepAll(r.c.AutogradGrad(results, r.inputs, vectors, ops.True, true, true, false))
+	var live, tangents []*tensor.Tensor
+	for i, row := range rows {
+		if row != nil && row.SlopeWanted() {
+			live, tangents = append(live, row), append(tangents, r.tangents[i])
+		}
+	}
+	if len(live) == 0 {
+		return p.made(r), slopes
+	}
+	for i, slope := range p.keepAll(r.c.AutogradGrad(live, vectors, tangents, ops.True, r.create, true, false)) {
+		slopes[at[i]] = slope
+	}
+	return p.made(r), slopes
+}
