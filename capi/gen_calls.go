@@ -3564,6 +3564,13 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Trace(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // transform_leave
+		return c.TransformLeave(f.int(0))
+	},
+	func(c aten.Ctx, f frame) error { // transform_level
+		r0, err := c.TransformLevel()
+		return f.setInt(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // transpose
 		r0, err := c.Transpose(f.out(0), f.tensor(0), f.int(1), f.int(2))
 		return f.setTensors(err, r0)

@@ -564,6 +564,21 @@ TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_
   return status;
 }
 
+TENSOR_API tensor_status tensor_transform_level(int64_t *out) {
+  LT_RESULT(out, "transform_level", "out");
+  lt_value a[1] = {{0}};
+  const tensor_status status = lt_run(LT_OP(transform_level), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (int64_t)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_transform_leave(int64_t level) {
+  lt_value a[1] = {{.i = level}};
+  return lt_run(LT_OP(transform_leave), LT_FUNCTION, false, a);
+}
+
 TENSOR_API tensor_status tensor_vmap_begin(int64_t size, const char *randomness, int64_t *out) {
   LT_RESULT(out, "vmap_begin", "out");
   lt_value a[2] = {{.i = size}, {.text = randomness}};

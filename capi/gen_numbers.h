@@ -893,6 +893,8 @@ enum {
   LT_OP_to_string,
   LT_OP_topk,
   LT_OP_trace,
+  LT_OP_transform_leave,
+  LT_OP_transform_level,
   LT_OP_transpose,
   LT_OP_transpose_copy,
   LT_OP_trapezoid,

@@ -4910,6 +4910,10 @@ static const lt_parameter of_trace[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_transform_leave[] = {
+    {"level", NULL, 'I', -1, 0, {0}},
+};
+
 static const lt_parameter of_transpose[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim0", NULL, 'I', 0, 0, {0}},
@@ -6160,6 +6164,8 @@ lt_operator lt_operators[] = {
     {lt_run, "to_string", "to_string", "to_string_", of_to_string, 6, "U", "out", "(Tensor input, int precision=4, int threshold=1000, int edgeitems=3, int linewidth=80, bool sci_mode=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "topk", "topk", "topk_", of_topk, 5, "TT", "values\0indices", "(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "trace", "trace", "trace_", of_trace, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "transform_leave", "transform_leave", "transform_leave_", of_transform_leave, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "transform_level", "transform_level", "transform_level_", NULL, 0, "I", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "transpose", "transpose", "transpose_", of_transpose, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "transpose_copy", "transpose_copy", "transpose_copy_", of_transpose_copy, 3, "T", "out", "(Tensor input, int dim0, int dim1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "trapezoid", "trapezoid", "trapezoid_", of_trapezoid, 3, "T", "out", "(Tensor y, *, Number dx=1, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

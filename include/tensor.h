@@ -4612,6 +4612,13 @@ TENSOR_API tensor_status tensor_is_neg(const tensor_t *self, bool *out);
 // Whether both tensors have the same sizes.
 TENSOR_API tensor_status tensor_is_same_size(const tensor_t *self, const tensor_t *other, bool *out);
 
+// The number of the innermost transform that the calling thread is in; 0 outside of all.
+TENSOR_API tensor_status tensor_transform_level(int64_t *out);
+
+// Ends all transforms that the calling thread began inside of that of the number `level`, or all with 0, and has the thread in that one. Where
+// it is there already, nothing happens: a binding that asks for transform_level before it begins one can leave it whatever happened meanwhile.
+TENSOR_API tensor_status tensor_transform_leave(int64_t level);
+
 // Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
 // for all. `randomness` says what becomes of random operators: they are refused with `error`, draw once for all with `same`, and for each
 // example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.

@@ -40,6 +40,28 @@ static void maps(void) {
   for (int i = 0; i < 5; i++) OK(tensor_free(made[i]));
 }
 
+// Whoever knows where a thread was can have it there again.
+static void leaves(void) {
+  int64_t before = -1, outer = 0, inner = 0, now = 0;
+  OK(tensor_transform_level(&before));
+  CHECK(before == 0);
+  OK(tensor_vmap_begin(2, "error", &outer));
+  OK(tensor_transform_level(&now));
+  CHECK(now == outer);
+  for (int i = 0; i < 3; i++)
+    OK(i % 2 ? tensor_jvp_begin(&inner) : tensor_vmap_begin(3, "same", &inner));
+  OK(tensor_transform_leave(outer));
+  OK(tensor_transform_leave(outer));
+  OK(tensor_transform_level(&now));
+  CHECK(now == outer);
+  FAILS(tensor_vmap_end(inner), TENSOR_ERROR_RUNTIME, "no vmap with the number");
+  FAILS(tensor_transform_leave(inner), TENSOR_ERROR_RUNTIME, "in no transform with the number");
+  OK(tensor_transform_leave(0));
+  OK(tensor_transform_level(&now));
+  CHECK(now == 0);
+  FAILS(tensor_vmap_end(outer), TENSOR_ERROR_RUNTIME, "no vmap with the number");
+}
+
 // The product of the Jacobian of x * x with a tangent, and the second derivative, by a level inside
 // another one.
 static void pushes(void) {
@@ -97,6 +119,7 @@ static void pushes(void) {
 
 int main(void) {
   maps();
+  leaves();
   pushes();
   CHECK(tensor_live_handles() == 0);
   return 0;

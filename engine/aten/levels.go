@@ -102,6 +102,32 @@ func (c Ctx) leave(transform string, level int64) error {
 	return c.set(transform+"_end", func(m *Modes) { m.Level = c.Around(l).modes.Level })
 }
 
+// TransformLevel is the operator transform_level.
+func (c Ctx) TransformLevel() (int64, error) {
+	if l := c.Level(); l != nil {
+		return int64(l.Number), nil
+	}
+	return 0, nil
+}
+
+// TransformLeave is the operator transform_leave.
+func (c Ctx) TransformLeave(level int64) error {
+	const op = "transform_leave"
+	var inside []*tensor.Level
+	l := c.Level()
+	for ; l != nil && int64(l.Number) != level; l = l.Outer {
+		inside = append(inside, l)
+	}
+	if l == nil && level != 0 {
+		return status.Runtimef("%s: the thread is in no transform with the number %d", op, level)
+	}
+	for _, l := range inside {
+		l.End()
+		forget(l)
+	}
+	return c.set(op, func(m *Modes) { m.Level = uint32(level) })
+}
+
 // forget takes a transform that has ended off the list.
 func forget(l *tensor.Level) {
 	levels.Lock()

@@ -859,6 +859,8 @@ var operators = map[string]any{
 	"empty_cache":                            ctx.EmptyCache,
 	"set_memory_limit":                       ctx.SetMemoryLimit,
 	"fail_allocation":                        ctx.FailAllocation,
+	"transform_level":                        ctx.TransformLevel,
+	"transform_leave":                        ctx.TransformLeave,
 	"vmap_begin":                             ctx.VmapBegin,
 	"vmap_end":                               ctx.VmapEnd,
 	"vmap_wrap":                              ctx.VmapWrap,

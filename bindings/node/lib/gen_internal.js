@@ -70,6 +70,8 @@ module.exports = {
     'alignTo',
     'alignToAsync',
     'failAllocation',
+    'transformLevel',
+    'transformLeave',
     'vmapBegin',
     'vmapEnd',
     'vmapWrap',

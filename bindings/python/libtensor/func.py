@@ -196,6 +196,14 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         for given in (t, vector):
             if not isinstance(given, Tensor):
                 raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
+    around = _f.transform_level()
+    try:
+        return differentiated(func, primals, tangents, strict, has_aux)
+    finally:  # also of an exception that a signal's handler raises on the way into the level, or out of it
+        _f.transform_leave(around)
+
+
+def differentiated(func, primals, tangents, strict, has_aux):
     with level() as number:
         output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, number), primals, tangents))
         aux = None

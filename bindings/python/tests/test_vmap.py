@@ -1,5 +1,7 @@
 """vmap: what a function gives for all examples at once is what a loop gives, whatever is around it and inside."""
 
+import contextlib
+import signal
 import threading
 from collections import defaultdict, deque
 
@@ -375,6 +377,30 @@ def test_an_error_inside_leaves_nothing():
         with pytest.raises(KeyError):
             vmap(lambda x: vmap(wrong)(x))(X)
     torch.rand(2)  # which would be refused inside
+    assert torch.equal(vmap(lambda x: x * 2)(X), 2 * X)
+
+
+@pytest.mark.parametrize(
+    "enter", [lambda f: vmap(f)(V), lambda f: jvp(lambda x: vmap(f)(x), (V,), (V,)), lambda f: vmap(lambda x: jvp(f, (x,), (x,)))(V)]
+)
+def test_a_signal_leaves_no_transform(enter):
+    """Wherever the exception of a signal's handler comes, the thread is in no transform afterwards."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for i in range(400):
+            with contextlib.suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 * (1 + i))
+                enter(lambda x: x.sin() * 2)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            torch.rand(2)  # which would be refused inside
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     assert torch.equal(vmap(lambda x: x * 2)(X), 2 * X)
 
 

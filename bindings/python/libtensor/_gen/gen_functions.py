@@ -6950,6 +6950,18 @@ def fail_allocation(countdown):
     """
 
 
+@_operator("transform_level")
+def transform_level():
+    """The number of the innermost transform that the calling thread is in; 0 outside of all."""
+
+
+@_operator("transform_leave")
+def transform_leave(level):
+    """Ends all transforms that the calling thread began inside of that of the number `level`, or all with 0, and has the thread in that one. Where
+    it is there already, nothing happens: a binding that asks for transform_level before it begins one can leave it whatever happened meanwhile.
+    """
+
+
 @_operator("vmap_begin")
 def vmap_begin(size, randomness):
     """Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once

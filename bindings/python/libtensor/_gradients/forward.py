@@ -12,13 +12,13 @@ from .grad import grad as _gradients
 @contextmanager
 def level():
     """A level of forward differentiation, as its number."""
-    number = _f.jvp_begin()
+    around = _f.transform_level()
     d_forward(state, 1)
     try:
-        yield number
+        yield _f.jvp_begin()
     finally:
+        _f.transform_leave(around)
         d_forward(state, -1)
-        _f.jvp_end(number)
 
 
 def level_of(values):

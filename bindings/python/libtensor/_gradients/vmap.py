@@ -106,14 +106,15 @@ class Mapping:
 
     def results(self, given, size, randomness, kwargs):
         """What the function gives for `size` examples, as a structure and the dimension of the examples in each of its leaves."""
-        level = _f.vmap_begin(size, randomness)
-        try:
+        around = _f.transform_level()
+        try:  # also of an exception that a signal's handler raises as the level begins
+            level = _f.vmap_begin(size, randomness)
             wrapped = [t if d is None else _f.vmap_wrap(t, d, level) for t, d in zip(given, self.dims, strict=True)]
             output = self.func(*refilled(self.args, wrapped), **kwargs)
             dims = self.placed(output)
             return refilled(output, [self.unwrapped(t, d, level) for t, d in zip(leaves(output), dims, strict=True)]), dims
         finally:
-            _f.vmap_end(level)
+            _f.transform_leave(around)
 
     def placed(self, output):
         single = not isinstance(output, (tuple, list, deque, dict))
