@@ -225,8 +225,10 @@ static tensor_status put(lt_list *l, lt_numbers kind, int64_t whole, double re, 
       l->dtype != TENSOR_BOOL)
     return refuse(TENSOR_ERROR_TYPE, "can't convert complex to %s", tensor_dtype_name(l->dtype));
   if (kind == LT_FLOATS && l->whole && (status = cut(l, re, &kind, &whole))) return status;
-  if (kind < LT_FLOATS) re = kind == LT_UINTS ? (double)(uint64_t)whole : (double)whole;
-  if (kind < LT_FLOATS && (status = join(l, whole, &kind))) return status;
+  if (kind < LT_FLOATS) {
+    re = kind == LT_UINTS ? (double)(uint64_t)whole : (double)whole;
+    if ((status = join(l, whole, &kind))) return status;
+  }
   if ((status = widen(l, kind)) || (status = reserve(l, 1))) return status;
   if (l->held < LT_FLOATS)
     *l->at++ = whole;

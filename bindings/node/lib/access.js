@@ -96,6 +96,9 @@ const rows = { bool: boolRow, int64: bigRow, uint64: bigUintRow, complex64: comp
 // The items of an index that is given as one value: an array holds one for each dimension.
 const itemsOf = (index) => (Array.isArray(index) ? index : [index]);
 
+// Typed arrays that hold positions, though no dtype of index tensors.
+const POSITIONS = new Set(['Int8Array', 'Int16Array', 'Uint16Array', 'Uint32Array', 'BigUint64Array']);
+
 // Arrays among the items of an index are positions or masks: tensors.
 function withItems(items, fn) {
   const made = [];
@@ -103,7 +106,8 @@ function withItems(items, fn) {
     return fn(
       items.map((item) => {
         if (!Array.isArray(item) && !memory.isTyped(item)) return item;
-        made.push(tensor(item, Array.isArray(item) && item.length === 0 ? { dtype: 'int64' } : {}));
+        const isPositions = Array.isArray(item) ? item.length === 0 : POSITIONS.has(memory.nameOf(item));
+        made.push(tensor(item, isPositions ? { dtype: 'int64' } : {}));
         return made.at(-1);
       }),
     );
