@@ -1,7 +1,5 @@
 """Levels of forward differentiation, and what they make of functions of the program's, which have a backward alone."""
 
-from contextlib import contextmanager
-
 from .._base.direct import d_forward, state
 from .._core.modes import enable_grad, inference_mode, is_grad_enabled
 from .._core.tensor import Tensor
@@ -9,15 +7,16 @@ from .._gen import gen_functions as _f
 from .grad import grad as _gradients
 
 
-@contextmanager
-def level():
+class level:
     """A level of forward differentiation, as its number."""
-    around = _f.transform_level()
-    d_forward(state, 1)
-    try:
-        yield _f.jvp_begin()
-    finally:
-        _f.transform_leave(around)
+
+    def __enter__(self):
+        self.around = _f.transform_level()
+        d_forward(state, 1)
+        return _f.jvp_begin()
+
+    def __exit__(self, *_):
+        _f.transform_leave(self.around)
         d_forward(state, -1)
 
 
