@@ -4649,8 +4649,8 @@ TENSOR_API tensor_status tensor_jvp_begin(int64_t *out);
 // Ends the transform of a number, and has the thread in the one around it. Tensors that are left of it are their primals.
 TENSOR_API tensor_status tensor_jvp_end(int64_t level);
 
-// `primal` with the tangent `tangent`, which has its sizes, dtype and device, in the transform `level`. The result shares the memory of both,
-// which operators in place write to.
+// `primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the
+// memory of `primal`, and has a copy of `tangent`.
 TENSOR_API tensor_status tensor_jvp_wrap(const tensor_t *primal, const tensor_t *tangent, int64_t level, tensor_t **out);
 
 // `self` without its tangent in the transform `level`, sharing its memory.

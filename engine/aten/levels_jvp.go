@@ -28,7 +28,11 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 	if !slices.Equal(primal.Sizes(), tangent.Sizes()) { // refused
 		return tensor.Pair(op, primal, tangent, nil, l)
 	}
-	own, err := c.Clone(tangent, shape.Preserve)
+	as := tangent.DType()
+	if as.Category() == primal.DType().Category() {
+		as = primal.DType()
+	}
+	own, err := c.ToOptions(tangent, as, tensor.NoLayout, tangent.Device(), false, true, shape.Preserve)
 	if err != nil {
 		return nil, err
 	}

@@ -249,9 +249,17 @@ func IncrementVersion(_ aten.Ctx, self *tensor.Tensor) error {
 	return nil
 }
 
-// Untracked is self without its history; writes to it are not counted.
+// Untracked is self without its history and without tangents; writes to it are not counted.
 func Untracked(_ aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
+	for l := t.Dual(); l != nil; l = t.Dual() {
+		primal, err := aten.Primal(t, l)
+		t.Release()
+		if err != nil {
+			return nil, err
+		}
+		t = primal
+	}
 	lend(t)
 	t.SetDetached()
 	t.SkipVersion()

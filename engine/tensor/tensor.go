@@ -345,6 +345,9 @@ func (t *Tensor) Become(op string, other *Tensor) error {
 	if a, b := t.what(), other.what(); a != b || (t.kind.keys^other.kind.keys)&(Extension1|Extension2) != 0 {
 		return status.Runtimef("%s: a %s tensor cannot become a %s one; convert that first", op, a, b)
 	}
+	if (t.kind.keys|other.kind.keys)&Transformed != 0 {
+		return status.NotImplementedf("%s: tensors of a transform, such as vmap and jvp, cannot become others; copy_() writes to them", op)
+	}
 	t.changing.Add(1)
 	defer t.changing.Add(-1)
 	if other.Parts() != nil {

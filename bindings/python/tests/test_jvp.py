@@ -170,6 +170,14 @@ def test_what_is_made_inside_has_no_tangent_yet():
     assert push(lambda x: x.new_ones(2))[1].tolist() == [0, 0]
 
 
+def test_what_is_cut_off_has_none():
+    assert push(lambda x: x.detach() * x)[1].tolist() == push(lambda x: x.data * x)[1].tolist() == (Z * T).tolist()
+
+
+def test_tangents_of_other_floats():
+    assert jvp(torch.sin, (Z,), (T.float(),))[1].dtype == torch.float64
+
+
 def test_results_without_derivatives():
     values, slopes = push(lambda x: (x.argmax(), x > 1, x.long(), x.detach(), torch.zeros(2), x.round()))
     assert [t.dtype for t in slopes] == [t.dtype for t in values]
@@ -316,7 +324,8 @@ REFUSED = [
     (lambda: push(lambda x: (x.requires_grad_() * 2).register_hook(print)), NotImplementedError, "register_hook inside vmap or jvp"),
     (lambda: jvp(torch.sin, (torch.tensor([1]),), (torch.tensor([1]),)), RuntimeError, "tangents are of tensors of floating-point or complex dtypes"),
     (lambda: jvp(torch.sin, (Z,), (T[:2],)), RuntimeError, r"a tangent has the sizes of its primal, \[3\], but got \[2\]"),
-    (lambda: jvp(torch.sin, (Z,), (T.float(),)), RuntimeError, "a tangent has the dtype of its primal, float64, but got float32"),
+    (lambda: jvp(torch.sin, (Z,), (T.long(),)), RuntimeError, "a tangent has the dtype of its primal, float64, but got int64"),
+    (lambda: push(lambda x: setattr(torch.zeros(3, dtype=x.dtype), "data", x)), NotImplementedError, "tensors of a transform"),
     (lambda: jvp(torch.sin, (Z,), (T.to("meta"),)), RuntimeError, "a tangent is on the device of its primal"),
     (lambda: jvp(torch.sin, (Z,), (1.0,)), RuntimeError, "expected tensors, or structures of them, but got float"),
     (lambda: push(lambda x: 1.0), RuntimeError, "expected f to return a tensor, or a structure of tensors, but got float"),

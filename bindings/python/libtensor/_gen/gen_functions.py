@@ -7014,8 +7014,8 @@ def jvp_end(level):
 
 @_operator("jvp_wrap")
 def jvp_wrap(primal, tangent, level):
-    """`primal` with the tangent `tangent`, which has its sizes, dtype and device, in the transform `level`. The result shares the memory of both,
-    which operators in place write to.
+    """`primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the
+    memory of `primal`, and has a copy of `tangent`.
     """
 
 
