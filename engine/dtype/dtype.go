@@ -113,13 +113,13 @@ func (d DType) Row() int { return int(rows[d]) }
 // IsQuantized tells whether d is one of the quantized types.
 func (d DType) IsQuantized() bool { return d >= QUint8 && d <= QUint2x4 }
 
-// IntegerRange is the range of bool and of the integers of an integral dtype, that of int64 for none.
+// IntegerRange is the range of bool and of the integers of an integral dtype, that of int64 for others.
 func (d DType) IntegerRange() (lo int64, hi uint64) {
 	if d == Bool {
 		return 0, 1
 	}
 	unused := 0 // bits of 64
-	if d != None {
+	if d != None && d.IsIntegral() {
 		unused = int(64 - 8*d.Size())
 	}
 	if d.IsSigned() {

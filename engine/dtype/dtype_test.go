@@ -149,7 +149,7 @@ func TestIntegerRange(t *testing.T) {
 		lo int64
 		hi uint64
 	}{
-		{dtype.Bool, 0, 1}, {dtype.Uint8, 0, 255}, {dtype.Int8, -128, 127}, {dtype.Int16, -1 << 15, 1<<15 - 1}, {dtype.Int64, math.MinInt64, math.MaxInt64}, {dtype.None, math.MinInt64, math.MaxInt64},
+		{dtype.Bool, 0, 1}, {dtype.Uint8, 0, 255}, {dtype.Int8, -128, 127}, {dtype.Int16, -1 << 15, 1<<15 - 1}, {dtype.Int64, math.MinInt64, math.MaxInt64}, {dtype.None, math.MinInt64, math.MaxInt64}, {dtype.Complex128, math.MinInt64, math.MaxInt64},
 		{dtype.Uint16, 0, 1<<16 - 1}, {dtype.Uint32, 0, 1<<32 - 1}, {dtype.Uint64, 0, math.MaxUint64},
 	} {
 		lo, hi := c.d.IntegerRange()

@@ -11,7 +11,19 @@ NAME = "layouts"
 HOST_ONLY = "devices have few kernels for sparse tensors, and refuse the rest by name"
 DRAWS = 150  # of each operator in a round
 LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
-DTYPES = (torch.float32, torch.float64, torch.complex64, torch.int64, torch.int8, torch.uint8, torch.uint16, torch.uint64, torch.bool, torch.float16, torch.bfloat16)
+DTYPES = (
+    torch.float32,
+    torch.float64,
+    torch.complex64,
+    torch.int64,
+    torch.int8,
+    torch.uint8,
+    torch.uint16,
+    torch.uint64,
+    torch.bool,
+    torch.float16,
+    torch.bfloat16,
+)
 STATES = ("entries", "entries", "none", "uncoalesced", "zeros")
 NAMES = (
     "add sub rsub mul div floor_divide remainder fmod pow maximum minimum fmax fmin eq ne lt le gt ge isclose logical_and logical_or logical_xor "

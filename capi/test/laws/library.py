@@ -529,7 +529,10 @@ class Library:
                 self.c.tensor_generator_free(cell.value)
                 return "generator", 1
             case "Scalar":
-                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[cell.kind] in ("float", "complex") else (KINDS[cell.kind], cell.value.i), 0
+                return (KINDS[cell.kind], cell.value.f.re, cell.value.f.im) if KINDS[cell.kind] in ("float", "complex") else (
+                    KINDS[cell.kind],
+                    cell.value.i,
+                ), 0
             case "device":
                 return (cell.type, cell.index), 0
             case "bool":
