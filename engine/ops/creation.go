@@ -35,6 +35,9 @@ func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype
 		}
 	}
 	to.DType, to.Device, err = options(op, given, otherwise, layout, dev)
+	if err == nil && given.IsQuantized() {
+		err = status.Valuef("%s: the dtype would be %v, a quantized one; quantize_per_tensor() makes tensors of these", op, given)
+	}
 	if err == nil {
 		err = to.Open()
 	}

@@ -111,20 +111,21 @@ var Categories = []string{"creation", "random", "copy", "view", "pointwise", "co
 
 // Tags are the words that an entry's tags may have.
 var Tags = map[string]string{
-	"elementwise": "each element of the result depends on the elements at its position in the broadcast operands",
-	"itself":      "the result is the argument of its alias mark where there is nothing to do, in languages that have objects",
-	"keeps":       "leaves the elements of its arguments as they are, though their memory changes",
-	"linear":      "the result is linear in all tensors that have derivatives, at once",
-	"maybe_view":  "the result shares the memory of the argument of its alias mark where it can, and is a copy otherwise",
-	"metadata":    "reads no elements, so that it takes tensors of every kind",
-	"moves":       "may give its first argument other memory",
-	"multilinear": "the result is linear in each tensor that has a derivative, where the others stay as they are",
-	"tracks":      "may give its arguments a history, though it does not write to them",
-	"random":      "draws numbers from a generator",
-	"reduction":   "one element of the result comes from all elements along dimensions that the result lacks or has with size 1",
-	"syncs":       "looks at elements before the result's shape, or the result itself, is known, so that it refuses meta tensors",
-	"sparse":      "makes 0 of 0, so that it works on the values of sparse tensors alone",
-	"view":        "the result always shares the memory of the argument of its alias mark",
+	"elementwise":  "each element of the result depends on the elements at its position in the broadcast operands",
+	"itself":       "the result is the argument of its alias mark where there is nothing to do, in languages that have objects",
+	"keeps":        "leaves the elements of its arguments as they are, though their memory changes",
+	"linear":       "the result is linear in all tensors that have derivatives, at once",
+	"maybe_view":   "the result shares the memory of the argument of its alias mark where it can, and is a copy otherwise",
+	"metadata":     "reads no elements, so that it takes tensors of every kind",
+	"moves":        "may give its first argument other memory",
+	"multilinear":  "the result is linear in each tensor that has a derivative, where the others stay as they are",
+	"tracks":       "may give its arguments a history, though it does not write to them",
+	"random":       "draws numbers from a generator",
+	"reduction":    "one element of the result comes from all elements along dimensions that the result lacks or has with size 1",
+	"syncs":        "looks at elements before the result's shape, or the result itself, is known, so that it refuses meta tensors",
+	"sparse":       "makes 0 of 0, so that it works on the values of sparse tensors alone",
+	"wide_complex": "takes complex64 and complex128 alone among complex numbers, though results may be of complex32",
+	"view":         "the result always shares the memory of the argument of its alias mark",
 }
 
 // DTypeSet is what an operator accepts.
@@ -160,7 +161,9 @@ var DTypeSets = map[string]DTypeSet{
 }
 
 // Accepts tells whether the operator takes operands of dtype d, or makes tensors of it.
-func (o *Operator) Accepts(d dtype.DType) bool { return DTypeSets[o.DTypes].Has(d) }
+func (o *Operator) Accepts(d dtype.DType) bool {
+	return DTypeSets[o.DTypes].Has(d) && !(d == dtype.Complex32 && o.Tagged("wide_complex"))
+}
 
 // Promotion says how the dtype of the result follows from the promoted dtype of the operands.
 type Promotion struct {

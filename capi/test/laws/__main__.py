@@ -42,7 +42,7 @@ LAWS = (
 )
 SHOWN = 3  # failures printed of one function and law
 LIMIT = 1 << 28  # bytes that the tensors of one call may take
-PATIENCE = 60  # seconds for one case
+PATIENCE = 120  # seconds for one case
 CRASHES = 20  # of a worker, before its share is given up
 
 

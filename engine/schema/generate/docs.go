@@ -26,11 +26,12 @@ func generateDocs(out *output, ops []*schema.Operator) {
 	for _, tag := range slices.Sorted(maps.Keys(schema.Tags)) {
 		fmt.Fprintf(&table, "- **%s**: %s.\n", tag, schema.Tags[tag])
 	}
+	columns := append(slices.Clone(mainDTypes), dtype.Complex32) // which only an operator that says so does not take
 	table.WriteString("\n| operator | forms | tags |")
-	for _, d := range mainDTypes {
+	for _, d := range columns {
 		fmt.Fprintf(&table, " %v |", d)
 	}
-	table.WriteString(" " + strings.Join(kindColumns, " | ") + " |\n|---|---|---|" + strings.Repeat("---|", len(mainDTypes)+len(kindColumns)) + "\n")
+	table.WriteString(" " + strings.Join(kindColumns, " | ") + " |\n|---|---|---|" + strings.Repeat("---|", len(columns)+len(kindColumns)) + "\n")
 	for _, category := range schema.Categories {
 		first := true
 		for _, o := range ops {
@@ -59,7 +60,7 @@ func generateDocs(out *output, ops []*schema.Operator) {
 				continue
 			}
 			fmt.Fprintf(&table, "| %s | %s | %s |", o.ID(), strings.Join(o.Variants, " "), strings.Join(o.Tags, " "))
-			for _, d := range mainDTypes {
+			for _, d := range columns {
 				mark := ""
 				if o.Accepts(d) {
 					mark = "✓"
