@@ -52,16 +52,20 @@ func (v *Variable) Release() {
 		l.before.clear()
 		l.after.clear()
 	}
-	v.mu.Lock() // what saved the tensor still asks for its node
-	n := v.node
-	v.node = nil
-	v.mu.Unlock()
-	if n != nil {
+	if n := v.abandon(); n != nil {
 		if v.retainsGrad {
 			n.forget(v)
 		}
 		n.Release()
 	}
+}
+
+// abandon takes the node off: what saved the tensor still asks for it.
+func (v *Variable) abandon() (n *Node) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n, v.node = v.node, nil
+	return n
 }
 
 // Describe is part of tensor.History.

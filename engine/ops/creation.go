@@ -14,6 +14,9 @@ import (
 
 // options resolves the dtype and device of a factory; d is used when no dtype is given.
 func options(op string, given, otherwise dtype.DType, layout tensor.Layout, dev device.Device) (dtype.DType, device.Device, error) {
+	if given.IsQuantized() {
+		return given, dev, status.Runtimef("%s: the dtype would be %v, a quantized one; quantize_per_tensor() makes tensors of these", op, given)
+	}
 	if given == dtype.None {
 		given = otherwise
 	}
@@ -35,9 +38,6 @@ func factory(op string, out *tensor.Tensor, size []int64, given, otherwise dtype
 		}
 	}
 	to.DType, to.Device, err = options(op, given, otherwise, layout, dev)
-	if err == nil && given.IsQuantized() {
-		err = status.Valuef("%s: the dtype would be %v, a quantized one; quantize_per_tensor() makes tensors of these", op, given)
-	}
 	if err == nil {
 		err = to.Open()
 	}
