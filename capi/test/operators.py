@@ -18,14 +18,7 @@ UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 # Their elements are whatever the memory held.
 UNINITIALISED = ("empty", "new_empty", "resize_")
 # Python's functions of these names give a part of the results, or give them in another arrangement.
-COMPOSED = (
-    "unique",
-    "unique_consecutive",
-    "histogramdd",
-    "lu",
-    "tensordot",
-    "gradient",
-)
+COMPOSED = ("unique", "unique_consecutive", "histogramdd", "lu", "tensordot", "gradient")
 
 
 # --------------------------------------------------------------------------------------------------------------- Python
@@ -34,16 +27,8 @@ COMPOSED = (
 def tensor_of(value):
     if value is None:
         return None
-    flat = (
-        torch.frombuffer(
-            bytearray.fromhex(value["bytes"]), dtype=getattr(torch, value["dtype"])
-        )
-        if value["bytes"]
-        else None
-    )
-    flat = (
-        torch.empty(0, dtype=getattr(torch, value["dtype"])) if flat is None else flat
-    )
+    flat = torch.frombuffer(bytearray.fromhex(value["bytes"]), dtype=getattr(torch, value["dtype"])) if value["bytes"] else None
+    flat = torch.empty(0, dtype=getattr(torch, value["dtype"])) if flat is None else flat
     return flat.as_strided(value["size"], value["stride"], value["offset"])
 
 
@@ -83,29 +68,16 @@ def python_value(kind, value):
         return [tensor_of(v) for v in value]
     if base == "float[]":
         return [float(v) for v in value]
-    convert = {
-        "Tensor": tensor_of,
-        "Scalar": scalar_of,
-        "Index": index_of,
-        "float": float,
-    }
-    convert |= dict.fromkeys(
-        ("dtype", "layout", "memory_format"), lambda name: getattr(torch, name)
-    )
+    convert = {"Tensor": tensor_of, "Scalar": scalar_of, "Index": index_of, "float": float}
+    convert |= dict.fromkeys(("dtype", "layout", "memory_format"), lambda name: getattr(torch, name))
     return convert.get(base, lambda v: v)(value)
 
 
 def call_python(call):
     """What a call gives."""
     operator, form = FORMS[call["c"]]
-    values = [
-        python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)
-    ]
-    outs = (
-        [torch.empty(0, dtype=getattr(torch, d)) for d in call["out"]]
-        if form["mode"] == "out"
-        else ()
-    )
+    values = [python_value(k, v) for k, v in zip(form["types"], call["args"], strict=True)]
+    outs = [torch.empty(0, dtype=getattr(torch, d)) for d in call["out"]] if form["mode"] == "out" else ()
     return apply(operator, form, values, outs)
 
 
@@ -117,25 +89,14 @@ def apply(operator, form, values, outs=()):
     while positional and positional[-1] is None:
         positional.pop()
     if operator["variadic"]:
-        positional = [
-            item for v in positional for item in (v if isinstance(v, list) else [v])
-        ]
+        positional = [item for v in positional for item in (v if isinstance(v, list) else [v])]
     torch.manual_seed(0)
     if form["mode"] == "inplace" or form["method"]:
         name = operator["name"] + ("_" if form["mode"] == "inplace" else "")
         # What subscripts call is no name of Tensor's.
-        function = (
-            getattr(positional.pop(0), name)
-            if hasattr(torch.Tensor, name)
-            else getattr(gen_functions, name)
-        )
+        function = getattr(positional.pop(0), name) if hasattr(torch.Tensor, name) else getattr(gen_functions, name)
     else:
-        function = (
-            gen_functions
-            if operator["name"] in COMPOSED
-            or not hasattr(torch, operator["name"].split(".")[0])
-            else torch
-        )
+        function = gen_functions if operator["name"] in COMPOSED or not hasattr(torch, operator["name"].split(".")[0]) else torch
         for part in operator["name"].split("."):
             function = getattr(function, part)
     if form["mode"] == "out":
@@ -169,9 +130,7 @@ def text(value, values):
 
 def elements(t):
     dense = t.contiguous()
-    return bytes(dense.untyped_storage())[
-        dense.storage_offset() * dense.element_size() :
-    ][: dense.numel() * dense.element_size()].hex()
+    return bytes(dense.untyped_storage())[dense.storage_offset() * dense.element_size() :][: dense.numel() * dense.element_size()].hex()
 
 
 def has_values(call):
@@ -183,18 +142,12 @@ def answered(calls):
     chosen = []
     outputs = {}
     problems = []
-    for c, candidates in sorted(
-        calls.items(), key=lambda item: FORMS[item[0]][1]["mode"] != "function"
-    ):
+    for c, candidates in sorted(calls.items(), key=lambda item: FORMS[item[0]][1]["mode"] != "function"):
         if c in UNCOVERED:
             continue
         operator, form = FORMS[c]
         kept, failure = 0, "no recorded call"
-        for args in (
-            candidates
-            if RESULTS.keys() >= set(operator["returns"]) - {"Tensor[]"}
-            else []
-        ):
+        for args in candidates if RESULTS.keys() >= set(operator["returns"]) - {"Tensor[]"} else []:
             call = {"c": c, "id": f"{c}/{kept}", "args": args}
             key = (operator["name"], json.dumps(args))
             if form["mode"] == "out":
@@ -209,18 +162,14 @@ def answered(calls):
                 continue
             if form["mode"] == "function":
                 outputs[key] = [
-                    str(t.dtype).split(".")[-1]
-                    for t in (got if isinstance(got, (tuple, list)) else [got])
-                    if isinstance(t, torch.Tensor)
+                    str(t.dtype).split(".")[-1] for t in (got if isinstance(got, (tuple, list)) else [got]) if isinstance(t, torch.Tensor)
                 ]
             if kept < KEPT:
                 chosen.append(call)
                 kept += 1
         if not kept:
             problems.append(f"{c}: {failure.splitlines()[0][:200]}")
-    problems += [
-        f"{c} is not an operator's function" for c in UNCOVERED if c not in FORMS
-    ]
+    problems += [f"{c} is not an operator's function" for c in UNCOVERED if c not in FORMS]
     return chosen, problems
 
 
@@ -240,14 +189,10 @@ class Body:
         i = self.tensors
         self.tensors += 1
         dtype = value["dtype"]
-        count = (
-            f"{len(value['bytes']) // 2} / tensor_dtype_size(TENSOR_{dtype.upper()})"
-        )
+        count = f"{len(value['bytes']) // 2} / tensor_dtype_size(TENSOR_{dtype.upper()})"
         self.lines.append(f"_Alignas(16) static unsigned char b{i}[] = {{{raw}}};")
         place = f"{integers(value['size'])}, {integers(value['stride'])}, {len(value['size'])}, {value['offset']}"
-        self.lines.append(
-            f"tensor_t *t{i} = make(b{i}, {count}, TENSOR_{dtype.upper()}, {place});"
-        )
+        self.lines.append(f"tensor_t *t{i} = make(b{i}, {count}, TENSOR_{dtype.upper()}, {place});")
         return f"t{i}"
 
     def argument(self, kind, value):
@@ -268,13 +213,7 @@ class Body:
             case "bool":
                 return ["-1" if value is None else str(int(value))]
             case "float":
-                return [
-                    "NULL"
-                    if value is None
-                    else f"(const double[]){{{real(value)}}}"
-                    if optional
-                    else real(value)
-                ]
+                return ["NULL" if value is None else f"(const double[]){{{real(value)}}}" if optional else real(value)]
             case "str":
                 return ["NULL" if value is None else json.dumps(value)]
             case "dtype":
@@ -284,11 +223,7 @@ class Body:
             case "memory_format":
                 return [str(FORMATS.index(value)) if value else "TENSOR_FORMAT_NONE"]
             case "device":
-                return [
-                    "(tensor_device){TENSOR_CPU, -1}"
-                    if value
-                    else "tensor_device_default()"
-                ]
+                return ["(tensor_device){TENSOR_CPU, -1}" if value else "tensor_device_default()"]
         return ["NULL"]
 
     def items(self, base, values):
@@ -298,10 +233,7 @@ class Body:
             case "Tensor":
                 return f"(const tensor_t *const[]){{{', '.join(self.tensor(v) for v in values)}}}"
             case "Index":
-                made = (
-                    f"{{{i['kind']}, {self.tensor(i['tensor'])}, {', '.join(map(integer, i['bounds']))}}}"
-                    for i in values
-                )
+                made = (f"{{{i['kind']}, {self.tensor(i['tensor'])}, {', '.join(map(integer, i['bounds']))}}}" for i in values)
                 return f"(const tensor_index[]){{{', '.join(made)}}}"
             case "float":
                 return f"(const double[]){{{', '.join(map(real, values))}}}"
@@ -322,11 +254,7 @@ def real(value):
     number = float(value)
     if math.isnan(number):
         return "NAN"
-    return (
-        number.hex()
-        if math.isfinite(number)
-        else f"{'-' if number < 0 else ''}INFINITY"
-    )
+    return number.hex() if math.isfinite(number) else f"{'-' if number < 0 else ''}INFINITY"
 
 
 def scalar_expression(value):
@@ -342,24 +270,12 @@ def scalar_expression(value):
 
 # A result's variable, how it is printed and how it is freed.
 RESULTS = {
-    "Tensor": (
-        "tensor_t *r{0} = NULL;",
-        "put_tensor(r{0}, {1});",
-        "OK(tensor_free(r{0}));",
-    ),
+    "Tensor": ("tensor_t *r{0} = NULL;", "put_tensor(r{0}, {1});", "OK(tensor_free(r{0}));"),
     "int": ("int64_t r{0} = 0;", 'printf(" int %lld", (long long)r{0});', ""),
     "bool": ("bool r{0} = false;", 'printf(" bool %d", r{0});', ""),
     "float": ("double r{0} = 0;", 'printf(" float "), put_hex(&r{0}, 8);', ""),
-    "dtype": (
-        "tensor_dtype r{0};",
-        'printf(" dtype %s", tensor_dtype_name(r{0}));',
-        "",
-    ),
-    "str": (
-        "char *r{0} = NULL;",
-        'printf(" str %s", r{0});',
-        "tensor_string_free(r{0});",
-    ),
+    "dtype": ("tensor_dtype r{0};", 'printf(" dtype %s", tensor_dtype_name(r{0}));', ""),
+    "str": ("char *r{0} = NULL;", 'printf(" str %s", r{0});', "tensor_string_free(r{0});"),
     "Scalar": ("tensor_scalar r{0};", "put_scalar(r{0});", ""),
 }
 LIST = (
@@ -373,11 +289,7 @@ def c_function(call, number):
     operator, form = FORMS[call["c"]]
     values = "true" if has_values(call) else "false"
     body = Body()
-    args = [
-        e
-        for k, v in zip(form["types"], call["args"], strict=True)
-        for e in body.argument(k, v)
-    ]
+    args = [e for k, v in zip(form["types"], call["args"], strict=True) for e in body.argument(k, v)]
     shown, freed = [], []
     if form["mode"] == "out":
         for i, dtype in enumerate(call["out"]):
@@ -386,11 +298,7 @@ def c_function(call, number):
             shown.append(f"put_tensor(r{i}, {values});")
             freed.append(f"OK(tensor_free(r{i}));")
     elif form["mode"] == "inplace" or not operator["returns"]:
-        shown += (
-            [f"put_tensor({args[0]}, {values});"]
-            if form["types"][:1] == ["Tensor"]
-            else []
-        )
+        shown += [f"put_tensor({args[0]}, {values});"] if form["types"][:1] == ["Tensor"] else []
     else:
         for i, kind in enumerate(operator["returns"]):
             declared, show, free = LIST if kind == "Tensor[]" else RESULTS[kind]
@@ -399,51 +307,17 @@ def c_function(call, number):
             shown.append(show.format(i, values))
             freed.append(free.format(i))
     freed += [f"OK(tensor_free(t{i}));" for i in range(body.tensors)]
-    lines = [
-        *body.lines,
-        "OK(tensor_manual_seed(0));",
-        f"OK({call['c']}({', '.join(args)}));",
-        f'printf("{call["id"]}");',
-        *shown,
-    ]
-    return (
-        "\n  ".join(
-            [
-                f"static void call_{number}(void) {{",
-                *lines,
-                'printf("\\n");',
-                *filter(None, freed),
-            ]
-        )
-        + "\n}\n"
-    )
+    lines = [*body.lines, "OK(tensor_manual_seed(0));", f"OK({call['c']}({', '.join(args)}));", f'printf("{call["id"]}");', *shown]
+    return "\n  ".join([f"static void call_{number}(void) {{", *lines, 'printf("\\n");', *filter(None, freed)]) + "\n}\n"
 
 
 def c_answers(calls, folder):
-    source, program, build = (
-        folder / "operators.c",
-        folder / "operators",
-        folder.resolve().parent,
-    )
+    source, program, build = folder / "operators.c", folder / "operators", folder.resolve().parent
     functions = [c_function(call, i) for i, call in enumerate(calls)]
     main = "".join(f"  call_{i}();\n" for i in range(len(calls)))
     main = f"int main(void) {{\n  int64_t before = tensor_live_handles();\n{main}  CHECK(tensor_live_handles() == before);\n  return 0;\n}}\n"
-    source.write_text(
-        f'#include "{(HERE / "operators.h").resolve()}"\n\n'
-        + "\n".join(functions)
-        + "\n"
-        + main
-    )
-    flags = [
-        "-std=gnu11",
-        "-O0",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        f"-L{build}",
-        "-ltensor",
-        f"-Wl,-rpath,{build}",
-    ]
+    source.write_text(f'#include "{(HERE / "operators.h").resolve()}"\n\n' + "\n".join(functions) + "\n" + main)
+    flags = ["-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", f"-L{build}", "-ltensor", f"-Wl,-rpath,{build}"]
     subprocess.run(["cc", str(source), "-o", str(program), *flags], check=True)
     done = subprocess.run([str(program)], stdout=subprocess.PIPE, text=True)
     return done.stdout.splitlines(), done.returncode
@@ -452,28 +326,16 @@ def c_answers(calls, folder):
 def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     calls, problems = answered(record())
-    nodes = [
-        {**call, "node": FORMS[call["c"]][0]["node"], **shape(call)} for call in calls
-    ]
-    (folder / "operators.json").write_text(
-        "[\n" + ",\n".join(json.dumps(call) for call in nodes) + "\n]\n"
-    )
+    nodes = [{**call, "node": FORMS[call["c"]][0]["node"], **shape(call)} for call in calls]
+    (folder / "operators.json").write_text("[\n" + ",\n".join(json.dumps(call) for call in nodes) + "\n]\n")
     answers, status = c_answers(calls, folder)
     expected = [call["answer"] for call in calls]
-    problems += [
-        f"C and Python differ:\n  C      {c[:300]}\n  Python {p[:300]}"
-        for c, p in zip(answers, expected, strict=False)
-        if c != p
-    ]
+    problems += [f"C and Python differ:\n  C      {c[:300]}\n  Python {p[:300]}" for c, p in zip(answers, expected, strict=False) if c != p]
     if status or len(answers) != len(expected):
-        problems.append(
-            f"the C program ended after {len(answers)} of {len(expected)} calls with status {status}"
-        )
+        problems.append(f"the C program ended after {len(answers)} of {len(expected)} calls with status {status}")
     print("\n".join(problems))
     functions = len({call["c"] for call in calls})
-    print(
-        f"operators from C and Python: {len(calls)} calls of {functions} functions, {len(UNCOVERED)} not called, {len(problems)} problems"
-    )
+    print(f"operators from C and Python: {len(calls)} calls of {functions} functions, {len(UNCOVERED)} not called, {len(problems)} problems")
     return bool(problems)
 
 

@@ -24,18 +24,9 @@ from libtensor._base import library as _library  # noqa: E402, F401
 from libtensor._gen import gen_functions  # noqa: E402, F401
 
 OPERATORS = json.loads((HERE / "gen_operators.json").read_text())
-FORMS = {
-    form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]
-}
+FORMS = {form["c"]: (operator, form) for operator in OPERATORS for form in operator["forms"]}
 SCALARS = ("none", "bool", "int", "float", "complex")
-LAYOUTS = (
-    "strided",
-    "sparse_coo",
-    "sparse_csr",
-    "sparse_csc",
-    "sparse_bsr",
-    "sparse_bsc",
-)
+LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 FORMATS = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 LARGEST = 2000  # bytes of a tensor's storage
 CANDIDATES = 8  # calls that are kept for one C function
@@ -61,22 +52,10 @@ def tensor(handle):
         if t.layout is not torch.strided:
             raise Unsuitable
         storage = t.untyped_storage()
-        if (
-            t.device.type != "cpu"
-            or storage.nbytes() > LARGEST
-            or storage.nbytes() % t.element_size()
-        ):
+        if t.device.type != "cpu" or storage.nbytes() > LARGEST or storage.nbytes() % t.element_size():
             raise Unsuitable
-        raw = (
-            ctypes.string_at(storage.data_ptr(), storage.nbytes())
-            if storage.nbytes()
-            else b""
-        )
-        place = {
-            "size": list(t.shape),
-            "stride": list(t.stride()),
-            "offset": t.storage_offset(),
-        }
+        raw = ctypes.string_at(storage.data_ptr(), storage.nbytes()) if storage.nbytes() else b""
+        place = {"size": list(t.shape), "stride": list(t.stride()), "offset": t.storage_offset()}
         return {"dtype": golden_player.short(t.dtype), **place, "bytes": raw.hex()}
     finally:
         t._h = 0
@@ -91,11 +70,7 @@ def scalar(s):
     kind = SCALARS[s.kind]
     if kind in ("none", "bool", "int"):
         return {"kind": kind, "value": s.value.i if kind != "none" else 0}
-    return {
-        "kind": kind,
-        "re": number(s.value.f.re),
-        "im": number(s.value.f.im if kind == "complex" else 0.0),
-    }
+    return {"kind": kind, "re": number(s.value.f.re), "im": number(s.value.f.im if kind == "complex" else 0.0)}
 
 
 def index(items):
@@ -104,13 +79,7 @@ def index(items):
     found = []
     for kind, handle, *numbers in struct.iter_unpack("i4xPqqq", items):
         used = bounds.get(kind, 0)
-        found.append(
-            {
-                "kind": kind,
-                "tensor": tensor(handle) if kind == 4 else None,
-                "bounds": [*numbers[:used], *[0] * (3 - used)],
-            }
-        )
+        found.append({"kind": kind, "tensor": tensor(handle) if kind == 4 else None, "bounds": [*numbers[:used], *[0] * (3 - used)]})
     return found
 
 
@@ -120,12 +89,7 @@ class Value(ctypes.Union):
     class List(ctypes.Structure):
         _fields_ = [("data", ctypes.c_void_p), ("length", ctypes.c_int64)]
 
-    _fields_ = [
-        ("scalar", _library.Scalar),
-        ("i", ctypes.c_int64),
-        ("f", ctypes.c_double),
-        ("pointer", ctypes.c_void_p),
-    ]
+    _fields_ = [("scalar", _library.Scalar), ("i", ctypes.c_int64), ("f", ctypes.c_double), ("pointer", ctypes.c_void_p)]
     _fields_ += [("text", ctypes.c_char_p), ("device", _library.Device), ("list", List)]
 
 
@@ -137,9 +101,7 @@ class Operator(ctypes.Structure):
 
 find = _library.library.tensor_operator
 find.restype, find.argtypes = ctypes.POINTER(Operator), [ctypes.c_char_p]
-Run = ctypes.CFUNCTYPE(
-    ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.POINTER(Value)
-)
+Run = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_bool, ctypes.POINTER(Value))
 
 
 def read(kind, value):
@@ -147,11 +109,7 @@ def read(kind, value):
     optional = kind.endswith("?")
     base = kind.removesuffix("?")
     if base.endswith("[]") or base == "Index":
-        return (
-            None
-            if not value.list.data and optional
-            else items(base.replace("?", "").removesuffix("[]"), value.list)
-        )
+        return None if not value.list.data and optional else items(base.replace("?", "").removesuffix("[]"), value.list)
     match base:
         case "Tensor":
             return tensor(value.pointer)
@@ -162,19 +120,13 @@ def read(kind, value):
         case "int":
             return None if optional and value.i == NONE else value.i
         case "float" if optional:
-            return (
-                number(ctypes.c_double.from_address(value.pointer).value)
-                if value.pointer
-                else None
-            )
+            return number(ctypes.c_double.from_address(value.pointer).value) if value.pointer else None
         case "float":
             return number(value.f)
         case "str":
             return value.text.decode() if value.text else None
         case "dtype":
-            return (
-                None if value.i == -1 else golden_player.short(_dtypes.DTYPES[value.i])
-            )
+            return None if value.i == -1 else golden_player.short(_dtypes.DTYPES[value.i])
         case "layout":
             return None if value.i == -1 else LAYOUTS[value.i]
         case "memory_format":
@@ -192,9 +144,7 @@ SIZES = {"Index": 40, "Tensor": 8, "int": 8, "float": 8, "bool": 1}
 def items(base, list):
     if base not in SIZES:
         raise Unsuitable
-    data = (
-        ctypes.string_at(list.data, list.length * SIZES[base]) if list.length else b""
-    )
+    data = ctypes.string_at(list.data, list.length * SIZES[base]) if list.length else b""
     match base:
         case "Index":
             return index(data)
@@ -242,10 +192,7 @@ def record():
     replaced = []
     for operator in OPERATORS:
         row = find(operator["id"].encode()).contents
-        forms = [
-            [f for f in operator["forms"] if f["mode"] == mode]
-            for mode in ("function", "inplace", "out")
-        ]
+        forms = [[f for f in operator["forms"] if f["mode"] == mode] for mode in ("function", "inplace", "out")]
         recorder = Run(Recorder(row.run, forms, calls))
         replaced.append((row, row.run, recorder))
         row.run = ctypes.cast(recorder, ctypes.c_void_p).value
@@ -254,9 +201,7 @@ def record():
             for case in golden_player.cases(path):
                 golden_player.play(case)
         for operator in OPERATORS:
-            with contextlib.suppress(
-                Exception
-            ):  # only what runs is of use; the examples have a test of their own
+            with contextlib.suppress(Exception):  # only what runs is of use; the examples have a test of their own
                 run_example(operator["example"])
         for line in (HERE / "operators_extra.txt").read_text().splitlines():
             if not line.startswith("#"):
@@ -271,27 +216,14 @@ def candidates(c, calls):
     """The calls of a C function: its own, those of the function form and of other names, and those with a tensor instead of a number."""
     operator, form = FORMS[c]
     alike = [o for o in OPERATORS if o["go"] == operator["go"]]
-    forms = [
-        f
-        for o in alike
-        for f in o["forms"]
-        if f["types"] == form["types"] and (f["mode"] == "function" or f["c"] == c)
-    ]
+    forms = [f for o in alike for f in o["forms"] if f["types"] == form["types"] and (f["mode"] == "function" or f["c"] == c)]
     for other in sorted(forms, key=lambda f: f["c"] != c):
         yield from calls.get(other["c"], [])
     for other in operator["forms"]:
-        changed = [
-            i
-            for i, (a, b) in enumerate(zip(other["types"], form["types"], strict=True))
-            if (a, b) == ("Tensor", "Scalar")
-        ]
+        changed = [i for i, (a, b) in enumerate(zip(other["types"], form["types"], strict=True)) if (a, b) == ("Tensor", "Scalar")]
         if other["mode"] == "function" and len(changed) == 1:
             for call in calls.get(other["c"], []):
-                yield [
-                    *call[: changed[0]],
-                    {"kind": "int", "value": 2},
-                    *call[changed[0] + 1 :],
-                ]
+                yield [*call[: changed[0]], {"kind": "int", "value": 2}, *call[changed[0] + 1 :]]
 
 
 def run_example(text):

@@ -9,46 +9,9 @@ from library import INTERNAL, OK, SIZES, Seen, Store
 # Floating sums whose order follows the layout of what is summed, and what linear algebra makes of them; other results must agree bit for bit.
 SUMMING = ("reduction", "matrix", "linalg", "fft", "scan")
 SUMMING_NAMES = {
-    *(
-        "std",
-        "var",
-        "std_mean",
-        "var_mean",
-        "cov",
-        "corrcoef",
-        "trace",
-        "dist",
-        "trapezoid",
-        "trapz",
-        "cumulative_trapezoid",
-        "histogram",
-    ),
-    *(
-        "histogramdd",
-        "renorm",
-        "cdist",
-        "pdist",
-        "gradient",
-        "logcumsumexp",
-        "logsumexp",
-        "softmax",
-        "log_softmax",
-        "nanmean",
-        "cross",
-        "diff",
-    ),
-    *(
-        "index_add",
-        "scatter_add",
-        "scatter_reduce",
-        "index_reduce",
-        "put",
-        "index_put",
-        "bincount",
-        "einsum",
-        "quantile",
-        "nanquantile",
-    ),
+    *("std", "var", "std_mean", "var_mean", "cov", "corrcoef", "trace", "dist", "trapezoid", "trapz", "cumulative_trapezoid", "histogram"),
+    *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
+    *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
 }
 STEP = {
     "float16": 2e-2,
@@ -64,10 +27,7 @@ STEP = {
 
 def sums(call):
     operator = call.operator
-    return (
-        operator["category"] in SUMMING
-        or operator["name"].split(".")[-1] in SUMMING_NAMES
-    )
+    return operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
 
 
 def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):
@@ -77,37 +37,23 @@ def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):
         return f"sizes {a.shape} and {b.shape}"
     if a.tobytes() == b.tobytes():
         return ""
-    x, y = (
-        np.frombuffer(np.ascontiguousarray(v).tobytes(), np.uint8).reshape(
-            -1, SIZES[dtype]
-        )
-        for v in (a, b)
-    )
+    x, y = (np.frombuffer(np.ascontiguousarray(v).tobytes(), np.uint8).reshape(-1, SIZES[dtype]) for v in (a, b))
     wrong = (x != y).any(1)
     if not wrong.any():
         return ""
     p, q = decode(a, dtype).reshape(-1), decode(b, dtype).reshape(-1)
     if dtype in FLOATS or dtype in COMPLEX:
         if dtype in COMPLEX:
-            nan = (np.isnan(p.real) == np.isnan(q.real)) & (
-                np.isnan(p.imag) == np.isnan(q.imag)
-            )
-            same = nan & (
-                np.isnan(p.real)
-                | (p.real == q.real) & (np.signbit(p.real) == np.signbit(q.real))
-            )
-            same &= np.isnan(p.imag) | (p.imag == q.imag) & (
-                np.signbit(p.imag) == np.signbit(q.imag)
-            )
+            nan = (np.isnan(p.real) == np.isnan(q.real)) & (np.isnan(p.imag) == np.isnan(q.imag))
+            same = nan & (np.isnan(p.real) | (p.real == q.real) & (np.signbit(p.real) == np.signbit(q.real)))
+            same &= np.isnan(p.imag) | (p.imag == q.imag) & (np.signbit(p.imag) == np.signbit(q.imag))
         else:
             same = np.isnan(p) & np.isnan(q)
         wrong &= ~same
         if tolerance:
             wide = np.complex128 if dtype in COMPLEX else np.float64
             p, q = p.astype(wide), q.astype(wide)
-            if (
-                dtype in COMPLEX or reordered
-            ):  # which parts of a sum infinities make infinite, and which NaN, depends on the order
+            if dtype in COMPLEX or reordered:  # which parts of a sum infinities make infinite, and which NaN, depends on the order
                 wrong &= np.isfinite(p) | np.isfinite(q)
             wrong &= ~(np.isnan(p) & np.isnan(q))
             finite = np.isfinite(p) & np.isfinite(q)
@@ -120,12 +66,12 @@ def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):
     if not wrong.any():
         return ""
     i = int(np.argmax(wrong))
-    return f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and {y[i].tobytes().hex()})"
+    return (
+        f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and {y[i].tobytes().hex()})"
+    )
 
 
-def values_differ(
-    a, b, tolerance=0.0, strides=False, path="result", reordered=False, extreme=False
-):
+def values_differ(a, b, tolerance=0.0, strides=False, path="result", reordered=False, extreme=False):
     """Text on how two results differ, "" when they do not."""
     if isinstance(a, Seen) and isinstance(b, Seen):
         if a.dtype != b.dtype:
@@ -136,22 +82,14 @@ def values_differ(
             return f"{path}: strides {a.stride} and {b.stride} of sizes {a.size}"
         if a.elements is None or b.elements is None:
             return ""
-        text = elements_differ(
-            a.elements, b.elements, a.dtype, tolerance, reordered, extreme
-        )
+        text = elements_differ(a.elements, b.elements, a.dtype, tolerance, reordered, extreme)
         return text and f"{path}: {text}"
     if isinstance(a, list) and isinstance(b, list):
         if len(a) != len(b):
             return f"{path}: {len(a)} and {len(b)} items"
         return next(
             filter(
-                None,
-                (
-                    values_differ(
-                        x, y, tolerance, strides, f"{path}[{i}]", reordered, extreme
-                    )
-                    for i, (x, y) in enumerate(zip(a, b, strict=True))
-                ),
+                None, (values_differ(x, y, tolerance, strides, f"{path}[{i}]", reordered, extreme) for i, (x, y) in enumerate(zip(a, b, strict=True)))
             ),
             "",
         )
@@ -165,12 +103,7 @@ def written(t):
     mask = np.zeros(len(t.store.data), bool)
     if t.numel and SIZES[t.dtype] * t.numel:
         item = SIZES[t.dtype]
-        bytes_of = np.lib.stride_tricks.as_strided(
-            mask[t.offset * item :],
-            (*t.size, item),
-            (*(s * item for s in t.stride), 1),
-            writeable=True,
-        )
+        bytes_of = np.lib.stride_tricks.as_strided(mask[t.offset * item :], (*t.size, item), (*(s * item for s in t.stride), 1), writeable=True)
         bytes_of[...] = True
     return mask
 
@@ -210,27 +143,15 @@ def unsound(call, outcome):
         if re.search(r"\[-?\d+ -?\d+", outcome.message):
             return f"the message shows a list without commas ({outcome.message})"
         if outcome.used > 0:
-            return (
-                f"a refused call left {outcome.used} bytes in use ({outcome.message})"
-            )
+            return f"a refused call left {outcome.used} bytes in use ({outcome.message})"
         for at, t in places.items():
             seen = outcome.tensors.get(at)
-            if seen and (seen.dtype, seen.size, seen.stride, seen.offset) != (
-                t.dtype,
-                t.size,
-                t.stride,
-                t.offset,
-            ):
-                was, became = (
-                    (t.size, t.stride, t.offset),
-                    (seen.size, seen.stride, seen.offset),
-                )
+            if seen and (seen.dtype, seen.size, seen.stride, seen.offset) != (t.dtype, t.size, t.stride, t.offset):
+                was, became = (t.size, t.stride, t.offset), (seen.size, seen.stride, seen.offset)
                 return f"a refused call changed argument {at} from {was} to {became} ({outcome.message})"
         for store, data in outcome.stores.items():
             if data != store.data:
-                return (
-                    f"a refused call changed the bytes of a storage ({outcome.message})"
-                )
+                return f"a refused call changed the bytes of a storage ({outcome.message})"
         if outcome.counted:
             return f"a refused call counted a write to argument {outcome.counted[0]} ({outcome.message})"
         return ""
@@ -251,16 +172,9 @@ def unsound(call, outcome):
         mask = allowed.get(store, False)
         if mask is None:
             continue
-        before, after = (
-            np.frombuffer(store.data, np.uint8),
-            np.frombuffer(data, np.uint8),
-        )
+        before, after = np.frombuffer(store.data, np.uint8), np.frombuffer(data, np.uint8)
         if len(before) != len(after):
             return f"a storage of {len(before)} bytes has {len(after)} after the call"
-        if (
-            ((before != after) & ~mask).any()
-            if mask is not False
-            else (before != after).any()
-        ):
+        if ((before != after) & ~mask).any() if mask is not False else (before != after).any():
             return "bytes changed that the call must not write"
     return ""

@@ -22,11 +22,7 @@ class Function:
 
     def __init__(self, call):
         self.call, self.operator, self.form = call, call.operator, call.form
-        self.places = [
-            at
-            for t, at in call.tensors()
-            if t.dtype in NUMBERS and not is_position(call, at)
-        ]
+        self.places = [at for t, at in call.tensors() if t.dtype in NUMBERS and not is_position(call, at)]
         self.mutated = {at for at in self.places if call.mutated(at)}
 
     def operands(self, wanted=True):
@@ -41,15 +37,9 @@ class Function:
 
     def results(self, *operands):
         """All floats and complex numbers that the call gives, and what it changes."""
-        given = {
-            at: t.clone() if at in self.mutated else t
-            for at, t in zip(self.places, operands, strict=True)
-        }
+        given = {at: t.clone() if at in self.mutated else t for at, t in zip(self.places, operands, strict=True)}
         types = self.form["types"]
-        values = [
-            self.value(kind, v, (i,), given)
-            for i, (kind, v) in enumerate(zip(types, self.call.args, strict=True))
-        ]
+        values = [self.value(kind, v, (i,), given) for i, (kind, v) in enumerate(zip(types, self.call.args, strict=True))]
         got = operators.apply(self.operator, self.form, values)
         return [t for t in flat(got) if t.is_floating_point() or t.is_complex()]
 
@@ -57,20 +47,13 @@ class Function:
         if at in given:
             return given[at]
         if isinstance(v, list) and any((*at, i) in given for i in range(len(v))):
-            return [
-                self.value(kind.removesuffix("[]"), item, (*at, i), given)
-                for i, item in enumerate(v)
-            ]
+            return [self.value(kind.removesuffix("[]"), item, (*at, i), given) for i, item in enumerate(v)]
         return moved(operators.python_value(kind, plain(kind, v)))
 
 
 def laid(t: Tensor, stores):
     if t.store not in stores:
-        here = (
-            torch.frombuffer(bytearray(t.store.data), dtype=torch.uint8).clone()
-            if t.store.data
-            else torch.empty(0, dtype=torch.uint8)
-        )
+        here = torch.frombuffer(bytearray(t.store.data), dtype=torch.uint8).clone() if t.store.data else torch.empty(0, dtype=torch.uint8)
         stores[t.store] = here.to(place)
     dtype = getattr(torch, t.dtype)
     made = torch.empty(0, dtype=dtype, device=place)
@@ -82,23 +65,13 @@ def moved(value):
     """Tensors, alone or in a list, where all are."""
     if isinstance(value, list):
         return [moved(item) for item in value]
-    return (
-        value.to(place)
-        if isinstance(value, torch.Tensor)
-        else torch.device(place)
-        if isinstance(value, torch.device)
-        else value
-    )
+    return value.to(place) if isinstance(value, torch.Tensor) else torch.device(place) if isinstance(value, torch.device) else value
 
 
 def flat(value):
     if isinstance(value, torch.Tensor):
         return [value]
-    return (
-        [t for item in value for t in flat(item)]
-        if isinstance(value, (tuple, list))
-        else []
-    )
+    return [t for item in value for t in flat(item)] if isinstance(value, (tuple, list)) else []
 
 
 def finite(tensors):

@@ -20,10 +20,7 @@ CALLS_BACK = (
     "set_anomaly_watcher",
 )
 # Their contract lets no caller give what is drawn here.
-LEFT_OUT = dict.fromkeys(
-    (f"tensor_{name}" for name in CALLS_BACK),
-    "calls what it is given; capi/test/callbacks.c",
-) | {
+LEFT_OUT = dict.fromkeys((f"tensor_{name}" for name in CALLS_BACK), "calls what it is given; capi/test/callbacks.c") | {
     "tensor_from_blob": "hands over memory for as long as it lives; its arguments beside it are drawn in law refusals",
     "tensor_from_blob_on": "hands over memory of a device for as long as it lives",
     "tensor_storage_from_descriptor": "maps and closes any file descriptor of the process",
@@ -171,22 +168,14 @@ def argument(i, form, operator):
     name = operator["args"][i]["name"]
     if base.endswith("[]") or base == "Index":
         c, listed = LISTS[base.removesuffix("[]")]
-        if (
-            form["types"][i] in ("Tensor?[]", "Tensor[]?")
-            or base == "Tensor[]"
-            and optional
-        ):
+        if form["types"][i] in ("Tensor?[]", "Tensor[]?") or base == "Tensor[]" and optional:
             listed = "tensors_optional"
-        if (
-            form["c"] == "tensor_from_data"
-        ):  # what lies behind the pointer must be long enough
+        if form["c"] == "tensor_from_data":  # what lies behind the pointer must be long enough
             return [
                 f"int64_t v{i}[] = {{below(4) - 1, below(4)}}, n{i} = below(3);",
                 'say("(const int64_t[]){%d, %d}, %d", (int)v1[0], (int)v1[1], (int)n1);',
             ], [f"v{i}", f"n{i}"]
-        return [
-            f"{c} v{i}[LIST]; int64_t n{i}; const {c} *p{i} = {listed}(v{i}, &n{i});"
-        ], [f"p{i}", f"n{i}"]
+        return [f"{c} v{i}[LIST]; int64_t n{i}; const {c} *p{i} = {listed}(v{i}, &n{i});"], [f"p{i}", f"n{i}"]
     if base == "pointer":
         return [f'void *p{i} = memory; say("memory");'], [f"p{i}"]
     if kind == "float?":
@@ -230,17 +219,11 @@ def stub(number, c):
                 after.append(f"if (r{i}) put_tensor(k{i}, r{i});")
                 checks.append(f"r{i} != (tensor_t *)memory")
             elif star:
-                lines.append(
-                    f'{C_TYPES[base]}*r{i} = NULL; int64_t m{i} = -77; say("&r{i}, &m{i}");'
-                )
-                after.append(
-                    f"tensor_{'string_' if base == 'str' else ''}list_free(r{i}, m{i});"
-                )
+                lines.append(f'{C_TYPES[base]}*r{i} = NULL; int64_t m{i} = -77; say("&r{i}, &m{i}");')
+                after.append(f"tensor_{'string_' if base == 'str' else ''}list_free(r{i}, m{i});")
                 checks.append(f"r{i} || m{i} != -77")
             else:
-                lines.append(
-                    f'{C_TYPES[base]}r{i}; memset(&r{i}, 0, sizeof r{i}); say("&r{i}");'
-                )
+                lines.append(f'{C_TYPES[base]}r{i}; memset(&r{i}, 0, sizeof r{i}); say("&r{i}");')
                 free = {
                     "str": "tensor_string_free",
                     "Storage": "tensor_storage_free",
@@ -257,11 +240,7 @@ def stub(number, c):
                 lines.append(f"int64_t *w{i} = q{i} ? &m{i} : NULL;")
                 words.append(f"w{i}")
     text = " ".join(lines)
-    check = (
-        f'if ({" || ".join(checks)}) fault("{c}: a refused call wrote a result");'
-        if checks
-        else ""
-    )
+    check = f'if ({" || ".join(checks)}) fault("{c}: a refused call wrote a result");' if checks else ""
     if c == "tensor_set_memory_limit":
         after.append("capped();")
     store = f"if (status == TENSOR_OK) {{ {' '.join(after)} }}" if after else ""
@@ -280,11 +259,7 @@ def write(path):
     names = [c for c in FORMS if c not in LEFT_OUT]
     stubs = "\n".join(stub(i, c) for i, c in enumerate(names))
     calls = "".join(f"    call_{i},\n" for i in range(len(names)))
-    path.write_text(
-        '#include "hostile.h"\n\n'
-        + stubs
-        + MAIN % (calls, "".join(f'    "{c}",\n' for c in names))
-    )
+    path.write_text('#include "hostile.h"\n\n' + stubs + MAIN % (calls, "".join(f'    "{c}",\n' for c in names)))
     return names
 
 
@@ -298,20 +273,11 @@ def build(library=None, flags=()):
 
 
 def built(library, flags):
-    library = Path(
-        library or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so"
-    ).resolve()
+    library = Path(library or os.environ.get("LIBTENSOR_LIBRARY") or ROOT / "build/libtensor.so").resolve()
     folder = ROOT / "build/laws"
     folder.mkdir(parents=True, exist_ok=True)
     source, program = folder / "hostile.c", folder / ("hostile-" + library.parent.name)
-    fresh = max(
-        p.stat().st_mtime
-        for p in (
-            HERE / "hostile.h",
-            HERE / "hostile.py",
-            HERE.parent / "gen_operators.json",
-        )
-    )
+    fresh = max(p.stat().st_mtime for p in (HERE / "hostile.h", HERE / "hostile.py", HERE.parent / "gen_operators.json"))
     if not program.exists() or program.stat().st_mtime < fresh:
         write(source)
         command = [
@@ -326,18 +292,8 @@ def built(library, flags):
             f"-I{ROOT / 'include'}",
             str(source),
         ]
-        partial = program.with_suffix(
-            f".{os.getpid()}"
-        )  # nobody runs a program that is being written
-        command += [
-            "-o",
-            str(partial),
-            f"-L{library.parent}",
-            "-ltensor",
-            "-lm",
-            "-pthread",
-            f"-Wl,-rpath,{library.parent}",
-        ]
+        partial = program.with_suffix(f".{os.getpid()}")  # nobody runs a program that is being written
+        command += ["-o", str(partial), f"-L{library.parent}", "-ltensor", "-lm", "-pthread", f"-Wl,-rpath,{library.parent}"]
         subprocess.run(command, check=True)
         partial.replace(program)
     return program

@@ -11,31 +11,11 @@ from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
-from library import (
-    DTYPES,
-    FORMS,
-    HERE,
-    ROOT,
-    SIZES,
-    Call,
-    Store,
-    Tensor,
-    dense,
-    row_major,
-)
+from library import DTYPES, FORMS, HERE, ROOT, SIZES, Call, Store, Tensor, dense, row_major
 
 # Their elements are positions, masks or counts, which a change of dtype or values would make meaningless.
 POSITIONS = (
-    *(
-        "index",
-        "indices",
-        "mask",
-        "condition",
-        "repeats",
-        "sorter",
-        "tensor_indices_or_sections",
-        "fweights",
-    ),
+    *("index", "indices", "mask", "condition", "repeats", "sorter", "tensor_indices_or_sections", "fweights"),
     *("boundaries", "sorted_sequence", "state", "data"),
 )
 # int[] arguments that are sizes: they follow when a size changes everywhere.
@@ -65,21 +45,13 @@ def encode(numbers, dtype):
     with np.errstate(all="ignore"):
         if dtype == "complex32":
             wide = np.ascontiguousarray(numbers.astype(np.complex64))
-            raw = (
-                wide.view(np.float32).astype(np.float16).tobytes()
-                if wide.ndim
-                else np.array([wide.real, wide.imag], np.float16).tobytes()
-            )
+            raw = wide.view(np.float32).astype(np.float16).tobytes() if wide.ndim else np.array([wide.real, wide.imag], np.float16).tobytes()
         else:
             if dtype not in COMPLEX and np.iscomplexobj(numbers):
                 numbers = numbers.real
             if dtype in INTEGERS and numbers.dtype.kind not in "iub":
-                numbers = np.nan_to_num(
-                    numbers.astype(np.float64), nan=0, posinf=3, neginf=-3
-                ).clip(-100, 100)
-            raw = np.ascontiguousarray(
-                numbers.astype(np.bool_ if dtype == "bool" else NATIVE[dtype])
-            ).tobytes()
+                numbers = np.nan_to_num(numbers.astype(np.float64), nan=0, posinf=3, neginf=-3).clip(-100, 100)
+            raw = np.ascontiguousarray(numbers.astype(np.bool_ if dtype == "bool" else NATIVE[dtype])).tobytes()
     return np.frombuffer(raw, f"V{SIZES[dtype]}").reshape(numbers.shape)
 
 
@@ -92,19 +64,11 @@ def numbers(rng, dtype, size, special=0.05):
     elif dtype in INTEGERS:
         low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
         values = draw.integers(max(low, -9), 10, n)
-        values = (
-            np.where(draw.random(n) < special, draw.choice([low, high, 0], n), values)
-            if special
-            else values
-        )
+        values = np.where(draw.random(n) < special, draw.choice([low, high, 0], n), values) if special else values
     else:
         values = np.round(draw.normal(0, 3, n), 2)
         if special:
-            values = np.where(
-                draw.random(n) < special,
-                draw.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, 1e-30], n),
-                values,
-            )
+            values = np.where(draw.random(n) < special, draw.choice([np.nan, np.inf, -np.inf, -0.0, 0.0, 1e30, 1e-30], n), values)
         if dtype in COMPLEX:
             values = values + 1j * np.round(draw.normal(0, 3, n), 2)
     return encode(values.reshape(size), dtype)
@@ -116,29 +80,12 @@ def numbers(rng, dtype, size, special=0.05):
 def recorded(fresh=False):
     """Arguments by C function, from a cache unless the entries have changed since."""
     cache = ROOT / "build/laws/recorded.json"
-    sources = [
-        HERE.parent / "gen_operators.json",
-        HERE.parent / "operators_extra.txt",
-        HERE.parent / "operators_record.py",
-    ]
-    if (
-        fresh
-        or not cache.exists()
-        or cache.stat().st_mtime < max(s.stat().st_mtime for s in sources)
-    ):
+    sources = [HERE.parent / "gen_operators.json", HERE.parent / "operators_extra.txt", HERE.parent / "operators_record.py"]
+    if fresh or not cache.exists() or cache.stat().st_mtime < max(s.stat().st_mtime for s in sources):
         cache.parent.mkdir(parents=True, exist_ok=True)
         script = f"import json, sys; sys.path.insert(0, {str(HERE.parent)!r}); from operators_record import record; json.dump(record(), sys.stdout)"
-        plain = {
-            k: v
-            for k, v in os.environ.items()
-            if k not in ("LD_PRELOAD", "LIBTENSOR_LIBRARY", "LIBTENSOR_CPU")
-        }
-        text = subprocess.run(
-            [sys.executable, "-W", "ignore", "-c", script],
-            stdout=subprocess.PIPE,
-            check=True,
-            env=plain,
-        ).stdout
+        plain = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "LIBTENSOR_LIBRARY", "LIBTENSOR_CPU")}
+        text = subprocess.run([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, check=True, env=plain).stdout
         partial = cache.with_suffix(f".{os.getpid()}")
         partial.write_bytes(text)
         partial.replace(cache)
@@ -146,13 +93,7 @@ def recorded(fresh=False):
 
 
 def tensor(value):
-    return Tensor(
-        Store(bytes.fromhex(value["bytes"])),
-        value["dtype"],
-        tuple(value["size"]),
-        tuple(value["stride"]),
-        value["offset"],
-    )
+    return Tensor(Store(bytes.fromhex(value["bytes"])), value["dtype"], tuple(value["size"]), tuple(value["stride"]), value["offset"])
 
 
 def argument(kind, value):
@@ -179,10 +120,7 @@ class Inputs:
             if c not in FORMS:
                 continue  # recorded of another state of the entries
             types = FORMS[c][1]["types"]
-            calls = [
-                Call(c, [argument(k, v) for k, v in zip(types, args, strict=True)])
-                for args in candidates
-            ]
+            calls = [Call(c, [argument(k, v) for k, v in zip(types, args, strict=True)]) for args in candidates]
             self.calls[c] += filter(is_plain, calls)
         for c, args in seeds.calls():
             self.calls[c].append(Call(c, args))
@@ -205,14 +143,8 @@ class Inputs:
 
 def is_plain(call):
     """Whether a call has no quantized dtype: elements that are such, and results of them, have another meaning than their bytes."""
-    asked = [
-        value
-        for kind, value in zip(call.form["types"], call.args, strict=True)
-        if kind.startswith("dtype") and value
-    ]
-    return all(
-        dtype in SIZES for dtype in [*asked, *(t.dtype for t, _ in call.tensors())]
-    )
+    asked = [value for kind, value in zip(call.form["types"], call.args, strict=True) if kind.startswith("dtype") and value]
+    return all(dtype in SIZES for dtype in [*asked, *(t.dtype for t, _ in call.tensors())])
 
 
 def is_position(call, at):
@@ -227,9 +159,7 @@ def is_position(call, at):
 
 def main_dtype(call):
     """The dtype of the first tensor that holds numbers."""
-    return next(
-        (t.dtype for t, at in call.tensors() if not is_position(call, at)), None
-    )
+    return next((t.dtype for t, at in call.tensors() if not is_position(call, at)), None)
 
 
 def with_dtype(call, dtype, of=None):
@@ -250,11 +180,7 @@ def with_values(call, rng, special=0.05):
     """The call with random elements in the tensors that hold numbers."""
 
     def change(t, at):
-        return (
-            t
-            if is_position(call, at)
-            else dense(numbers(rng, t.dtype, t.size, special), t.dtype)
-        )
+        return t if is_position(call, at) else dense(numbers(rng, t.dtype, t.size, special), t.dtype)
 
     return call.mapped(change)
 
@@ -266,13 +192,7 @@ def with_size(call, rng, size=None, old=None, most=1 << 16, axis=None):
         return call
     old = old or rng.choice(sizes)
     new = rng.choice((0, 1, 2, 3, 5, 7, 8, 17, 33)) if size is None else size
-    if (
-        sum(
-            int(np.prod([new if n == old else n for n in t.size], dtype=object))
-            for t, _ in call.tensors()
-        )
-        > most
-    ):
+    if sum(int(np.prod([new if n == old else n for n in t.size], dtype=object)) for t, _ in call.tensors()) > most:
         return call
 
     def change(t, _):
@@ -286,12 +206,7 @@ def with_size(call, rng, size=None, old=None, most=1 << 16, axis=None):
 
     made = call.mapped(change)
     names = [a["name"] for a in call.operator["args"]]
-    args = [
-        [new if n == old else n for n in v]
-        if names[i] in SIZE_LISTS and isinstance(v, list)
-        else v
-        for i, v in enumerate(made.args)
-    ]
+    args = [[new if n == old else n for n in v] if names[i] in SIZE_LISTS and isinstance(v, list) else v for i, v in enumerate(made.args)]
     return replace(made, args=args)
 
 
@@ -302,11 +217,7 @@ def rng_of(*words):
 def case_numbers(options, per_round):
     """The numbers of a law's cases: that of the case asked for, or those of its rounds, or all that there is time for."""
     end = time.monotonic() + options.budget if options.budget else None
-    wanted = (
-        [int(options.case.rsplit("/", 1)[1])]
-        if options.case
-        else range(10**9 if end else options.rounds * per_round)
-    )
+    wanted = [int(options.case.rsplit("/", 1)[1])] if options.case else range(10**9 if end else options.rounds * per_round)
     return itertools.takewhile(lambda _: not end or time.monotonic() <= end, wanted)
 
 
@@ -314,45 +225,24 @@ def case_numbers(options, per_round):
 
 
 def junk(rng, n):
-    return (
-        np.random.default_rng(rng.getrandbits(64)).integers(0, 2, n, np.uint8).tobytes()
-    )
+    return np.random.default_rng(rng.getrandbits(64)).integers(0, 2, n, np.uint8).tobytes()
 
 
 def placed(elements, dtype, stride, offset, length, rng):
     """A tensor with the elements at the places that the strides say, in a store of `length` elements whose others are junk."""
     item = SIZES[dtype]
-    flat = (
-        np.frombuffer(bytearray(junk(rng, length * item)), f"V{item}")
-        if length * item
-        else np.zeros(0, f"V{item}")
-    )
+    flat = np.frombuffer(bytearray(junk(rng, length * item)), f"V{item}") if length * item else np.zeros(0, f"V{item}")
     if elements.size:
-        view = np.ndarray(
-            elements.shape,
-            flat.dtype,
-            flat,
-            offset * item,
-            tuple(s * item for s in stride),
-        )
+        view = np.ndarray(elements.shape, flat.dtype, flat, offset * item, tuple(s * item for s in stride))
         view[...] = elements
-    return Tensor(
-        Store(flat.tobytes()), dtype, tuple(elements.shape), tuple(stride), offset
-    )
+    return Tensor(Store(flat.tobytes()), dtype, tuple(elements.shape), tuple(stride), offset)
 
 
 def apart(t, rng, kind=None):
     """The tensor's elements in another layout, no two at one place: (tensor, the layout's name)."""
     elements, size = t.elements(), t.size
-    kind = kind or rng.choice(
-        ("offset", "step", "transposed", "channels last", "padded")
-    )
-    order, steps, offset, pad = (
-        list(range(len(size))),
-        [1] * len(size),
-        rng.choice((0, 1, 3)),
-        0,
-    )
+    kind = kind or rng.choice(("offset", "step", "transposed", "channels last", "padded"))
+    order, steps, offset, pad = list(range(len(size))), [1] * len(size), rng.choice((0, 1, 3)), 0
     if kind == "offset":
         offset = rng.choice((1, 2, 7))
     elif kind == "step" and size:
@@ -393,28 +283,13 @@ def together(a, b, rng):
     n = max(a.numel, b.numel, 1)
     shift = rng.choice((0, 1, max(n // 2, 1)))
     total = shift + n
-    raw = np.resize(
-        np.concatenate(
-            [
-                a.elements().reshape(-1),
-                b.elements().reshape(-1),
-                np.zeros(1, f"V{SIZES[a.dtype]}"),
-            ]
-        ),
-        total,
-    )
+    raw = np.resize(np.concatenate([a.elements().reshape(-1), b.elements().reshape(-1), np.zeros(1, f"V{SIZES[a.dtype]}")]), total)
     store = Store(raw.tobytes())
     one = Tensor(store, a.dtype, a.size, row_major(a.size), 0)
     other = Tensor(store, b.dtype, b.size, row_major(b.size), shift)
-    return (
-        (one, other)
-        if rng.random() < 0.5
-        else (replace(one, offset=shift), replace(other, offset=0))
-    )
+    return (one, other) if rng.random() < 0.5 else (replace(one, offset=shift), replace(other, offset=0))
 
 
 def clones(call):
     """The call with each tensor alone in a dense store."""
-    return call.mapped(
-        lambda t, at: replace(dense(t.elements(), t.dtype), device=t.device)
-    )
+    return call.mapped(lambda t, at: replace(dense(t.elements(), t.dtype), device=t.device))

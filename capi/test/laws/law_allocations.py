@@ -9,9 +9,7 @@ from law_outputs import filled
 from library import CUDA, MEMORY, OK, Seen
 
 NAME = "allocations"
-LONGEST = (
-    40  # allocations of a call that are made to fail, one in each of as many calls
-)
+LONGEST = 40  # allocations of a call that are made to fail, one in each of as many calls
 SPARSE = 0.4  # of the calls have sparse operands
 
 
@@ -27,26 +25,15 @@ def check(library, call, rng):
         "lend",
     ):
         return None
-    sparse = (
-        rng.random() < SPARSE and library.place is not CUDA
-    )  # which has few kernels for them
+    sparse = rng.random() < SPARSE and library.place is not CUDA  # which has few kernels for them
     made = with_sparse(call, rng)[1] if sparse else None
     made = made or call.mapped(lambda t, at: apart(t, rng)[0])
     if made.form["mode"] == "out":
-        function = [
-            f["c"]
-            for f in made.operator["forms"]
-            if f["mode"] == "function" and f["types"] == made.form["types"]
-        ]
+        function = [f["c"] for f in made.operator["forms"] if f["mode"] == "function" and f["types"] == made.form["types"]]
         want = library.run(replace(made, c=function[0], outs=[])) if function else None
         if not want or want.status != OK:
             return None
-        made = replace(
-            made,
-            outs=[
-                filled(r.dtype, (0,), rng) for r in want.results if isinstance(r, Seen)
-            ],
-        )
+        made = replace(made, outs=[filled(r.dtype, (0,), rng) for r in want.results if isinstance(r, Seen)])
     whole = library.run(made)
     if text := unsound(made, whole):
         return text, made
@@ -65,10 +52,6 @@ def check(library, call, rng):
         if got.status not in (OK, MEMORY):
             return f"{note}: status {got.status} ({got.message})", made
         if got.status == OK:
-            text = (
-                values_differ(whole.results, got.results)
-                if "empty" not in made.c
-                else ""
-            )
+            text = values_differ(whole.results, got.results) if "empty" not in made.c else ""
             return (f"{note}: another answer: {text}", made) if text else ""
     return ""

@@ -11,11 +11,7 @@ ITSELF = ("cartesian_prod",)  # of one vector is that vector, under another hand
 
 def check(library, call, rng):
     operator = call.operator
-    if (
-        call.form["mode"] != "function"
-        or operator["name"] in ITSELF
-        or operator["category"] in ("random", "file", "storage", "query", "gradient")
-    ):
+    if call.form["mode"] != "function" or operator["name"] in ITSELF or operator["category"] in ("random", "file", "storage", "query", "gradient"):
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
         call = with_dtype(call, "float64")
@@ -38,11 +34,7 @@ def owned(function, write):
     operands = [t.clone() for t in function.operands()]  # to which may be written
     memory = {t.untyped_storage().data_ptr() for t in operands}
     try:
-        results = [
-            t
-            for t in function.results(*operands)
-            if t.requires_grad and t.numel() and t.layout is torch.strided
-        ]
+        results = [t for t in function.results(*operands) if t.requires_grad and t.numel() and t.layout is torch.strided]
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError):
         return None
     for i, t in enumerate(results):
@@ -65,11 +57,7 @@ def added(t):
     except RuntimeError as error:
         return f"{error}"
     after = t.grad_fn.next_functions[0][0]
-    return (
-        ""
-        if after is node
-        else f"hooks of {node.name()} are lost when it is written to, which {after.name()} follows then"
-    )
+    return "" if after is node else f"hooks of {node.name()} are lost when it is written to, which {after.name()} follows then"
 
 
 def detached(t):

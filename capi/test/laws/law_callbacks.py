@@ -127,11 +127,7 @@ def backward(s):
 
 def checkpointed(s):
     """The first time that the function runs, and what it is run again for."""
-    s.run(
-        torch.utils.checkpoint.checkpoint(
-            lambda x: (s.once(), x.cos().sin())[1], s.x, use_reentrant=False
-        )
-    )
+    s.run(torch.utils.checkpoint.checkpoint(lambda x: (s.once(), x.cos().sin())[1], s.x, use_reentrant=False))
 
 
 def recomputed(s):
@@ -146,18 +142,7 @@ def recomputed(s):
 
 
 PLACES = (
-    *(
-        tensor_hook,
-        leaf_hook,
-        post_accumulate,
-        node_hook,
-        node_prehook,
-        accumulating,
-        several,
-        any_of_several,
-        packing,
-        unpacking,
-    ),
+    *(tensor_hook, leaf_hook, post_accumulate, node_hook, node_prehook, accumulating, several, any_of_several, packing, unpacking),
     *(packing_in_place, forward, backward, checkpointed, recomputed),
 )
 
@@ -178,48 +163,25 @@ def on_result(f):
 OWN = {
     "its node": lambda s: node_of(s)(torch.ones(2)),
     "its node with the leaf": lambda s: node_of(s)(s.x),
-    "next functions": on_result(
-        lambda y: [n.next_functions for n, _ in y.grad_fn.next_functions]
-    ),
+    "next functions": on_result(lambda y: [n.next_functions for n, _ in y.grad_fn.next_functions]),
     "the hook goes": lambda s: s.hook and s.hook.remove(),
     "another hook": on_leaf(lambda x: x.register_hook(lambda grad: None)),
-    "another hook of the result": on_result(
-        lambda y: y.register_hook(lambda grad: None)
-    ),
-    "a hook after": on_leaf(
-        lambda x: x.register_post_accumulate_grad_hook(lambda x: None)
-    ),
-    "hooks of the node": lambda s: (
-        node_of(s).register_hook(lambda *g: None),
-        node_of(s).register_prehook(lambda *g: None),
-    ),
+    "another hook of the result": on_result(lambda y: y.register_hook(lambda grad: None)),
+    "a hook after": on_leaf(lambda x: x.register_post_accumulate_grad_hook(lambda x: None)),
+    "hooks of the node": lambda s: (node_of(s).register_hook(lambda *g: None), node_of(s).register_prehook(lambda *g: None)),
     "backward": on_result(lambda y: y.sum().backward(retain_graph=True)),
     "backward, which ends the graph": on_result(lambda y: y.sum().backward()),
-    "grad, recorded": lambda s: torch.autograd.grad(
-        (s.x * s.x).sum(), s.x, create_graph=True
-    )[0]
-    .sum()
-    .backward(),
+    "grad, recorded": lambda s: torch.autograd.grad((s.x * s.x).sum(), s.x, create_graph=True)[0].sum().backward(),
     "the gradient is set": on_leaf(lambda x: setattr(x, "grad", torch.ones(2))),
-    "the gradient is a view of the leaf": on_leaf(
-        lambda x: setattr(x, "grad", x.detach().view(2))
-    ),
+    "the gradient is a view of the leaf": on_leaf(lambda x: setattr(x, "grad", x.detach().view(2))),
     "the gradient goes": on_leaf(lambda x: setattr(x, "grad", None)),
     "the leaf is written to": on_leaf(lambda x: x.data.mul_(2)),
     "the leaf has other data": on_leaf(lambda x: setattr(x, "data", torch.ones(2))),
     "the leaf is wanted no more": on_leaf(lambda x: x.requires_grad_(False)),
     "the result is written to": on_result(lambda y: y.detach().mul_(2)),
     "the result keeps its gradient": on_result(lambda y: y.retain_grad()),
-    "what is saved": on_result(
-        lambda y: [
-            getattr(y.grad_fn, name)
-            for name in dir(y.grad_fn)
-            if name.startswith("_saved_")
-        ]
-    ),
-    "the hooks for what is saved end": lambda s: graph.saved_tensors_hooks(
-        None, None
-    ).__exit__(None, None, None),
+    "what is saved": on_result(lambda y: [getattr(y.grad_fn, name) for name in dir(y.grad_fn) if name.startswith("_saved_")]),
+    "the hooks for what is saved end": lambda s: graph.saved_tensors_hooks(None, None).__exit__(None, None, None),
     "others begin and end": lambda s: graph.save_on_cpu().__enter__(),
     "modes": lambda s: torch.set_grad_enabled(torch.is_grad_enabled()),
     "inference": lambda s: torch.inference_mode().__enter__(),
@@ -235,9 +197,7 @@ def elsewhere(act):
 
     def acts(s):
         done = threading.Event()
-        threading.Thread(
-            target=lambda: (attempt(act, s), done.set()), daemon=True
-        ).start()
+        threading.Thread(target=lambda: (attempt(act, s), done.set()), daemon=True).start()
         if not done.wait(WAIT):
             raise AssertionError("another thread waits for this one")
 
@@ -263,19 +223,11 @@ def on_its_own(place, scene):
     return told[0]
 
 
-TELLS = {
-    "is_grad_enabled",
-    "memory_stats",
-    "memory_stats_of",
-}  # of where it is called: a run's hooks are not recorded, and its memory is in use
+TELLS = {"is_grad_enabled", "memory_stats", "memory_stats_of"}  # of where it is called: a run's hooks are not recorded, and its memory is in use
 
 
 def check(library, call, rng):
-    if call.operator["name"] in (
-        "set_num_threads",
-        "set_memory_limit",
-        "fail_allocation",
-    ):
+    if call.operator["name"] in ("set_num_threads", "set_memory_limit", "fail_allocation"):
         return None
     place = rng.choice(PLACES)
     where = place.__name__.replace("_", " ")
@@ -288,18 +240,9 @@ def check(library, call, rng):
     text = on_its_own(place, Scene(lambda s: found.append(library.run(call))))
     if text or not found:
         return f"{where}: {text or 'nothing was called'}", call
-    if text := unsound(
-        call, replace(found[0], live=0, leaked=0)
-    ):  # what other threads had goes meanwhile
+    if text := unsound(call, replace(found[0], live=0, leaked=0)):  # what other threads had goes meanwhile
         return f"{where}: {text}", call
     if want.status != found[0].status:
-        return (
-            f"{where}: status {want.status} outside and {found[0].status} inside ({want.message or found[0].message})",
-            call,
-        )
-    text = (
-        ""
-        if makes_garbage(call) or call.operator["name"] in TELLS
-        else values_differ(want.results, found[0].results)
-    )
+        return f"{where}: status {want.status} outside and {found[0].status} inside ({want.message or found[0].message})", call
+    text = "" if makes_garbage(call) or call.operator["name"] in TELLS else values_differ(want.results, found[0].results)
     return (f"{where}: outside and inside differ in {text}", call) if text else ""

@@ -26,33 +26,20 @@ def extreme(t):
     if t.dtype not in (*FLOATS, *COMPLEX):
         return False
     with np.errstate(all="ignore"):
-        return not bool(
-            (np.abs(decode(t.elements(), t.dtype).astype(np.complex128)) < 1e15).all()
-        )
+        return not bool((np.abs(decode(t.elements(), t.dtype).astype(np.complex128)) < 1e15).all())
 
 
 def check(library, call, rng):
-    if (
-        not library.devices("cuda")
-        or call.operator["category"] in LEFT_OUT
-        or call.operator["name"] in (*SETTINGS, *OF_THE_HOST)
-    ):
+    if not library.devices("cuda") or call.operator["category"] in LEFT_OUT or call.operator["name"] in (*SETTINGS, *OF_THE_HOST):
         return None
-    if (
-        not call.tensors()
-        or makes_garbage(call)
-        or call.form["mode"] == "out"
-        or call.operator["name"].strip("_").split(".")[0] in ANY_ORDER
-    ):
+    if not call.tensors() or makes_garbage(call) or call.form["mode"] == "out" or call.operator["name"].strip("_").split(".")[0] in ANY_ORDER:
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     here = library.run(made)
     places = [at for _, at in made.tensors()]
     if mixed := len(places) > 1 and rng.random() < MIXED:
         stays = rng.choice(places)
-        made = made.mapped(
-            lambda t, at: replace(t, device="host") if at == stays else t
-        )
+        made = made.mapped(lambda t, at: replace(t, device="host") if at == stays else t)
     library.place = CUDA
     try:
         there = library.run(made)
@@ -62,37 +49,16 @@ def check(library, call, rng):
         return f"on cuda: {text}", made
     if there.status == NOT_IMPLEMENTED and "on cuda" in there.message:
         return ""
-    if (
-        mixed
-        and there.status != OK
-        and all(name in there.message for name in TWO_DEVICES)
-    ):
+    if mixed and there.status != OK and all(name in there.message for name in TWO_DEVICES):
         return ""
     if here.status != there.status:
-        return (
-            f"status {here.status} ({here.message}) on the cpu and {there.status} ({there.message}) on cuda",
-            made,
-        )
+        return f"status {here.status} ({here.message}) on the cpu and {there.status} ({there.message}) on cuda", made
     if here.status != OK:
         return ""
-    seen = [
-        x
-        for r in here.results
-        for x in (r if isinstance(r, list) else [r])
-        if isinstance(x, Seen)
-    ]
+    seen = [x for r in here.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]
     step = max(STEP.get(t.dtype, 0) for t in [*seen, *(t for t, _ in call.tensors())])
-    sum_of = {
-        "reordered": sums(call),
-        "extreme": sums(call) and any(extreme(t) for t, _ in call.tensors()),
-    }
+    sum_of = {"reordered": sums(call), "extreme": sums(call) and any(extreme(t) for t, _ in call.tensors())}
     text = values_differ(here.results, there.results, step, strides=True, **sum_of)
     for at in here.tensors:
-        text = text or values_differ(
-            here.tensors[at],
-            there.tensors[at],
-            step,
-            path=f"argument {at} after the call",
-            **sum_of,
-        )
+        text = text or values_differ(here.tensors[at], there.tensors[at], step, path=f"argument {at} after the call", **sum_of)
     return (f"the cpu and cuda differ in {text}", made) if text else ""

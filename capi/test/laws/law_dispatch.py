@@ -40,14 +40,10 @@ WITNESSES = {
 UNSEEN = ("backward", "set_requires_grad", "set_", "pin_memory")
 CALLS = 60  # of those that are known of an operator
 KINDS = {
-    "named": lambda t: t.rename(*(f"d{t.dim() - 1 - i}" for i in range(t.dim())))
-    if t.dim()
-    else None,
+    "named": lambda t: t.rename(*(f"d{t.dim() - 1 - i}" for i in range(t.dim()))) if t.dim() else None,
     "sparse_coo": lambda t: t.to_sparse(),
     "sparse_csr": lambda t: t.to_sparse_csr() if t.dim() == 2 else None,
-    "quantized": lambda t: torch.quantize_per_tensor(t, 0.25, 10, torch.quint8)
-    if t.dtype is torch.float32
-    else None,
+    "quantized": lambda t: torch.quantize_per_tensor(t, 0.25, 10, torch.quint8) if t.dtype is torch.float32 else None,
 }
 
 
@@ -84,9 +80,7 @@ def run(options, law, report):
                     words[kind],
                     rng_of(options.seed, law, identity),
                 )
-            except (
-                Exception
-            ):  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a fault of the suite is shown as one, and the run goes on
                 text = f"the suite failed: {traceback.format_exc()}"
             report.tell(law, text is not None, c)
             if text:
@@ -142,10 +136,7 @@ def operands(call, kind, which):
         return operators.python_value(kind_of, plain(kind_of, v))
 
     try:
-        values = [
-            value(k, v, (i,))
-            for i, (k, v) in enumerate(zip(call.form["types"], call.args, strict=True))
-        ]
+        values = [value(k, v, (i,)) for i, (k, v) in enumerate(zip(call.form["types"], call.args, strict=True))]
     except (RuntimeError, ValueError):
         return None
     return values if made else None

@@ -23,43 +23,24 @@ BY_LAYOUT = (
     "view_as_complex",
     "share_memory_",
 )
-TOLERANCE = {
-    "float16": 5e-2,
-    "bfloat16": 3e-1,
-    "float32": 1e-3,
-    "float64": 1e-8,
-    "complex64": 1e-3,
-    "complex128": 1e-8,
-}
+TOLERANCE = {"float16": 5e-2, "bfloat16": 3e-1, "float32": 1e-3, "float64": 1e-8, "complex64": 1e-3, "complex128": 1e-8}
 
 
 def check(library, call, rng):
     operator = call.operator
-    name = (
-        operator["name"].split(".")[-1].removesuffix("_copy")
-    )  # A copy of a view is as the view.
-    if (
-        call.form["mode"] == "out"
-        or operator["category"] in ("random", "file", "storage", "query", "gradient")
-        or name in BY_LAYOUT
-    ):
+    name = operator["name"].split(".")[-1].removesuffix("_copy")  # A copy of a view is as the view.
+    if call.form["mode"] == "out" or operator["category"] in ("random", "file", "storage", "query", "gradient") or name in BY_LAYOUT:
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
         call = with_dtype(call, rng.choice(sorted(NUMBERS)))
     if any(t.dtype == "complex32" for t, _ in call.tensors()):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
-    large = (
-        rng.random() < 0.3 and library.place is not CUDA
-    )  # where a tensor has as many launches as views
+    large = rng.random() < 0.3 and library.place is not CUDA  # where a tensor has as many launches as views
     if large and call.tensors():
         size = max(n for t, _ in call.tensors() for n in (*t.size, 1))
-        rest = max(
-            (t.numel // size for t, _ in call.tensors() if size in t.size), default=1
-        )
-        made = with_values(
-            with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0
-        )
+        rest = max((t.numel // size for t, _ in call.tensors() if size in t.size), default=1)
+        made = with_values(with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0)
     differentiated.place = "cuda" if library.place is CUDA else "cpu"
     function = Function(made)
     if not function.places:
@@ -76,13 +57,7 @@ def held(library, function, made, fails):
     one = gradients(function)
     if one is None:
         return None
-    problem = (
-        one
-        if isinstance(one, str)
-        else layouts(made, one)
-        or threads(library, function, one)
-        or savings(function, one)
-    )
+    problem = one if isinstance(one, str) else layouts(made, one) or threads(library, function, one) or savings(function, one)
     if not problem and fails:
         problem = allocations(library, function, one)
     return (problem, made) if problem else ""
@@ -95,18 +70,11 @@ def gradients(function, operands=None):
         outputs = [t for t in function(*operands) if t.requires_grad]
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError):
         return None
-    if not outputs or any(
-        t.numel() > 8 * MOST for t in (*outputs, *operands)
-    ):  # which views can be without memory of their own
+    if not outputs or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
         return None
     try:
-        return torch.autograd.grad(
-            outputs, operands, [seed(t) for t in outputs], allow_unused=True
-        )
-    except (
-        NotImplementedError,
-        MemoryError,
-    ):  # a derivative that there is not, or not for the dtype, or one larger than memory
+        return torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
+    except (NotImplementedError, MemoryError):  # a derivative that there is not, or not for the dtype, or one larger than memory
         return None
     except RuntimeError as error:
         # Of vectors that are unique up to a phase, which the seeds make a difference to.
@@ -115,9 +83,7 @@ def gradients(function, operands=None):
 
 def seed(t):
     """Numbers that follow the places of the elements."""
-    return (
-        (torch.arange(t.numel(), device=t.device) % 7 - 2).to(t.dtype).reshape(t.shape)
-    )
+    return (torch.arange(t.numel(), device=t.device) % 7 - 2).to(t.dtype).reshape(t.shape)
 
 
 def layouts(call, one):
@@ -143,17 +109,13 @@ def shown(t):
 
 def bits(tensors):
     return [
-        t
-        if t is None
-        else (t.dtype, tuple(t.shape), bytes(t.cpu().contiguous().untyped_storage()))
+        t if t is None else (t.dtype, tuple(t.shape), bytes(t.cpu().contiguous().untyped_storage()))
         for t in (u if u is None else u.clone() for u in tensors)
     ]
 
 
 def threads(library, function, one):
-    for n in (
-        (2, 3) if library.place is not CUDA else ()
-    ):  # which has threads of its own
+    for n in (2, 3) if library.place is not CUDA else ():  # which has threads of its own
         library.threads(n)
         many = gradients(function)
         library.threads(1)
@@ -167,9 +129,7 @@ def threads(library, function, one):
 
 SAVINGS = {
     "hooks that keep": lambda: graph.saved_tensors_hooks(lambda t: t, lambda t: t),
-    "hooks that copy": lambda: graph.saved_tensors_hooks(
-        lambda t: t.detach().clone(), lambda t: t.clone()
-    ),
+    "hooks that copy": lambda: graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t.clone()),
     "allow_mutation_on_saved_tensors": graph.allow_mutation_on_saved_tensors,
 }
 
@@ -182,9 +142,7 @@ def savings(function, one):
         if problem := unlike(made, one):
             return f"under {name}: {problem}"
     operands = function.operands()
-    again = lambda *operands: torch.utils.checkpoint.checkpoint(
-        function, *operands, use_reentrant=False
-    )  # noqa: E731
+    again = lambda *operands: torch.utils.checkpoint.checkpoint(function, *operands, use_reentrant=False)  # noqa: E731
     problem = unlike(gradients(again, operands), one)
     return problem and f"in a checkpoint: {problem}"
 
@@ -193,11 +151,7 @@ def unlike(made, one):
     if made is None or isinstance(made, str):
         return made or "no gradients"
     for i, (a, b) in enumerate(zip(one, made, strict=True)):
-        if (
-            (a is None) != (b is None)
-            or a is not None
-            and (a.shape != b.shape or a.dtype != b.dtype or not close(a, b))
-        ):
+        if (a is None) != (b is None) or a is not None and (a.shape != b.shape or a.dtype != b.dtype or not close(a, b)):
             return f"gradient {i} is {b if b is None else shown(b)}, but {a if a is None else shown(a)} elsewhere"
     return ""
 
@@ -215,9 +169,7 @@ def allocations(library, function, one):
         library.do("tensor_fail_allocation", turn)
         try:
             outputs = [t for t in function(*operands) if t.requires_grad]
-            made = torch.autograd.grad(
-                outputs, operands, [seed(t) for t in outputs], allow_unused=True
-            )
+            made = torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
         except (MemoryError, RuntimeError) as error:
             failed = f"{type(error).__name__}: {error}"
         finally:
@@ -225,10 +177,7 @@ def allocations(library, function, one):
         note = f"allocation {turn} fails"
         outputs = None
         if failed:
-            if (
-                not failed.startswith(("MemoryError", "OutOfMemoryError"))
-                and "memory" not in failed
-            ):
+            if not failed.startswith(("MemoryError", "OutOfMemoryError")) and "memory" not in failed:
                 return f"{note}: {failed}"
             if any(not bool((t.grad == 1).all()) for t in operands):
                 return f"{note}: a leaf's gradient has changed"

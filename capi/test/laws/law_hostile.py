@@ -26,9 +26,7 @@ def run(options, law, report, mode="calls"):
     import time
 
     if options.dtype:
-        os.environ["HOSTILE_DTYPES"] = " ".join(
-            str(NAMES.index(d)) for d in options.dtype
-        )
+        os.environ["HOSTILE_DTYPES"] = " ".join(str(NAMES.index(d)) for d in options.dtype)
     program = hostile.build(flags=os.environ.get("LAWS_CFLAGS", "").split())
     end = time.monotonic() + options.budget if options.budget else None
     first, blocks, seen, done = 0, 0, Counter(), Counter()
@@ -40,43 +38,27 @@ def run(options, law, report, mode="calls"):
         status, text = child(program, options.seed, first, count, mode)
         ran = text.count("BLOCK ")
         if status == 0:
-            answered, refused = map(
-                int, re.search(r"DONE (\d+) answered, (\d+) refused", text).groups()
-            )
+            answered, refused = map(int, re.search(r"DONE (\d+) answered, (\d+) refused", text).groups())
             done += Counter(answered=answered, refused=refused)
         blocks, first = blocks + ran, first + ran
         report.count(law, ran - bool(status))
         if status:
             kind = reason(status, text)
             if seen[kind] < SHOWN:
-                calls = (
-                    fewest(program, options.seed, first - 1, mode, kind)
-                    if mode == "calls"
-                    else []
-                )
+                calls = fewest(program, options.seed, first - 1, mode, kind) if mode == "calls" else []
                 kind = f"{kind} ({calls[-1].split('(')[0]})" if calls else kind
                 if not seen[kind]:
                     report.fail(law, f"block/{first - 1}", kind, "\n".join(calls))
                     print("\n".join("       " + c for c in calls), flush=True)
             seen[kind] += 1
-    print(
-        f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['refused']} refused; failures {dict(seen)}"
-    )
+    print(f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['refused']} refused; failures {dict(seen)}")
 
 
 def child(program, seed, first, count, mode="calls", left_out=()):
     with tempfile.TemporaryDirectory() as folder:
         command = [str(program), str(seed), str(first), str(count), mode, *left_out]
         environment = os.environ | {"GOTRACEBACK": "single"}
-        done = subprocess.run(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=environment,
-            errors="replace",
-            text=True,
-        )
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=environment, errors="replace", text=True)
     return done.returncode, done.stdout
 
 
@@ -84,19 +66,9 @@ def reason(status, text):
     """A failure in a line, without what differs between runs."""
     found = re.findall(r"^FAULT (.*)", text, re.M)
     if found:
-        return re.sub(
-            r"(leak|grew by): -?\d+", r"\1: some", "; ".join(dict.fromkeys(found))
-        )
-    frames = [
-        re.sub(r"\(.*", "", line).split("/")[-1]
-        for line in text.splitlines()
-        if line.startswith("github.com/libtensor")
-    ]
-    told = re.findall(
-        r"^(?:SIG\w+|fatal error|panic|==\d+==ERROR|SUMMARY|\S+ runtime error|corrupted|free\(\)|malloc|double free).*",
-        text,
-        re.M,
-    )
+        return re.sub(r"(leak|grew by): -?\d+", r"\1: some", "; ".join(dict.fromkeys(found)))
+    frames = [re.sub(r"\(.*", "", line).split("/")[-1] for line in text.splitlines() if line.startswith("github.com/libtensor")]
+    told = re.findall(r"^(?:SIG\w+|fatal error|panic|==\d+==ERROR|SUMMARY|\S+ runtime error|corrupted|free\(\)|malloc|double free).*", text, re.M)
     told += re.findall(r"^.*runtime error: .*", text, re.M)
     return f"status {status}: {'; '.join(dict.fromkeys(told[:3]))} {' < '.join(frames[:7])}".strip()
 
@@ -133,13 +105,6 @@ def fewest(program, seed, block, mode, kind):
         size //= 2
     _, text = child(program, seed, block, 1, "trace", ranges(kept))
     lines = [line.strip() for line in text.splitlines() if line.startswith("  tensor_")]
-    favoured = (
-        f'HOSTILE_DTYPES="{os.environ["HOSTILE_DTYPES"]}" '
-        if "HOSTILE_DTYPES" in os.environ
-        else ""
-    )
+    favoured = f'HOSTILE_DTYPES="{os.environ["HOSTILE_DTYPES"]}" ' if "HOSTILE_DTYPES" in os.environ else ""
     command = f"{favoured}{os.path.relpath(program, ROOT)} {seed} {block} 1 trace {' '.join(ranges(kept))}"
-    return [
-        f"{len(kept)} calls over the tensors that begin() in capi/test/laws/hostile.h makes; {command}",
-        *lines,
-    ]
+    return [f"{len(kept)} calls over the tensors that begin() in capi/test/laws/hostile.h makes; {command}", *lines]

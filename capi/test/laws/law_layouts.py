@@ -10,14 +10,7 @@ from inputs import rng_of
 NAME = "layouts"
 HOST_ONLY = "devices have few kernels for sparse tensors, and refuse the rest by name"
 DRAWS = 150  # of each operator in a round
-LAYOUTS = (
-    "strided",
-    "sparse_coo",
-    "sparse_csr",
-    "sparse_csc",
-    "sparse_bsr",
-    "sparse_bsc",
-)
+LAYOUTS = ("strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc")
 DTYPES = (
     torch.float32,
     torch.float64,
@@ -68,22 +61,8 @@ SAMPLED = {
 }
 FUNCTIONS = {name: f for name, (f, _) in SAMPLED.items()} | PAIRS
 COMMUTING = ("add", "mul")  # which take two operands in both orders or in none
-UNEVEN = (
-    "stack",
-    "bmm",
-)  # whose batches of a compressed layout have as many entries each, or are refused
-WITH_OUT = (
-    "add",
-    "add_alpha",
-    "sub",
-    "mul",
-    "mm",
-    "addmm",
-    "addmm_beta",
-    "addmm_gone",
-    "cat",
-    "sparse.sampled_addmm",
-)
+UNEVEN = ("stack", "bmm")  # whose batches of a compressed layout have as many entries each, or are refused
+WITH_OUT = ("add", "add_alpha", "sub", "mul", "mm", "addmm", "addmm_beta", "addmm_gone", "cat", "sparse.sampled_addmm")
 
 
 class Drawn:
@@ -92,61 +71,36 @@ class Drawn:
     def __init__(self, rng, dtype, layout):
         state = rng.choice(STATES)
         low = 0 if not dtype.is_signed else -2
-        whole = torch.tensor(
-            [
-                [
-                    rng.randint(low, 2) * (rng.random() < 0.4) * (state != "none")
-                    for _ in range(4)
-                ]
-                for _ in range(4)
-            ]
-        )
+        whole = torch.tensor([[rng.randint(low, 2) * (rng.random() < 0.4) * (state != "none") for _ in range(4)] for _ in range(4)])
         self.dense, self.layout, self.state = whole.to(dtype), layout, state
         self.has = self.dense != 0
         if layout == "strided":
             self.given = self.dense.clone()
             return
         if "_bs" in layout:
-            self.has = (
-                self.has.reshape(2, 2, 2, 2)
-                .any(3, keepdim=True)
-                .any(1, keepdim=True)
-                .expand(2, 2, 2, 2)
-                .reshape(4, 4)
-            )
+            self.has = self.has.reshape(2, 2, 2, 2).any(3, keepdim=True).any(1, keepdim=True).expand(2, 2, 2, 2).reshape(4, 4)
         self.given = laid(self.dense, layout)
         if state == "zeros":
             self.given.values().zero_()
             self.dense = torch.zeros_like(self.dense)
         elif state == "uncoalesced" and layout == "sparse_coo":
-            indices, values = (
-                torch.cat([part, part], -1)
-                for part in (self.given.indices(), self.given.values())
-            )
+            indices, values = (torch.cat([part, part], -1) for part in (self.given.indices(), self.given.values()))
             self.given = torch.sparse_coo_tensor(indices, values, (4, 4))
             self.dense = self.dense if dtype is torch.bool else self.dense + self.dense
 
     def __str__(self):
-        return (
-            f"{self.layout} {str(self.dense.dtype).rpartition('.')[2]} ({self.state})"
-        )
+        return f"{self.layout} {str(self.dense.dtype).rpartition('.')[2]} ({self.state})"
 
 
 def laid(dense, layout):
     if layout == "strided":
         return dense.clone()
-    return dense.to_sparse(
-        layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None
-    )
+    return dense.to_sparse(layout=getattr(torch, layout), blocksize=(2, 2) if "_bs" in layout else None)
 
 
 def facts(t):
     """All that a user sees of a tensor."""
-    parts = (
-        []
-        if t.layout is torch.strided
-        else [t._nnz(), t.layout is torch.sparse_coo and t.is_coalesced()]
-    )
+    parts = [] if t.layout is torch.strided else [t._nnz(), t.layout is torch.sparse_coo and t.is_coalesced()]
     return (t.layout, t.dtype, tuple(t.shape), *parts, str(t.to_dense().tolist()))
 
 
@@ -164,13 +118,8 @@ def differ(got, want):
     got = got.to_dense()
     if got.dtype is not want.dtype or got.shape != want.shape:
         return f"{got.dtype} of sizes {tuple(got.shape)} instead of {want.dtype} of sizes {tuple(want.shape)}"
-    wide, rough = (
-        torch.complex128,
-        1e-2 if want.dtype in (torch.float16, torch.bfloat16) else 1e-5,
-    )
-    if torch.allclose(
-        got.to(wide), want.to(wide), rtol=rough, atol=rough, equal_nan=True
-    ):
+    wide, rough = torch.complex128, 1e-2 if want.dtype in (torch.float16, torch.bfloat16) else 1e-5
+    if torch.allclose(got.to(wide), want.to(wide), rtol=rough, atol=rough, equal_nan=True):
         return ""
     return f"{got.tolist()} instead of {want.tolist()}"
 
@@ -179,11 +128,7 @@ def run(options, law, report):
     end = time.monotonic() + options.budget if options.budget else None
     kept = {}  # of each operator, whether operands of some layouts and dtypes are taken, and an example
     for name in sorted(FUNCTIONS):
-        if (
-            options.operator not in (None, name)
-            or options.case
-            and options.case.rsplit("/", 1)[0] != name
-        ):
+        if options.operator not in (None, name) or options.case and options.case.rsplit("/", 1)[0] != name:
             continue
         failed = 0
         for n in range(options.rounds * DRAWS if not end else 10**7):
@@ -195,15 +140,9 @@ def run(options, law, report):
             report.start(case)
             try:
                 text = check(name, rng_of(options.seed, law, case), kept)
-            except (
-                Exception
-            ):  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a fault of the suite is shown as one, and the run goes on
                 text = f"the suite failed: {traceback.format_exc()}"
-            report.tell(
-                law,
-                True,
-                f"tensor_{name.replace('.', '_').split('_alpha')[0].split('_beta')[0].split('_gone')[0]}",
-            )
+            report.tell(law, True, f"tensor_{name.replace('.', '_').split('_alpha')[0].split('_beta')[0].split('_gone')[0]}")
             if text:
                 failed += 1
                 report.fail(law, case, text)
@@ -212,15 +151,11 @@ def run(options, law, report):
 def check(name, rng, kept):
     dtype = rng.choice(DTYPES)
     a = Drawn(rng, dtype, rng.choice(LAYOUTS))
-    b = Drawn(
-        rng, dtype if rng.random() < 0.7 else rng.choice(DTYPES), rng.choice(LAYOUTS)
-    )
+    b = Drawn(rng, dtype if rng.random() < 0.7 else rng.choice(DTYPES), rng.choice(LAYOUTS))
     told = f"{name} of {a} and {b}"
     before = facts(a.given), facts(b.given)
     places = [lambda t: a.has if t is a.dense else b.has] if name in SAMPLED else []
-    want = outcome(
-        SAMPLED[name][1] if places else PAIRS[name], a.dense, b.dense, *places
-    )
+    want = outcome(SAMPLED[name][1] if places else PAIRS[name], a.dense, b.dense, *places)
     got = outcome(FUNCTIONS[name], a.given, b.given)
     if text := unsound(got, told, (a, b), before):
         return text
@@ -239,11 +174,7 @@ def unlike(name, a, b, got, kept):
     """Whether operands of the same layouts and dtypes are taken at one time and refused at another, or in one order alone."""
     key = name, a.layout, b.layout, a.dense.dtype, b.dense.dtype
     taken = not isinstance(got, Exception)
-    for seen in (
-        (key, (name, b.layout, a.layout, b.dense.dtype, a.dense.dtype))
-        if name in COMMUTING
-        else (key,)
-    ):
+    for seen in (key, (name, b.layout, a.layout, b.dense.dtype, a.dense.dtype)) if name in COMMUTING else (key,):
         if seen in kept and kept[seen][0] != taken:
             return f"{'taken' if taken else f'refused ({got})'}, unlike {kept[seen][1]}"
     kept[key] = taken, f"{a} and {b}"
@@ -260,43 +191,21 @@ def unsound(got, told, operands, before):
 
 def into(name, rng, a, b, got, told):
     """out= of any layout and dtype: the function's answer, or a refusal that changes nothing."""
-    dtype = (
-        got.dtype
-        if isinstance(got, torch.Tensor) and rng.random() < 0.4
-        else rng.choice(DTYPES)
-    )
+    dtype = got.dtype if isinstance(got, torch.Tensor) and rng.random() < 0.4 else rng.choice(DTYPES)
     out = laid(Drawn(rng, dtype, "strided").dense, rng.choice(LAYOUTS))
     if isinstance(got, torch.Tensor) and got.shape != out.shape:
-        out = (
-            torch.zeros(got.shape, dtype=dtype) if out.layout is torch.strided else out
-        )
-    told, was, before = (
-        f"{told} into {facts(out)[:3]}",
-        facts(out),
-        (facts(a.given), facts(b.given)),
-    )
+        out = torch.zeros(got.shape, dtype=dtype) if out.layout is torch.strided else out
+    told, was, before = f"{told} into {facts(out)[:3]}", facts(out), (facts(a.given), facts(b.given))
     made = outcome(FUNCTIONS[name], a.given, b.given, out=out)
     if text := unsound(made, told, (a, b), before):
         return text
     if isinstance(made, Exception):
         if facts(out) != was:
-            return (
-                f"{told}: refused ({made}), and out changed from {was} to {facts(out)}"
-            )
-        fits = isinstance(got, torch.Tensor) and (got.layout, got.dtype, got.shape) == (
-            out.layout,
-            out.dtype,
-            out.shape,
-        )
-        return (
-            f"{told}: refused ({made}), though that is what the function gives"
-            if fits
-            else ""
-        )
+            return f"{told}: refused ({made}), and out changed from {was} to {facts(out)}"
+        fits = isinstance(got, torch.Tensor) and (got.layout, got.dtype, got.shape) == (out.layout, out.dtype, out.shape)
+        return f"{told}: refused ({made}), though that is what the function gives" if fits else ""
     if isinstance(got, Exception):
         return f"{told}: answered, though without out it is refused: {got}"
     if made is not out or (out.layout, out.dtype) != was[:2]:
         return f"{told}: out has become {facts(out)[:3]}"
-    return (
-        f"{told}: {text}" if (text := differ(out, got.to_dense().to(out.dtype))) else ""
-    )
+    return f"{told}: {text}" if (text := differ(out, got.to_dense().to(out.dtype))) else ""

@@ -13,96 +13,38 @@ import operators
 
 NAME = "names"
 HOST_ONLY = "names of dimensions are not a device's concern"
-NUMBERS = (
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint16",
-    "uint64",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
+NUMBERS = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint64", "float32", "float64", "complex64", "complex128")
 # Names make a difference to these (products refuse one that is there twice), or their results are garbage or random.
 ABOUT_NAMES = (
-    *(
-        "equal",
-        "names",
-        "rename",
-        "rename_",
-        "align_to",
-        "align_as",
-        "align_tensors",
-        "refine_names",
-        "dim_by_name",
-        "to_string",
-    ),
+    *("equal", "names", "rename", "rename_", "align_to", "align_as", "align_tensors", "refine_names", "dim_by_name", "to_string"),
     *("outer", "ger", "addr", "addmv", "inner", "cdist", "meshgrid"),
 )
-UNSEEN = (
-    "empty",
-    "new_empty",
-    "resize_",
-    "set_",
-    "lend",
-    "data_ptr",
-    "storage",
-    "share_memory",
-    "gradient",
-    "file",
-    "random",
-    "query",
-)
+UNSEEN = ("empty", "new_empty", "resize_", "set_", "lend", "data_ptr", "storage", "share_memory", "gradient", "file", "random", "query")
 
 
 def run(options, law, report):
     inputs = Inputs()
-    names = [
-        c
-        for c, (o, f) in FORMS.items()
-        if f["mode"] == "function"
-        and (not options.operator or options.operator in (c, o["name"], o["id"]))
-    ]
+    names = [c for c, (o, f) in FORMS.items() if f["mode"] == "function" and (not options.operator or options.operator in (c, o["name"], o["id"]))]
     rounds = range(options.rounds)
     if options.case:
-        names, rounds = (
-            [options.case.rsplit("/", 1)[0]],
-            [int(options.case.rsplit("/", 1)[1])],
-        )
+        names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]
     end = time.monotonic() + options.budget if options.budget else None
     for n in rounds:
         for c in names:
             if end and time.monotonic() > end:
                 return
             operator = FORMS[c][0]
-            if (
-                operator["name"] in ABOUT_NAMES
-                or c in ELSEWHERE
-                or any(
-                    operator["name"].startswith(u) or operator["category"] == u
-                    for u in UNSEEN
-                )
-            ):
+            if operator["name"] in ABOUT_NAMES or c in ELSEWHERE or any(operator["name"].startswith(u) or operator["category"] == u for u in UNSEEN):
                 continue
             case = f"{c}/{n}"
             report.start(case)
             rng = rng_of(options.seed, law, case)
-            calls = [
-                call
-                for call in inputs.calls[c]
-                if all(t.dtype in NUMBERS for t, _ in call.tensors())
-            ]
+            calls = [call for call in inputs.calls[c] if all(t.dtype in NUMBERS for t, _ in call.tensors())]
             if not calls:
                 continue
             try:
                 text = differs(rng.choice(calls))
-            except (
-                Exception
-            ):  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a fault of the suite is shown as one, and the run goes on
                 text = f"the suite failed: {traceback.format_exc()}"
             report.tell(law, text is not None, c)
             if text:
@@ -122,28 +64,15 @@ def values(call, named, by_name):
         if isinstance(v, Tensor):
             made = laid(v, stores)
             first = first or v
-            return (
-                made.rename(*(name_of(i, made.dim()) for i in range(made.dim())))
-                if named and made.dim()
-                else made
-            )
+            return made.rename(*(name_of(i, made.dim()) for i in range(made.dim()))) if named and made.dim() else made
         if isinstance(v, list) and v and isinstance(v[0], Tensor):
             return [value(kind, item) for item in v]
         if by_name and dim and v is not None and first is not None:
             n = len(first.size)
-            return (
-                [name_of(i % n, n) for i in v]
-                if isinstance(v, list)
-                else name_of(v % n, n)
-            )
+            return [name_of(i % n, n) for i in v] if isinstance(v, list) else name_of(v % n, n)
         return operators.python_value(kind, plain(kind, v))
 
-    return [
-        value(kind, v, a["dim"])
-        for kind, v, a in zip(
-            call.form["types"], call.args, call.operator["args"], strict=True
-        )
-    ]
+    return [value(kind, v, a["dim"]) for kind, v, a in zip(call.form["types"], call.args, call.operator["args"], strict=True)]
 
 
 def answer(call, named=False, by_name=False):
@@ -159,19 +88,11 @@ def differs(call):
     try:
         got = answer(call, named=True)
     except NotImplementedError as refused:
-        return (
-            None if "named tensors" in str(refused) else f"names are refused: {refused}"
-        )
+        return None if "named tensors" in str(refused) else f"names are refused: {refused}"
     except Exception as refused:
         return f"names are refused: {refused}"
     text = compared(expected, got)
-    tensors, dims = (
-        call.tensors(),
-        [
-            a["dim"] and v is not None
-            for a, v in zip(call.operator["args"], call.args, strict=True)
-        ],
-    )
+    tensors, dims = call.tensors(), [a["dim"] and v is not None for a, v in zip(call.operator["args"], call.args, strict=True)]
     if text or not tensors or not tensors[0][0].size or not any(dims):
         return text
     try:
@@ -193,10 +114,6 @@ def compared(expected, got):
         found = [name for name in b.names if name]
         if len(set(found)) < len(found):
             return f"a name is there twice: {b.names}"
-        if (
-            not a.is_meta
-            and a.contiguous().numpy().tobytes()
-            != b.rename(None).contiguous().numpy().tobytes()
-        ):
+        if not a.is_meta and a.contiguous().numpy().tobytes() != b.rename(None).contiguous().numpy().tobytes():
             return "other elements with names"
     return ""

@@ -9,14 +9,7 @@ from library import OK, Seen, Store
 NAME = "places"
 HOST_ONLY = "it compares numbers of the CPU's threads"
 THREADS = (2, 3, 8)
-SETTINGS = (
-    "set_num_threads",
-    "get_num_threads",
-    "default_generator",
-    "generator_seed",
-    "fail_allocation",
-    "set_memory_limit",
-)
+SETTINGS = ("set_num_threads", "get_num_threads", "default_generator", "generator_seed", "fail_allocation", "set_memory_limit")
 MOST = 1 << 19  # elements of a call's tensors
 
 
@@ -27,12 +20,8 @@ def check(library, call, rng):
     if rng.random() < 0.5 and call.tensors():
         # Enough elements for several threads to share.
         size = max(n for t, _ in call.tensors() for n in (*t.size, 1))
-        rest = max(
-            (t.numel // size for t, _ in call.tensors() if size in t.size), default=1
-        )
-        made = with_values(
-            with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0
-        )
+        rest = max((t.numel // size for t, _ in call.tensors() if size in t.size), default=1)
+        made = with_values(with_size(call, rng, max(2**16 // max(rest, 1), 2) + 3, size, MOST), rng, 0)
     library.threads(1)
     one = library.run(made)
     if text := unsound(made, one):
@@ -41,18 +30,10 @@ def check(library, call, rng):
         library.threads(n)
         many = library.run(made)
         library.threads(1)
-        text = (
-            f"status {one.status} and {many.status} ({one.message or many.message})"
-            if one.status != many.status
-            else ""
-        )
-        text = text or values_differ(
-            one.results, many.results, strides=not makes_garbage(made), path="result"
-        )
+        text = f"status {one.status} and {many.status} ({one.message or many.message})" if one.status != many.status else ""
+        text = text or values_differ(one.results, many.results, strides=not makes_garbage(made), path="result")
         for at in one.tensors if not text else ():
-            text = values_differ(
-                one.tensors[at], many.tensors[at], path=f"argument {at}"
-            )
+            text = values_differ(one.tensors[at], many.tensors[at], path=f"argument {at}")
             if text:
                 break
         if text and not makes_garbage(made):
@@ -78,24 +59,16 @@ def inferred(library, call, real):
     """Where a call on meta tensors is answered, it has the dtype, sizes and strides (which sparse ones lack) of the real one."""
     if call.operator["category"] in ("query", "file", "storage") or not call.tensors():
         return ""
-    made = call.mapped(
-        lambda t, _: replace(t, device="meta", store=Store(b""), offset=0)
-    )
+    made = call.mapped(lambda t, _: replace(t, device="meta", store=Store(b""), offset=0))
     got = library.run(made)
     if got.status != OK:
         return (f"meta tensors: {text}", made) if (text := unsound(made, got)) else ""
     if real.status != OK:
-        return (
-            (f"meta tensors are answered, real ones refused: {real.message}", call)
-            if from_geometry(real.message)
-            else ""
-        )
+        return (f"meta tensors are answered, real ones refused: {real.message}", call) if from_geometry(real.message) else ""
     for a, b in zip(flat(call, real), flat(made, got), strict=False):
         if makes_garbage(call):
             a = replace(a, elements=None)
-        if text := values_differ(
-            a, b, strides=len(a.stride) == len(b.stride), path="meta tensors: result"
-        ):
+        if text := values_differ(a, b, strides=len(a.stride) == len(b.stride), path="meta tensors: result"):
             return text, call
     return ""
 
@@ -104,23 +77,11 @@ def from_geometry(message):
     """Whether a refusal follows from dtypes and sizes, which meta tensors have too."""
     return any(
         word in message
-        for word in (
-            "not implemented",
-            "must match",
-            "not supported",
-            "expected all tensors",
-            "can't be cast",
-            "dimension out of range",
-        )
+        for word in ("not implemented", "must match", "not supported", "expected all tensors", "can't be cast", "dimension out of range")
     )
 
 
 def flat(call, outcome):
     if call.form["mode"] == "inplace" or not call.operator["returns"]:
         return [outcome.tensors[(0,)]] if (0,) in outcome.tensors else []
-    return [
-        x
-        for r in outcome.results
-        for x in (r if isinstance(r, list) else [r])
-        if isinstance(x, Seen)
-    ]
+    return [x for r in outcome.results for x in (r if isinstance(r, list) else [r]) if isinstance(x, Seen)]

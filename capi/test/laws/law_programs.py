@@ -12,17 +12,7 @@ from inputs import case_numbers, rng_of
 
 NAME = "programs"
 HOST_ONLY = "it is about what is recorded, which is the same for every device"
-STEPS = (
-    "unary",
-    "binary",
-    "view",
-    "view",
-    "write",
-    "write",
-    "write",
-    "checkpoint",
-    "hook",
-)
+STEPS = ("unary", "binary", "view", "view", "write", "write", "write", "checkpoint", "hook")
 MOST = 14  # steps of a program
 PER_ROUND = 60  # programs for each of --rounds
 TOLERANCE = 1e-7
@@ -67,16 +57,10 @@ WRITES = {
     "zero_": lambda a: a.zero_(),
 }
 MODEL = UNARY | BINARY
-MODEL |= {
-    "copy": lambda a, b: b.clone(),
-    "setitem": lambda a, b: b.clone(),
-    "zero": lambda a: a * 0,
-}
+MODEL |= {"copy": lambda a, b: b.clone(), "setitem": lambda a, b: b.clone(), "zero": lambda a: a * 0}
 MODEL |= {"fill": lambda a, b: b.reshape(-1)[0].expand(a.shape)}
 VIEWS = {
-    "slice": lambda t, d, k: t.narrow(
-        d, k % t.shape[d], 1 + k % (t.shape[d] - k % t.shape[d])
-    ),
+    "slice": lambda t, d, k: t.narrow(d, k % t.shape[d], 1 + k % (t.shape[d] - k % t.shape[d])),
     "select": lambda t, d, k: t.select(d, k % t.shape[d]),
     "transpose": lambda t, d, k: t.transpose(d, k % t.dim()),
     "unsqueeze": lambda t, d, k: t.unsqueeze(d),
@@ -102,39 +86,21 @@ class Modelled:
         return self.memory.values[self.places.reshape(-1)].reshape(self.places.shape)
 
     def write(self, made):
-        self.memory.values = torch.index_put(
-            self.memory.values, (self.places.reshape(-1),), made.reshape(-1)
-        )
+        self.memory.values = torch.index_put(self.memory.values, (self.places.reshape(-1),), made.reshape(-1))
 
 
 def whole(real, values, leaf=False):
-    return Modelled(
-        real,
-        Memory(values.reshape(-1)),
-        torch.arange(real.numel()).reshape(real.shape),
-        leaf,
-    )
+    return Modelled(real, Memory(values.reshape(-1)), torch.arange(real.numel()).reshape(real.shape), leaf)
 
 
 class Program:
     def __init__(self, rng, steps):
-        self.rng, self.steps, self.lines, self.leaves, self.held = (
-            rng,
-            steps,
-            [],
-            [],
-            [],
-        )
+        self.rng, self.steps, self.lines, self.leaves, self.held = rng, steps, [], [], []
         for _ in range(rng.randint(1, 3)):
             shape = [rng.randint(1, 3) for _ in range(rng.randint(1, 3))]
-            self.leaves.append(
-                torch.randn(shape, dtype=torch.float64, requires_grad=True)
-            )
+            self.leaves.append(torch.randn(shape, dtype=torch.float64, requires_grad=True))
         self.twins = [t.detach().clone().requires_grad_() for t in self.leaves]
-        self.held += [
-            whole(t, twin, True)
-            for t, twin in zip(self.leaves, self.twins, strict=True)
-        ]
+        self.held += [whole(t, twin, True) for t, twin in zip(self.leaves, self.twins, strict=True)]
 
     def note(self, text):
         self.lines.append(text)
@@ -156,18 +122,10 @@ class Program:
                 if a.real.dim():
                     self.make(f"{op}({self.name(a)})", UNARY[op], a)
             case "binary":
-                op, b = (
-                    rng.choice(sorted(BINARY)),
-                    self.pick(lambda m: m.real.shape == a.real.shape),
-                )
+                op, b = rng.choice(sorted(BINARY)), self.pick(lambda m: m.real.shape == a.real.shape)
                 self.make(f"{op}({self.name(a)}, {self.name(b)})", BINARY[op], a, b)
             case "view" if a.real.dim():
-                self.view(
-                    a,
-                    rng.choice(sorted(VIEWS)),
-                    rng.randrange(a.real.dim()),
-                    rng.randrange(6),
-                )
+                self.view(a, rng.choice(sorted(VIEWS)), rng.randrange(a.real.dim()), rng.randrange(6))
             case "write":
                 self.write(rng.choice(sorted(WRITES)))
             case "checkpoint" if a.real.dim():
@@ -181,34 +139,19 @@ class Program:
 
     def make(self, text, f, *operands):
         self.note(f"t{len(self.held)} = {text}")
-        self.held.append(
-            whole(f(*(m.real for m in operands)), f(*(m.value() for m in operands)))
-        )
+        self.held.append(whole(f(*(m.real for m in operands)), f(*(m.value() for m in operands))))
 
     def view(self, a, name, d, k):
         self.note(f"t{len(self.held)} = {name}({self.name(a)}, {d}, {k})")
         real, places = VIEWS[name](a.real, d, k), VIEWS[name](a.places, d, k)
-        self.held.append(
-            Modelled(
-                real,
-                a.memory,
-                places if places.numel() == real.numel() else a.places,
-                a.leaf,
-            )
-        )
+        self.held.append(Modelled(real, a.memory, places if places.numel() == real.numel() else a.places, a.leaf))
 
     def write(self, op):
         a = self.pick(lambda m: not m.leaf and m.real.dim())
         two = WRITES[op].__code__.co_argcount == 2
         if a is None:
             return
-        b = (
-            self.pick(
-                lambda m: m.real.shape == a.real.shape and m.memory is not a.memory
-            )
-            if two
-            else None
-        )
+        b = self.pick(lambda m: m.real.shape == a.real.shape and m.memory is not a.memory) if two else None
         if two and b is None:
             return
         operands = [m for m in (a, b) if m]
@@ -221,24 +164,16 @@ class Program:
         """What a checkpoint makes of a value, by steps in place and others."""
         first, then, last = (self.rng.choice(sorted(UNARY)) for _ in range(3))
         in_place = self.rng.choice(("add_", "mul_", "neg_", "zero_"))
-        self.note(
-            f"t{len(self.held)} = checkpoint of {first}, {then}, {in_place}, {last} of {self.name(a)}"
-        )
+        self.note(f"t{len(self.held)} = checkpoint of {first}, {then}, {in_place}, {last} of {self.name(a)}")
 
         def real(x):
             y, z = UNARY[first](x), UNARY[then](x).clone()
-            WRITES[in_place](z[:1], y[:1]) if in_place in ("add_", "mul_") else WRITES[
-                in_place
-            ](z[:1])
+            WRITES[in_place](z[:1], y[:1]) if in_place in ("add_", "mul_") else WRITES[in_place](z[:1])
             return UNARY[last](y) * z
 
         def model(x):
             y, z = UNARY[first](x), UNARY[then](x).clone()
-            head = (
-                MODEL[in_place[:-1]](z[:1], y[:1])
-                if in_place in ("add_", "mul_")
-                else MODEL[in_place[:-1]](z[:1])
-            )
+            head = MODEL[in_place[:-1]](z[:1], y[:1]) if in_place in ("add_", "mul_") else MODEL[in_place[:-1]](z[:1])
             return UNARY[last](y) * torch.cat((head, z[1:]))
 
         made = torch.utils.checkpoint.checkpoint(real, a.real, use_reentrant=False)
@@ -253,18 +188,11 @@ class Program:
         real = sum(m.real.sin().sum() for m in last)
         model = sum(m.value().sin().sum() for m in last)
         second = self.rng.random() < 0.5
-        want = torch.autograd.grad(
-            model, self.twins, create_graph=second, allow_unused=True
-        )
+        want = torch.autograd.grad(model, self.twins, create_graph=second, allow_unused=True)
         try:
-            got = torch.autograd.grad(
-                real, self.leaves, create_graph=second, allow_unused=True
-            )
+            got = torch.autograd.grad(real, self.leaves, create_graph=second, allow_unused=True)
             if second:
-                want, got = (
-                    self.seconds(want, self.twins),
-                    self.seconds(got, self.leaves),
-                )
+                want, got = self.seconds(want, self.twins), self.seconds(got, self.leaves)
         except RuntimeError as error:
             if may_refuse and "modified by an inplace operation" in str(error):
                 return None
@@ -277,11 +205,7 @@ class Program:
     def seconds(self, grads, leaves):
         """The gradients of a sum of gradients."""
         found = [g.square().sum() for g in grads if g is not None and g.requires_grad]
-        return (
-            torch.autograd.grad(sum(found), leaves, allow_unused=True)
-            if found
-            else [None] * len(leaves)
-        )
+        return torch.autograd.grad(sum(found), leaves, allow_unused=True) if found else [None] * len(leaves)
 
 
 def near(a, b):
@@ -289,11 +213,7 @@ def near(a, b):
     a, b = (None if t is None or not t.count_nonzero() else t.detach() for t in (a, b))
     if a is None or b is None:
         return a is b or (a if b is None else b).abs().max().item() < TOLERANCE
-    return (
-        not b.abs().max().item() < 1e6
-        or a.shape == b.shape
-        and bool(((a - b).abs() <= TOLERANCE * (1 + b.abs())).all())
-    )
+    return not b.abs().max().item() < 1e6 or a.shape == b.shape and bool(((a - b).abs() <= TOLERANCE * (1 + b.abs())).all())
 
 
 def shown(t):
@@ -305,9 +225,7 @@ SETTINGS = {
     "nothing": nullcontext,
     "hooks that keep": lambda: graph.saved_tensors_hooks(lambda t: t, lambda t: t),
     "save_on_cpu": graph.save_on_cpu,
-    "hooks that copy": lambda: graph.saved_tensors_hooks(
-        lambda t: t.detach().clone(), lambda t: t.clone()
-    ),
+    "hooks that copy": lambda: graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t.clone()),
     "mutation": graph.allow_mutation_on_saved_tensors,
 }
 COPIES = ("hooks that copy", "mutation")  # what is written over later
@@ -315,10 +233,7 @@ COPIES = ("hooks that copy", "mutation")  # what is written over later
 
 def tried(options, law, n):
     setting = rng_of(options.seed, law, n).choice(sorted(SETTINGS))
-    if (
-        setting not in COPIES + ("nothing",)
-        and under("nothing", options, law, n)[0] is None
-    ):
+    if setting not in COPIES + ("nothing",) and under("nothing", options, law, n)[0] is None:
         return None, []  # the same memory is there to be written over, and nobody looks
     return under(setting, options, law, n)
 
@@ -327,9 +242,7 @@ def under(setting, options, law, n):
     torch.manual_seed(n)
     rng = rng_of(options.seed, law, n, "steps")
     # The argument of a checkpoint is not copied.
-    program = Program(
-        rng, [kind for kind in STEPS if kind != "checkpoint" or setting not in COPIES]
-    )
+    program = Program(rng, [kind for kind in STEPS if kind != "checkpoint" or setting not in COPIES])
     program.note(f"under {setting}: leaves {[t.tolist() for t in program.leaves]}")
     try:
         with SETTINGS[setting]():

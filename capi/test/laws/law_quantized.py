@@ -44,12 +44,7 @@ ABOUT = (
 
 def run(options, law, report):
     inputs = Inputs()
-    names = [
-        c
-        for c, (o, f) in FORMS.items()
-        if f["mode"] == "function"
-        and (not options.operator or options.operator in (c, o["name"], o["id"]))
-    ]
+    names = [c for c, (o, f) in FORMS.items() if f["mode"] == "function" and (not options.operator or options.operator in (c, o["name"], o["id"]))]
     rounds = range(options.rounds)
     if options.case:
         names, rounds = (
@@ -65,27 +60,18 @@ def run(options, law, report):
             if (
                 c in ELSEWHERE
                 or operator["name"] in ABOUT
-                or any(
-                    operator["name"].startswith(u) or operator["category"] == u
-                    for u in (*UNSEEN, "quantized")
-                )
+                or any(operator["name"].startswith(u) or operator["category"] == u for u in (*UNSEEN, "quantized"))
             ):
                 continue
             case = f"{c}/{n}"
             report.start(case)
             rng = rng_of(options.seed, law, case)
-            calls = [
-                call
-                for call in inputs.calls[c]
-                if any(t.dtype == "float32" for t, _ in call.tensors())
-            ]
+            calls = [call for call in inputs.calls[c] if any(t.dtype == "float32" for t, _ in call.tensors())]
             if not calls:
                 continue
             try:
                 text = differs(rng.choice(calls), rng)
-            except (
-                Exception
-            ):  # a fault of the suite is shown as one, and the run goes on
+            except Exception:  # a fault of the suite is shown as one, and the run goes on
                 text = f"the suite failed: {traceback.format_exc()}"
             report.tell(law, text is not None, c)
             if text:
@@ -132,10 +118,7 @@ def pairs(call, rng):
 
     return list(
         zip(
-            *(
-                value(kind, v)
-                for kind, v in zip(call.form["types"], call.args, strict=True)
-            ),
+            *(value(kind, v) for kind, v in zip(call.form["types"], call.args, strict=True)),
             strict=True,
         )
     )
@@ -147,11 +130,7 @@ def differs(call, rng):
     try:
         got = operators.apply(call.operator, call.form, list(quantized))
     except (RuntimeError, TypeError, ValueError, IndexError) as refused:
-        return (
-            f"an internal error: {refused}"
-            if "internal error" in str(refused)
-            else None
-        )
+        return f"an internal error: {refused}" if "internal error" in str(refused) else None
     want = operators.apply(call.operator, call.form, list(numbers))
     if text := compared(want, got, call.operator):
         return text
@@ -164,21 +143,12 @@ def compared(want, got, operator):
         return f"{len(one)} results of numbers and {len(other)} of quantized tensors"
     for a, b in zip(one, other, strict=True):
         if a.shape != b.shape:
-            return (
-                f"{list(a.shape)} of numbers and {list(b.shape)} of quantized tensors"
-            )
-        if (
-            b.is_meta
-            or b.dtype is torch.int64
-            and (len(one) > 1 or operator["category"] == "sort")
-        ):
+            return f"{list(a.shape)} of numbers and {list(b.shape)} of quantized tensors"
+        if b.is_meta or b.dtype is torch.int64 and (len(one) > 1 or operator["category"] == "sort"):
             continue  # of equal numbers there may be other places
         if b.is_quantized:
             a, b = again(a.float(), b).dequantize(), b.dequantize()
-        if (
-            a.contiguous().numpy().tobytes() != b.contiguous().numpy().tobytes()
-            and not torch.equal(a.nan_to_num(), b.nan_to_num())
-        ):
+        if a.contiguous().numpy().tobytes() != b.contiguous().numpy().tobytes() and not torch.equal(a.nan_to_num(), b.nan_to_num()):
             return f"other elements: {b.tolist()} for {a.tolist()}"
     return ""
 
@@ -186,9 +156,7 @@ def compared(want, got, operator):
 def again(numbers, like):
     """Numbers quantized as a tensor is."""
     if like.qscheme() is torch.per_tensor_affine:
-        return torch.quantize_per_tensor(
-            numbers, like.q_scale(), like.q_zero_point(), like.dtype
-        )
+        return torch.quantize_per_tensor(numbers, like.q_scale(), like.q_zero_point(), like.dtype)
     return torch.quantize_per_channel(
         numbers,
         like.q_per_channel_scales(),
@@ -209,8 +177,4 @@ def failing(call, arguments, first, rng):
         return ""
     finally:
         f.fail_allocation(0)
-    return (
-        ""
-        if [t.shape for t in flat(again_)] == [t.shape for t in flat(first)]
-        else "another result beside a failing allocation"
-    )
+    return "" if [t.shape for t in flat(again_)] == [t.shape for t in flat(first)] else "another result beside a failing allocation"

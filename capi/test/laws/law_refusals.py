@@ -7,24 +7,7 @@ from inputs import apart, dense, numbers
 from library import ABSENT, CUDA, DTYPES, Store, Tensor, row_major
 
 NAME = "refusals"
-INTS = (
-    -(2**63) + 1,
-    2**63 - 1,
-    -1,
-    0,
-    1,
-    2,
-    5,
-    -7,
-    63,
-    64,
-    65,
-    10**6,
-    2**31,
-    2**32,
-    2**40,
-    2**62,
-)
+INTS = (-(2**63) + 1, 2**63 - 1, -1, 0, 1, 2, 5, -7, 63, 64, 65, 10**6, 2**31, 2**32, 2**40, 2**62)
 FLOATS = ("nan", "inf", "-inf", "-1.0", "0.0", "1e308", "0.5")
 TEXTS = ("", "none", "sum", "floor", "é", "x" * 300, "[0]", "cuda:9")
 ALLOCATE = 1 << 28  # bytes that a call may be asked for here
@@ -50,9 +33,7 @@ def check(library, call, rng):
         made = spoiled(made, rng)
 
     def limited(lib):
-        lib.set_limit(
-            lib.stats()["in_use"] + (ON_DEVICE if lib.place is CUDA else ALLOCATE)
-        )
+        lib.set_limit(lib.stats()["in_use"] + (ON_DEVICE if lib.place is CUDA else ALLOCATE))
         return lambda: lib.set_limit(0)
 
     got = library.run(made, limited)
@@ -69,11 +50,7 @@ def out(rng):
 
 def spoiled(call, rng):
     """The call with one argument that may not fit."""
-    places = [
-        i
-        for i, kind in enumerate(call.form["types"])
-        if kind.rstrip("?") not in ("Storage", "Generator", "Node", "pointer", "layout")
-    ]
+    places = [i for i, kind in enumerate(call.form["types"]) if kind.rstrip("?") not in ("Storage", "Generator", "Node", "pointer", "layout")]
     if not places:
         return call
     i = rng.choice(places)
@@ -100,10 +77,7 @@ def other(kind, value, rng):
         case "Scalar":
             kind = rng.choice(("bool", "int", "float", "complex", "none"))
             if kind in ("bool", "int"):
-                return {
-                    "kind": kind,
-                    "value": rng.choice(INTS) if kind == "int" else rng.choice((0, 1)),
-                }
+                return {"kind": kind, "value": rng.choice(INTS) if kind == "int" else rng.choice((0, 1))}
             return {"kind": kind, "re": rng.choice(FLOATS), "im": rng.choice(FLOATS)}
         case "int":
             return rng.choice((*INTS, ABSENT))
@@ -122,15 +96,7 @@ def other(kind, value, rng):
         case "str":
             return rng.choice(TEXTS)
         case "memory_format":
-            return rng.choice(
-                (
-                    None,
-                    "contiguous_format",
-                    "preserve_format",
-                    "channels_last",
-                    "channels_last_3d",
-                )
-            )
+            return rng.choice((None, "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"))
         case "device":
             return rng.choice((None, "cpu", "meta"))
         case "Index":
@@ -162,6 +128,4 @@ def tensor(t, rng):
         # Sizes without elements: huge beside a zero.
         size = rng.choice(((0, 2**40), (2**31, 0), (0, 3, 2**33)))
         return Tensor(Store(b""), t.dtype, size, row_major(size))
-    return replace(
-        t, store=Store(b""), stride=row_major(t.size), offset=0, device="meta"
-    )
+    return replace(t, store=Store(b""), stride=row_major(t.size), offset=0, device="meta")

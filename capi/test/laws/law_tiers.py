@@ -60,12 +60,7 @@ def ask(tier, call):
 
     if tier not in children:
         environment = os.environ | {"LIBTENSOR_CPU": tier}
-        children[tier] = subprocess.Popen(
-            [sys.executable, "-c", CHILD],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-        )
+        children[tier] = subprocess.Popen([sys.executable, "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
     child = children[tier]
     pickle.dump(call, child.stdin)
     child.stdin.flush()
@@ -73,35 +68,18 @@ def ask(tier, call):
         return pickle.load(child.stdout)
     except EOFError:
         del children[tier]
-        raise RuntimeError(
-            f"the process of tier {tier} ended with status {child.wait()}"
-        ) from None
+        raise RuntimeError(f"the process of tier {tier} ended with status {child.wait()}") from None
 
 
 def check(library, call, rng):
-    if (
-        call.form["mode"] == "out"
-        or not call.tensors()
-        and call.operator["category"] not in ("creation", "random")
-    ):
+    if call.form["mode"] == "out" or not call.tensors() and call.operator["category"] not in ("creation", "random"):
         return None
     name = call.operator["name"].split(".")[-1]
-    if "empty" in name or name in (
-        "resize_",
-        "resize_as_",
-        "data_ptr",
-        "lend",
-        "generator_seed",
-        "cpu_tier",
-        "memory_summary",
-        "memory_stats",
-    ):
+    if "empty" in name or name in ("resize_", "resize_as_", "data_ptr", "lend", "generator_seed", "cpu_tier", "memory_summary", "memory_stats"):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     if rng.random() < 0.5 and call.tensors():
-        made = with_values(
-            with_size(call, rng, rng.choice((67, 129, 1031)), most=1 << 17), rng, 0.05
-        )
+        made = with_values(with_size(call, rng, rng.choice((67, 129, 1031)), most=1 << 17), rng, 0.05)
     first = None
     for tier in TIERS:
         runs, got = ask(tier, made)
@@ -111,13 +89,8 @@ def check(library, call, rng):
             first = got
             continue
         if first.status != got.status:
-            return (
-                f"baseline gives status {first.status} ({first.message}), {tier} {got.status} ({got.message})",
-                made,
-            )
-        pairs = list(zip(first.results, got.results, strict=True)) + [
-            (first.tensors[at], got.tensors[at]) for at in first.tensors
-        ]
+            return f"baseline gives status {first.status} ({first.message}), {tier} {got.status} ({got.message})", made
+        pairs = list(zip(first.results, got.results, strict=True)) + [(first.tensors[at], got.tensors[at]) for at in first.tensors]
         for a, b in pairs:
             if text := values_differ(a, b) and differ(made, a, b):
                 return f"baseline and {tier} differ in {text}", made
@@ -147,9 +120,5 @@ def differ(call, a, b):
     with np.errstate(all="ignore"):
         ulp = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(p), 1e-300))) - digits)
         near = np.abs(p - q) <= ulp * (4000 if loose else ULPS)
-        near |= (
-            (p == q)
-            | (np.isnan(p) & np.isnan(q))
-            | (loose & (np.abs(p - q) <= 2.0 ** (8 - digits)))
-        )
+        near |= (p == q) | (np.isnan(p) & np.isnan(q)) | (loose & (np.abs(p - q) <= 2.0 ** (8 - digits)))
     return "" if near.all() else values_differ(a, b)

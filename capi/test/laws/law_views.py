@@ -9,44 +9,13 @@ from library import ANY_ORDER, CUDA
 NAME = "views"
 # What an operator says of strides, storages and addresses does follow them.
 SPEAKS_OF_LAYOUT = {
-    **dict.fromkeys(
-        (
-            "is_contiguous",
-            "stride",
-            "data_ptr",
-            "lend",
-            "is_set_to",
-            "untyped_storage",
-            "storage_offset",
-        ),
-        "tells the layout",
-    ),
+    **dict.fromkeys(("is_contiguous", "stride", "data_ptr", "lend", "is_set_to", "untyped_storage", "storage_offset"), "tells the layout"),
     **dict.fromkeys(("view", "view_as", "view_as_complex"), "refuses layouts"),
+    **dict.fromkeys(("as_strided", "as_strided_scatter", "set_", "resize_", "resize_as_"), "works on the storage, not on the elements"),
     **dict.fromkeys(
-        ("as_strided", "as_strided_scatter", "set_", "resize_", "resize_as_"),
-        "works on the storage, not on the elements",
+        ("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"), "leaves elements as they lie in memory"
     ),
-    **dict.fromkeys(
-        (
-            "empty_like",
-            "new_empty",
-            "new_empty_strided",
-            "empty",
-            "empty_strided",
-            "empty_permuted",
-        ),
-        "leaves elements as they lie in memory",
-    ),
-    **dict.fromkeys(
-        (
-            "load_bytes",
-            "npy_length",
-            "npy_load_bytes",
-            "npz_load_bytes",
-            "safetensors_load",
-        ),
-        "takes contiguous bytes",
-    ),
+    **dict.fromkeys(("load_bytes", "npy_length", "npy_load_bytes", "npz_load_bytes", "safetensors_load"), "takes contiguous bytes"),
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }
@@ -56,15 +25,8 @@ DRAWS_BY_LAYOUT = {"random", "file"}
 
 def check(library, call, rng):
     operator = call.operator
-    name = (
-        operator["name"].split(".")[-1].removesuffix("_copy")
-    )  # What a copy of a view copies follows the layout as the view does.
-    if (
-        name in SPEAKS_OF_LAYOUT
-        or operator["category"] in DRAWS_BY_LAYOUT
-        or not call.tensors()
-        or call.form["mode"] == "out"
-    ):
+    name = operator["name"].split(".")[-1].removesuffix("_copy")  # What a copy of a view copies follows the layout as the view does.
+    if name in SPEAKS_OF_LAYOUT or operator["category"] in DRAWS_BY_LAYOUT or not call.tensors() or call.form["mode"] == "out":
         return None
     if library.place is CUDA and name.strip("_") in ANY_ORDER:
         return None
@@ -75,31 +37,15 @@ def check(library, call, rng):
         if text := unsound(made, outcome):
             return text, made
     if first.status != second.status:
-        return (
-            f"dense operands give status {first.status} ({first.message}), {views.note} ones {second.status} ({second.message})",
-            views,
-        )
+        return f"dense operands give status {first.status} ({first.message}), {views.note} ones {second.status} ({second.message})", views
     if first.status:
         return ""
     rounds = sums(call)
-    step = (
-        max((STEP.get(t.dtype, 0) for t, _ in call.tensors()), default=0)
-        if rounds
-        else 0
-    )
+    step = max((STEP.get(t.dtype, 0) for t, _ in call.tensors()), default=0) if rounds else 0
     text = values_differ(first.results, second.results, step)
     for at in first.tensors:
-        text = text or values_differ(
-            first.tensors[at],
-            second.tensors[at],
-            step,
-            path=f"argument {at} after the call",
-        )
-    return (
-        (f"dense operands and {views.note} ones differ in {text}", views)
-        if text
-        else ""
-    )
+        text = text or values_differ(first.tensors[at], second.tensors[at], step, path=f"argument {at} after the call")
+    return (f"dense operands and {views.note} ones differ in {text}", views) if text else ""
 
 
 def layouts(call, rng):
@@ -107,18 +53,11 @@ def layouts(call, rng):
     notes = []
     if rng.random() < 0.2:
         read = [(t, at) for t, at in call.tensors() if not call.mutated(at)]
-        pairs = [
-            (a, b)
-            for a in read
-            for b in read
-            if a[1] < b[1] and a[0].dtype == b[0].dtype
-        ]
+        pairs = [(a, b) for a in read for b in read if a[1] < b[1] and a[0].dtype == b[0].dtype]
         if pairs:
             a, b = rng.choice(pairs)
             one, other = together(a[0], b[0], rng)
-            made = call.mapped(
-                lambda t, at: one if at == a[1] else other if at == b[1] else t
-            )
+            made = call.mapped(lambda t, at: one if at == a[1] else other if at == b[1] else t)
             return replace(made, note="overlapping")
 
     def change(t, at):

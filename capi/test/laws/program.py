@@ -81,13 +81,9 @@ class Program:
             name = self.stores[s] = f"s{len(self.stores)}"
             shown = ", ".join(str(b) for b in s.data[:4096]) or "0"
             if len(s.data) > 4096:
-                shown += (
-                    f" /* {len(s.data)} bytes in all: --write FOLDER writes them */"
-                )
+                shown += f" /* {len(s.data)} bytes in all: --write FOLDER writes them */"
             self.lines.append(f"static const unsigned char b_{name}[] = {{{shown}}};")
-            self.lines.append(
-                f"tensor_storage_t *{name} = store(b_{name}, {len(s.data)});"
-            )
+            self.lines.append(f"tensor_storage_t *{name} = store(b_{name}, {len(s.data)});")
         return self.stores[s]
 
     def tensor(self, t):
@@ -107,9 +103,7 @@ class Program:
             else:
                 s = self.store(t.store)
                 note = "  // read-only: tensor_from_blob" if t.read_only else ""
-                self.lines.append(
-                    f"tensor_t *{name} = view({s}, {dtype}, {place}, {t.offset});{note}"
-                )
+                self.lines.append(f"tensor_t *{name} = view({s}, {dtype}, {place}, {t.offset});{note}")
             self.tensors[t] = name
         return self.tensors[t]
 
@@ -129,35 +123,17 @@ class Program:
             case "bool":
                 return ["-1" if v is None else str(int(v))]
             case "float":
-                return [
-                    "NULL"
-                    if v is None
-                    else f"(const double[]){{{real(v)}}}"
-                    if optional
-                    else real(v)
-                ]
+                return ["NULL" if v is None else f"(const double[]){{{real(v)}}}" if optional else real(v)]
             case "str":
-                return [
-                    "NULL"
-                    if v is None
-                    else '"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"'
-                ]
+                return ["NULL" if v is None else '"' + v.replace("\\", "\\\\").replace('"', '\\"') + '"']
             case "dtype":
                 return [f"TENSOR_{v.upper()}" if v in DTYPES else "TENSOR_DTYPE_NONE"]
             case "layout":
                 return ["TENSOR_STRIDED" if v else "TENSOR_LAYOUT_NONE"]
             case "memory_format":
-                return [
-                    f"(tensor_memory_format){FORMATS.index(v)}"
-                    if v
-                    else "TENSOR_FORMAT_NONE"
-                ]
+                return [f"(tensor_memory_format){FORMATS.index(v)}" if v else "TENSOR_FORMAT_NONE"]
             case "device":
-                return [
-                    f"(tensor_device){{TENSOR_{v.upper()}, -1}}"
-                    if v
-                    else "tensor_device_default()"
-                ]
+                return [f"(tensor_device){{TENSOR_{v.upper()}, -1}}" if v else "tensor_device_default()"]
         return ["NULL"]
 
     def items(self, base, values):
@@ -165,10 +141,7 @@ class Program:
             case "Tensor":
                 return f"(const tensor_t *const[]){{{', '.join(self.tensor(v) for v in values)}}}"
             case "Index":
-                made = (
-                    f"{{{v['kind']}, {self.tensor(v['tensor'])}, {', '.join(map(integer, v['bounds']))}}}"
-                    for v in values
-                )
+                made = (f"{{{v['kind']}, {self.tensor(v['tensor'])}, {', '.join(map(integer, v['bounds']))}}}" for v in values)
                 return f"(const tensor_index[]){{{', '.join(made)}}}"
             case "Scalar":
                 return f"(const tensor_scalar[]){{{', '.join(map(scalar, values))}}}"
@@ -177,18 +150,12 @@ class Program:
             case "bool":
                 return f"(const bool[]){{{', '.join(str(int(v)) for v in values)}}}"
             case "str":
-                return (
-                    "(const char *const[]){" + ", ".join(f'"{v}"' for v in values) + "}"
-                )
+                return "(const char *const[]){" + ", ".join(f'"{v}"' for v in values) + "}"
         return integers(values)
 
     def call(self, call):
         operator, form = FORMS[call.c]
-        args = [
-            e
-            for k, v in zip(form["types"], call.args, strict=True)
-            for e in self.argument(k, v)
-        ]
+        args = [e for k, v in zip(form["types"], call.args, strict=True) for e in self.argument(k, v)]
         shown = []
         if form["mode"] == "out":
             args += [self.tensor(t) for t in call.outs]
@@ -200,9 +167,7 @@ class Program:
                 shown += [f"r{i}"] if kind == "Tensor" else []
         elif form["types"][:1] == ["Tensor"]:
             shown = [args[0]]
-        self.lines.append(
-            f'printf("%d %s\\n", {call.c}({", ".join(args)}), tensor_last_error());'
-        )
+        self.lines.append(f'printf("%d %s\\n", {call.c}({", ".join(args)}), tensor_last_error());')
         self.lines += [f"show({name});" for name in shown]
 
 

@@ -30,10 +30,7 @@ def calls():
     yield "tensor_set__storage", [floats, store]
     yield "tensor_set__storage_geometry", [floats, store, 1, [3], [1]]
     yield "tensor_scalar_tensor", [real(2.5), *free]
-    yield (
-        "tensor_take",
-        [of("float32", (5,), *struct.pack("5f", 1, -2, 3, 4.5, 5)), vector],
-    )
+    yield "tensor_take", [of("float32", (5,), *struct.pack("5f", 1, -2, 3, 4.5, 5)), vector]
     for name, tail in (("linspace", [5]), ("logspace", [5, 2.0])):
         yield f"tensor_{name}_tensor_tensor", [point, other, *tail, *free]
         yield f"tensor_{name}_tensor_scalar", [point, real(4.0), *tail, *free]
@@ -69,14 +66,7 @@ def calls():
     yield "tensor_default_generator", []
     yield "tensor_generator_new", [None, "mt19937"]
     yield "tensor_generator_new", [None, "philox"]
-    for c, *rest in (
-        ("manual_seed", 5),
-        ("seed",),
-        ("initial_seed",),
-        ("get_state",),
-        ("engine",),
-        ("clone",),
-    ):
+    for c, *rest in (("manual_seed", 5), ("seed",), ("initial_seed",), ("get_state",), ("engine",), ("clone",)):
         for seed in (2, 3):  # of mt19937, of philox
             yield f"tensor_generator_{c}", [seed, *rest]
     yield "tensor_generator_get_offset", [3]

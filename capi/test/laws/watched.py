@@ -25,22 +25,10 @@ def blob(n, dtype, said):  # a tensor of `said` elements over memory for n
     return t
 """
 CASES = {
-    "a kernel": (
-        'library.do("tensor_exp", blob(1000, "float32", 1001), byref(made))',
-        "src/units/",
-    ),
-    "an indexed read": (
-        'library.do("tensor_take", blob(3, "float32", 3), blob(100, "int64", 101), byref(made))',
-        "src/units/",
-    ),
-    "random numbers in C": (
-        'library.do("tensor_uniform_", blob(1000, "float32", 1001), 0.0, 2.0, None)',
-        "engine/random/",
-    ),
-    "small sums in Go": (
-        't = blob(3, "float32", 4); library.do("tensor_mul", t, t, byref(made))',
-        "engine/kernel/tiny.go",
-    ),
+    "a kernel": ('library.do("tensor_exp", blob(1000, "float32", 1001), byref(made))', "src/units/"),
+    "an indexed read": ('library.do("tensor_take", blob(3, "float32", 3), blob(100, "int64", 101), byref(made))', "src/units/"),
+    "random numbers in C": ('library.do("tensor_uniform_", blob(1000, "float32", 1001), 0.0, 2.0, None)', "engine/random/"),
+    "small sums in Go": ('t = blob(3, "float32", 4); library.do("tensor_mul", t, t, byref(made))', "engine/kernel/tiny.go"),
     "a block of the library's own": (
         't = c_void_p(); library.do("tensor_zeros", (c_int64 * 1)(3), 1, NAMES.index("float32"), -1, Device(-1, -1), byref(t))\n'
         'library.do("tensor_data_ptr", t, byref(made)); ctypes.string_at(made.value, 13)',
@@ -54,21 +42,11 @@ def main():
     missed = 0
     for name, (call, where) in CASES.items():
         program = CALL.format(here=os.path.dirname(os.path.abspath(__file__))) + call
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env=environment,
-            capture_output=True,
-            text=True,
-            errors="replace",
-        )
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, errors="replace")
         if "heap-buffer-overflow" not in done.stderr or where not in done.stderr:
             missed += 1
-            print(
-                f"NOT REPORTED: {name}, expected in {where}: status {done.returncode}\n{done.stdout}{done.stderr[-1500:]}"
-            )
-    print(
-        f"sanitized library: {len(CASES) - missed} of {len(CASES)} overflows reported"
-    )
+            print(f"NOT REPORTED: {name}, expected in {where}: status {done.returncode}\n{done.stdout}{done.stderr[-1500:]}")
+    print(f"sanitized library: {len(CASES) - missed} of {len(CASES)} overflows reported")
     return missed != 0
 
 
