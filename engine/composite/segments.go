@@ -64,6 +64,9 @@ func SegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths, indi
 	defer s.Close()
 	n := data.Sizes()[at]
 	bounds := s.Cast(of, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	if lengths != nil {
 		bounds = s.bounds(bounds, n, unsafe)
 	} else if !unsafe {
