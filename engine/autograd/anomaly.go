@@ -81,8 +81,8 @@ func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
 		if t == nil {
 			continue
 		}
-		found, err := s.try(func() *tensor.Tensor {
-			return s.keep(s.c.Any(nil, s.keep(s.c.Isnan(s.Keep(t.Plain(), nil))), nil, false))
+		found, err := s.Try(func() *tensor.Tensor {
+			return s.Keep(s.c.Any(nil, s.Keep(s.c.Isnan(s.Keep(t.Plain(), nil))), nil, false))
 		})
 		if err != nil {
 			return err

@@ -321,17 +321,17 @@ func (n *Node) fitTo(c aten.Ctx, i int, grad *tensor.Tensor, d dtype.DType, size
 	}
 	s := &steps{c: c}
 	defer s.Close()
-	fitted, err := s.try(func() *tensor.Tensor {
-		s.keep(grad, nil)
+	fitted, err := s.Try(func() *tensor.Tensor {
+		s.Keep(grad, nil)
 		fitted := grad
 		if grad.DType().IsComplex() && !d.IsComplex() {
 			fitted = s.real(fitted)
 		}
 		if !slices.Equal(fitted.Sizes(), sizes) {
 			if !shape.ExpandsTo(sizes, fitted.Sizes()) {
-				panic(failure{status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes)})
+				s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", n.name, i, fitted.Sizes(), sizes))
 			}
-			fitted = s.keep(c.SumToSize(fitted, slices.Clone(sizes)))
+			fitted = s.Keep(c.SumToSize(fitted, slices.Clone(sizes)))
 		}
 		return s.cast(fitted, d)
 	})

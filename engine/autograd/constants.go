@@ -34,7 +34,7 @@ func (r *call) undifferentiable(op string, err error, results ...*tensor.Tensor)
 
 // missing ends a run that comes to a derivative that there is not.
 func (s *steps) missing(what string) *tensor.Tensor {
-	s.check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; detach() gives a tensor without a history", what))
+	s.Check(status.NotImplementedf("the derivative for '%s' is not implemented: it is not differentiable; detach() gives a tensor without a history", what))
 	return nil
 }
 

@@ -52,13 +52,13 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 				}
 			}
 			places := n.attached.Load().context.places
-			made := s.keepAll(program.Call(s.c, function, data, s.shown(places[len(inputs):]), len(inputs)))
+			made := s.KeepAll(program.Call(s.c, function, data, s.shown(places[len(inputs):]), len(inputs)))
 			for k, e := range s.node.edges {
 				if made[k] != nil && e.Node != nil {
 					made[k] = s.placed(k, places[k], made[k])
 				}
 				if t := made[k]; t != nil && e.Node != nil {
-					s.check(e.Node.outputs[e.Output].admits(name, k, t))
+					s.Check(e.Node.outputs[e.Output].admits(name, k, t))
 				}
 			}
 			return made
@@ -103,7 +103,7 @@ func (s *steps) shown(places []*tensor.Tensor) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
 		if grad != nil && places[k] != nil {
-			shown[k] = s.keep(gradientOf(s.c, places[k], grad))
+			shown[k] = s.Keep(gradientOf(s.c, places[k], grad))
 		}
 	}
 	return shown
@@ -112,12 +112,12 @@ func (s *steps) shown(places []*tensor.Tensor) []*tensor.Tensor {
 // placed is the gradient of operand k that the program has made, as what has the history of the operand needs it.
 func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	if places != nil && !slices.Equal(places.Sizes(), grad.Sizes()) {
-		s.check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", s.node.name, k, grad.Sizes(), places.Sizes()))
+		s.Check(status.Runtimef("Function %s returned an invalid gradient at index %d - got %v but expected shape compatible with %v", s.node.name, k, grad.Sizes(), places.Sizes()))
 	}
 	if places == nil && grad.Parts() == nil {
 		return grad
 	}
-	return s.keep(placed(s.c, places, grad))
+	return s.Keep(placed(s.c, places, grad))
 }
 
 // resultOf refuses an output that has a history of its own, or that may not be written to.

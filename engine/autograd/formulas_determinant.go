@@ -14,7 +14,7 @@ import (
 
 // scaledIdentity are multiples of the identity, one for each matrix of a.
 func (s *steps) scaledIdentity(scale, a *tensor.Tensor) *tensor.Tensor {
-	return s.onDiagonal(s.keep(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
+	return s.onDiagonal(s.Keep(s.c.Expand(s.column(scale), slices.Clone(a.Sizes()[:a.Dim()-1]), false)))
 }
 
 // detGradient is the adjoint of the adjugate: that of a singular matrix is found for one nearby, whose zero pivots are not quite zero.
@@ -41,37 +41,37 @@ func (s *steps) adjugates(scale, a *tensor.Tensor) *tensor.Tensor {
 	lu, pivots, info, err := s.c.LinalgLuFactorEx(nil, nil, nil, a, true, false)
 	s.Keep(pivots, nil)
 	s.Keep(info, nil)
-	s.keep(lu, err)
+	s.Keep(lu, err)
 	diagonal := s.diagonalOf(lu)
 	zero := s.isZero(diagonal)
 	_, err = s.c.Add(diagonal, diagonal, s.cast(zero, a.DType()), dtype.FloatScalar(a.DType().Epsilon()))
-	s.check(err)
+	s.Check(err)
 	// Where no pivot is zero, the determinant is what it was.
-	product := s.keep(s.c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None))
-	places := s.keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
-	odd := s.keep(s.c.Remainder(nil, s.keep(s.c.Sum(nil, s.keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
+	product := s.Keep(s.c.Prod(nil, diagonal, ops.Int(-1), false, dtype.None))
+	places := s.Keep(s.c.ArangeStart(nil, dtype.IntScalar(1), dtype.IntScalar(n+1), dtype.Int32, tensor.NoLayout, a.Device()))
+	odd := s.Keep(s.c.Remainder(nil, s.Keep(s.c.Sum(nil, s.Keep(s.c.Ne(nil, pivots, places)), []int64{-1}, false, dtype.None)), s.int(2)))
 	det := s.mul(product, s.sub(s.int(1), s.mul(odd, s.int(2))))
 	right := s.scaledIdentity(s.mul(s.selected(s.selected(scale, -1, 0), -1, 0), s.conj(det)), a)
-	return s.keep(s.c.LinalgLuSolve(nil, lu, pivots, right, true, true))
+	return s.Keep(s.c.LinalgLuSolve(nil, lu, pivots, right, true, true))
 }
 
 // recordedDetGradient is detGradient by steps that can be differentiated.
 func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor {
-	if !launch.Known(a) || !s.holds(s.keep(s.c.Any(nil, s.nearlySingular(a, det), nil, false))) {
+	if !launch.Known(a) || !s.holds(s.Keep(s.c.Any(nil, s.nearlySingular(a, det), nil, false))) {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
 	}
 	if a.Dim() == 2 {
 		return s.singularDetGradient(grad, a, det)
 	}
 	n := a.Sizes()[a.Dim()-1]
-	flat := func(t *tensor.Tensor, sizes ...int64) *tensor.Tensor { return s.keep(s.c.Reshape(t, sizes)) }
+	flat := func(t *tensor.Tensor, sizes ...int64) *tensor.Tensor { return s.Keep(s.c.Reshape(t, sizes)) }
 	grads, matrices, dets := flat(grad, -1), flat(a, -1, n, n), flat(det, -1)
 	pieces := make([]*tensor.Tensor, dets.Numel())
 	for i := range pieces {
 		of := func(t *tensor.Tensor) *tensor.Tensor { return s.selected(t, 0, int64(i)) }
 		pieces[i] = s.recordedDetGradient(of(grads), of(matrices), of(dets))
 	}
-	return flat(s.keep(s.c.Stack(nil, pieces, 0)), a.Sizes()...)
+	return flat(s.Keep(s.c.Stack(nil, pieces, 0)), a.Sizes()...)
 }
 
 // nearlySingular tells of which matrices the determinant is so small beside the product of the lengths of the rows, which none is larger
@@ -79,10 +79,10 @@ func (s *steps) recordedDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 func (s *steps) nearlySingular(a, det *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{c: s.c.Recorded(false)}
 	defer inner.Close()
-	rows := inner.keep(s.c.LinalgVectorNorm(nil, inner.Keep(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
-	limit := inner.mul(inner.keep(inner.c.Prod(nil, rows, ops.Int(-1), false, dtype.None)), inner.float(100*math.Sqrt(a.DType().Epsilon())))
-	small := inner.keep(inner.c.Le(nil, inner.abs(inner.Keep(det.Plain(), nil)), limit))
-	return s.keep(inner.both(small, inner.keep(inner.c.Isfinite(limit))).Alias(), nil)
+	rows := inner.Keep(s.c.LinalgVectorNorm(nil, inner.Keep(a.Plain(), nil), dtype.IntScalar(2), []int64{-1}, false, dtype.None))
+	limit := inner.mul(inner.Keep(inner.c.Prod(nil, rows, ops.Int(-1), false, dtype.None)), inner.float(100*math.Sqrt(a.DType().Epsilon())))
+	small := inner.Keep(inner.c.Le(nil, inner.abs(inner.Keep(det.Plain(), nil)), limit))
+	return s.Keep(inner.both(small, inner.Keep(inner.c.Isfinite(limit))).Alias(), nil)
 }
 
 // singularDetGradient is that of the determinant of one matrix A, in a form that depends on A smoothly though it be singular: with the
@@ -94,12 +94,12 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	u, values, vh, err := plain.c.LinalgSvd(nil, nil, nil, plain.Keep(a.Plain(), nil), true, "")
 	plain.Keep(u, nil)
 	plain.Keep(vh, nil)
-	plain.keep(values, err)
+	plain.Keep(values, err)
 	n := a.Sizes()[0]
 	largest := plain.selected(values, 0, 0)
 	least := plain.mul(largest, plain.float(math.Pow(a.DType().Epsilon(), 0.25)))
-	count, err := launch.Item("backward", plain.keep(plain.c.Sum(nil, plain.keep(plain.c.Le(nil, values, least)), nil, false, dtype.None)))
-	s.check(err)
+	count, err := launch.Item("backward", plain.Keep(plain.c.Sum(nil, plain.Keep(plain.c.Le(nil, values, least)), nil, false, dtype.None)))
+	s.Check(err)
 	k := count.I
 	if k == 0 {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(s.mul(grad, s.conj(det)), a), true)
@@ -108,19 +108,19 @@ func (s *steps) singularDetGradient(grad, a, det *tensor.Tensor) *tensor.Tensor 
 	last := func(t *tensor.Tensor, dim int64) *tensor.Tensor { return plain.mul(plain.part(t, dim, n-k, k), length) }
 	zeros := s.filled(0, a.DType(), a.Device(), k, k)
 	bordered := s.joined(0, s.joined(1, a, last(u, 1)), s.joined(1, last(vh, 0), zeros))
-	identity := s.keep(s.c.Eye(nil, n+k, a.DType(), tensor.NoLayout, a.Device()))
+	identity := s.Keep(s.c.Eye(nil, n+k, a.DType(), tensor.NoLayout, a.Device()))
 	block := s.part(s.solved(bordered, s.part(identity, 1, n, k), true), 0, n, k)
-	value := s.mul(s.keep(s.c.LinalgDet(nil, bordered)), s.expandedDet(block, k))
+	value := s.mul(s.Keep(s.c.LinalgDet(nil, bordered)), s.expandedDet(block, k))
 	made, err := AutogradGrad(s.c, []*tensor.Tensor{value}, []*tensor.Tensor{a}, []*tensor.Tensor{grad}, ops.True, true, false, false)
-	return s.keepAll(made, err)[0]
+	return s.KeepAll(made, err)[0]
 }
 
 // expandedDet is the determinant of a small matrix as a polynomial of its elements (the method of Faddeev and LeVerrier).
 func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
-	power, coefficient := a, s.neg(s.keep(s.c.Trace(a)))
+	power, coefficient := a, s.neg(s.Keep(s.c.Trace(a)))
 	for i := int64(2); i <= n; i++ {
-		power = s.times(a, s.add(power, s.mul(coefficient, s.keep(s.c.Eye(nil, n, a.DType(), tensor.NoLayout, a.Device())))))
-		coefficient = s.div(s.keep(s.c.Trace(power)), s.int(-i))
+		power = s.times(a, s.add(power, s.mul(coefficient, s.Keep(s.c.Eye(nil, n, a.DType(), tensor.NoLayout, a.Device())))))
+		coefficient = s.div(s.Keep(s.c.Trace(power)), s.int(-i))
 	}
 	return either(n%2 == 0, coefficient, s.neg(coefficient))
 }
@@ -128,7 +128,7 @@ func (s *steps) expandedDet(a *tensor.Tensor, n int64) *tensor.Tensor {
 // holds is the value of one truth.
 func (s *steps) holds(t *tensor.Tensor) bool {
 	v, err := launch.Item("backward", t)
-	s.check(err)
+	s.Check(err)
 	return v.I != 0
 }
 
@@ -136,8 +136,8 @@ func (s *steps) holds(t *tensor.Tensor) bool {
 func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tensor.Tensor {
 	scale := gradLog
 	if a.DType().IsComplex() {
-		turn := s.neg(s.keep(s.c.Imag(s.mul(s.conj(gradSign), sign))))
-		scale = s.keep(s.c.ComplexParts(nil, gradLog, turn))
+		turn := s.neg(s.Keep(s.c.Imag(s.mul(s.conj(gradSign), sign))))
+		scale = s.Keep(s.c.ComplexParts(nil, gradLog, turn))
 	}
 	if s.record {
 		return s.solved(s.adjointOf(a), s.scaledIdentity(scale, a), true)
@@ -146,6 +146,6 @@ func (s *steps) slogdetGradient(gradSign, gradLog, a, sign *tensor.Tensor) *tens
 	return s.inPieces(a, a.DType(), s.matrices(a), func(s *steps, part func(t *tensor.Tensor) *tensor.Tensor) *tensor.Tensor {
 		inverse, info, err := s.c.LinalgInvEx(nil, nil, s.adjointOf(part(a)), false)
 		s.Keep(info, nil)
-		return s.binary('*', s.keep(inverse, err), part(scale), left)
+		return s.binary('*', s.Keep(inverse, err), part(scale), left)
 	})
 }

@@ -15,8 +15,8 @@ import (
 
 // positions is a tensor of the given sizes with the number of each element.
 func (s *steps) positions(dev device.Device, sizes ...int64) *tensor.Tensor {
-	all := s.keep(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
-	return s.keep(s.c.Reshape(all, slices.Clone(sizes)))
+	all := s.Keep(s.c.Arange(nil, dtype.IntScalar(shape.Product(sizes)), dtype.Int64, tensor.NoLayout, dev))
+	return s.Keep(s.c.Reshape(all, slices.Clone(sizes)))
 }
 
 // allOf is the item of an index that takes a dimension as it is.
@@ -67,22 +67,22 @@ func recordIndexGet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem) (*te
 // indexed is a tensor of zeros to which grad is added where an index with tensors leads.
 func (s *steps) indexed(l like, items []ops.IndexItem, grad *tensor.Tensor) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "IndexPutBackward0", nil, grad)
-	s.check(err)
+	s.Check(err)
 	defer r.abandon()
 	kept := r.saveIndex("indices", items, r.node != nil)
-	s.check(r.err)
+	s.Check(r.err)
 	made := s.zerosOf(l)
 	inner := &steps{c: r.c}
 	defer inner.Close()
 	part, indices, repeats := inner.byDimension(made, items)
 	if indices == nil {
-		s.check(r.c.Copy(part, grad, false))
+		s.Check(r.c.Copy(part, grad, false))
 	} else {
 		_, err = r.c.IndexPut(part, part, indices, grad, repeats)
-		s.check(err)
+		s.Check(err)
 	}
 	if r.finish(nil, made) {
-		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept))) }
+		r.node.formula = func(s *steps, _ int) *tensor.Tensor { return s.Keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept))) }
 	}
 	return made
 }
@@ -122,7 +122,7 @@ func (s *steps) byDimension(t *tensor.Tensor, items []ops.IndexItem) (part *tens
 		basic = append(basic, slices.Repeat([]ops.IndexItem{step}, covers)...)
 		dims += covers
 	}
-	part = s.keep(s.c.IndexGet(t, basic))
+	part = s.Keep(s.c.IndexGet(t, basic))
 	if !tensors {
 		return part, nil, false
 	}
@@ -191,7 +191,7 @@ func recordIndexSet(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, valu
 	if r.finish(err, self) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			if i == 1 {
-				return s.keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
+				return s.Keep(s.c.IndexGet(s.grad(0), s.savedIndex(kept)))
 			}
 			return s.blanked(s.grad(0), s.savedIndex(kept))
 		}
@@ -230,7 +230,7 @@ func recordIndexSetScalar(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem
 // memory; nil where values are to be written to such, which is refused.
 func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool) (*tensor.Tensor, []ops.IndexItem) {
 	if views(items) {
-		if part := s.keep(s.c.IndexGet(self, items)); !iter.SelfOverlaps(part) {
+		if part := s.Keep(s.c.IndexGet(self, items)); !iter.SelfOverlaps(part) {
 			return part, []ops.IndexItem{{Kind: ops.IndexEllipsis}}
 		}
 	}
@@ -241,14 +241,14 @@ func (s *steps) sharedPart(self *tensor.Tensor, items []ops.IndexItem, one bool)
 	for d, size := range self.Sizes() {
 		length += (size - 1) * self.Strides()[d]
 	}
-	places := s.keep(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
-	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.keep(s.c.Contiguous(s.keep(s.c.IndexGet(places, items)), shape.Contiguous))}
+	places := s.Keep(s.c.AsStrided(nil, s.positions(self.Device(), length), slices.Clone(self.Sizes()), slices.Clone(self.Strides()), ops.Int(0)))
+	at := ops.IndexItem{Kind: ops.IndexTensor, Tensor: s.Keep(s.c.Contiguous(s.Keep(s.c.IndexGet(places, items)), shape.Contiguous))}
 	if self.Device().Type != device.Meta { // each place once, where the value's gradient is added up
 		mask := s.filled(0, dtype.Bool, self.Device(), length)
-		s.check(s.c.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
+		s.Check(s.c.IndexSetScalar(mask, []ops.IndexItem{at}, dtype.IntScalar(1)))
 		at.Tensor = mask
 	}
-	return s.keep(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
+	return s.Keep(s.c.AsStrided(nil, self, []int64{length}, []int64{1}, ops.Int(self.Offset()))), []ops.IndexItem{at}
 }
 
 // setShared writes to what an index gives, where that is to be recorded otherwise than as a write to self.
@@ -258,7 +258,7 @@ func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool,
 	}
 	s := &steps{c: c}
 	defer s.Close()
-	part, err := s.try(func() (part *tensor.Tensor) {
+	part, err := s.Try(func() (part *tensor.Tensor) {
 		part, items = s.sharedPart(self, items, one)
 		return part
 	})
@@ -271,22 +271,22 @@ func setShared(c aten.Ctx, self *tensor.Tensor, items []ops.IndexItem, one bool,
 
 // blanked is t with zeros at an index.
 func (s *steps) blanked(t *tensor.Tensor, items []ops.IndexItem) *tensor.Tensor {
-	made := s.keep(s.c.Clone(t, shape.Preserve))
-	s.check(s.c.IndexSetScalar(made, items, dtype.IntScalar(0)))
+	made := s.Keep(s.c.Clone(t, shape.Preserve))
+	s.Check(s.c.IndexSetScalar(made, items, dtype.IntScalar(0)))
 	return made
 }
 
 func (s *steps) maskedSelectGradient(grad *tensor.Tensor, l like, mask *tensor.Tensor) *tensor.Tensor {
 	sizes, err := shape.Broadcast("backward", l.sizes(), mask.Sizes())
-	s.check(err)
+	s.Check(err)
 	zeros := s.filled(0, l.dtype, l.device, sizes...)
 	return s.rewritten(zeros, func(out *tensor.Tensor) (*tensor.Tensor, error) { return s.c.MaskedScatter(out, zeros, mask, grad) })
 }
 
 func (s *steps) maskedScatterGradient(grad, mask *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	taken := s.keep(s.c.MaskedSelect(nil, grad, mask))
+	taken := s.Keep(s.c.MaskedSelect(nil, grad, mask))
 	missing := shape.Product(sizes) - taken.Numel()
-	return s.keep(s.c.Reshape(s.keep(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
+	return s.Keep(s.c.Reshape(s.Keep(s.c.ConstantPadNd(taken, []int64{0, missing}, dtype.IntScalar(0))), sizes))
 }
 
 func (s *steps) gatherGradient(grad *tensor.Tensor, l like, dim int64, index *tensor.Tensor) *tensor.Tensor {
@@ -299,29 +299,29 @@ func (s *steps) along(self, indices *tensor.Tensor, dim ops.Int) *tensor.Tensor 
 	if dim.IsNone() {
 		all := []int64{-1}
 		indices = s.wrapped(indices, self.Numel())
-		return s.keep(s.c.Gather(nil, s.keep(s.c.Reshape(self, all)), 0, s.keep(s.c.Reshape(indices, all)), false))
+		return s.Keep(s.c.Gather(nil, s.Keep(s.c.Reshape(self, all)), 0, s.Keep(s.c.Reshape(indices, all)), false))
 	}
 	if self.Dim() != indices.Dim() || self.Dim() == 0 {
-		return s.keep(ops.TakeAlongDim(nil, self, indices, dim)) // which refuses them
+		return s.Keep(ops.TakeAlongDim(nil, self, indices, dim)) // which refuses them
 	}
 	d, err := shape.WrapDim("take_along_dim", int64(dim), self.Dim())
-	s.check(err)
+	s.Check(err)
 	of, at := slices.Clone(self.Sizes()), slices.Clone(indices.Sizes())
 	of[d], at[d] = 1, 1
 	sizes, err := shape.Broadcast("take_along_dim", of, at)
-	s.check(err)
+	s.Check(err)
 	indices = s.wrapped(indices, self.Sizes()[d])
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
 		sizes := slices.Clone(sizes)
 		sizes[d] = t.Sizes()[d]
-		return s.keep(s.c.Expand(t, sizes, false))
+		return s.Keep(s.c.Expand(t, sizes, false))
 	}
-	return s.keep(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
+	return s.Keep(s.c.Gather(nil, wide(self), int64(d), wide(indices), false))
 }
 
 // wrapped are indices of n elements that count from the end where they are negative.
 func (s *steps) wrapped(indices *tensor.Tensor, n int64) *tensor.Tensor {
-	negative := func() *tensor.Tensor { return s.keep(s.c.Lt(nil, indices, s.int(0))) }
+	negative := func() *tensor.Tensor { return s.Keep(s.c.Lt(nil, indices, s.int(0))) }
 	if launch.Known(indices) && !s.anyTrue(negative()) {
 		return indices
 	}
@@ -337,7 +337,7 @@ func (s *steps) taken(grad, index *tensor.Tensor, l like) *tensor.Tensor {
 
 // scattered is the gradient of what was scattered: zeros beyond the index.
 func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, sizes []int64) *tensor.Tensor {
-	taken := s.keep(s.c.Gather(nil, grad, dim, index, false))
+	taken := s.Keep(s.c.Gather(nil, grad, dim, index, false))
 	if slices.Equal(taken.Sizes(), sizes) {
 		return taken
 	}
@@ -345,19 +345,19 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	for d := len(sizes) - 1; d >= 0; d-- {
 		pad = append(pad, 0, sizes[d]-taken.Sizes()[d])
 	}
-	return s.keep(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
+	return s.Keep(s.c.ConstantPadNd(taken, pad, dtype.IntScalar(0)))
 }
 
 // over is the index of index_reduce as one of scatter_reduce.
 func (s *steps) over(index *tensor.Tensor, dim int64, sizes []int64) *tensor.Tensor {
 	if len(sizes) == 0 {
-		return s.keep(s.c.Reshape(index, nil))
+		return s.Keep(s.c.Reshape(index, nil))
 	}
 	d, err := shape.WrapDim("backward", dim, len(sizes))
-	s.check(err)
+	s.Check(err)
 	wide := slices.Repeat([]int64{1}, len(sizes))
 	wide[d] = index.Numel()
-	return s.keep(s.c.Expand(s.keep(s.c.Reshape(index, wide)), sizes, false))
+	return s.Keep(s.c.Expand(s.Keep(s.c.Reshape(index, wide)), sizes, false))
 }
 
 func (s *steps) scatterReduceSelf(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
@@ -386,8 +386,8 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	case "sum":
 		made = grad
 	case "prod":
-		filled := s.keep(s.c.MaskedFill(nil, self, s.isZero(self), s.int(1)))
-		product := s.keep(s.c.ScatterReduce(nil, filled, dim, index, src, reduce, includeSelf))
+		filled := s.Keep(s.c.MaskedFill(nil, self, s.isZero(self), s.int(1)))
+		product := s.Keep(s.c.ScatterReduce(nil, filled, dim, index, src, reduce, includeSelf))
 		made = s.div(s.mul(grad, product), filled)
 	case "mean":
 		made = s.div(grad, s.scatterCount(self, dim, index, src, includeSelf))
@@ -397,7 +397,7 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	if includeSelf {
 		return made
 	}
-	return s.keep(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
+	return s.Keep(s.c.ScatterValue(nil, made, dim, index, dtype.IntScalar(0)))
 }
 
 func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, src *tensor.Tensor, reduce string, includeSelf bool, result *tensor.Tensor) *tensor.Tensor {
@@ -407,10 +407,10 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 		return gather(grad)
 	case "prod":
 		zero := s.isZero(src)
-		zeros := gather(s.keep(s.c.ScatterAdd(nil, s.zerosLike(self), dim, index, s.cast(zero, self.DType()))))
+		zeros := gather(s.Keep(s.c.ScatterAdd(nil, s.zerosLike(self), dim, index, s.cast(zero, self.DType()))))
 		alone := s.both(zero, s.eq(zeros, s.int(1)))
-		product := s.keep(s.c.ScatterReduce(nil, self, dim, index, s.keep(s.c.MaskedFill(nil, src, alone, s.int(1))), reduce, includeSelf))
-		others := s.div(gather(s.mul(grad, result)), s.keep(s.c.MaskedFill(nil, src, zero, s.int(1))))
+		product := s.Keep(s.c.ScatterReduce(nil, self, dim, index, s.Keep(s.c.MaskedFill(nil, src, alone, s.int(1))), reduce, includeSelf))
+		others := s.div(gather(s.mul(grad, result)), s.Keep(s.c.MaskedFill(nil, src, zero, s.int(1))))
 		return s.where(alone, gather(s.mul(grad, product)), others)
 	case "mean":
 		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
@@ -422,14 +422,14 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 // scatterCount is how many values each mean is of.
 func (s *steps) scatterCount(self *tensor.Tensor, dim int64, index, src *tensor.Tensor, includeSelf bool) *tensor.Tensor {
 	start := s.filled(either(includeSelf, 1.0, 0.0), self.DType(), self.Device(), self.Sizes()...)
-	counts := s.keep(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
-	return s.keep(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
+	counts := s.Keep(s.c.ScatterAdd(nil, start, dim, index, s.filled(1, self.DType(), self.Device(), src.Sizes()...)))
+	return s.Keep(s.c.MaskedFill(nil, counts, s.isZero(counts), s.int(1)))
 }
 
 // scatterTies is how many values each extreme is shared by.
 func (s *steps) scatterTies(self *tensor.Tensor, dim int64, index, src, result *tensor.Tensor) *tensor.Tensor {
 	equal := s.eq(src, s.scattered(result, dim, index, src.Sizes()))
-	return s.keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
+	return s.Keep(s.c.ScatterAdd(nil, s.cast(s.eq(self, result), self.DType()), dim, index, s.cast(equal, self.DType())))
 }
 
 // recordSegmentReduce records extremes as calls of their own, whose gradients NaNs and the elements that are as large as they share, and
@@ -471,23 +471,23 @@ func recordSegmentReduce(c aten.Ctx, data *tensor.Tensor, reduce string, lengths
 func (s *steps) segmentExtremes(grad, data, lengths, offsets, result *tensor.Tensor) *tensor.Tensor {
 	ends, first := offsets, int64(0) // where a segment ends, and the number of what lies before the first one
 	if lengths != nil {
-		ends, first = s.keep(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
+		ends, first = s.Keep(s.c.Cumsum(nil, lengths, -1, dtype.Int64)), 1
 	}
 	at := ends.Dim() - 1
-	places := s.keep(s.c.Arange(nil, dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device()))
-	places = s.keep(s.c.Contiguous(s.keep(s.c.Expand(places, data.Sizes()[:at+1], false)), shape.Contiguous))
-	number := s.add(s.keep(s.c.Searchsorted(nil, ends, places, false, true, "", nil)), s.int(first))
+	places := s.Keep(s.c.Arange(nil, dtype.IntScalar(data.Sizes()[at]), ends.DType(), tensor.NoLayout, data.Device()))
+	places = s.Keep(s.c.Contiguous(s.Keep(s.c.Expand(places, data.Sizes()[:at+1], false)), shape.Contiguous))
+	number := s.add(s.Keep(s.c.Searchsorted(nil, ends, places, false, true, "", nil)), s.int(first))
 	for number.Dim() < data.Dim() {
-		number = s.keep(s.c.Unsqueeze(nil, number, -1))
+		number = s.Keep(s.c.Unsqueeze(nil, number, -1))
 	}
-	number = s.keep(s.c.Expand(number, data.Sizes(), false))
+	number = s.Keep(s.c.Expand(number, data.Sizes(), false))
 	around := make([]int64, 2*(data.Dim()-at)) // a place for what lies before the segments and one for what lies behind them
 	around[len(around)-2], around[len(around)-1] = 1, 1
 	gather := func(t *tensor.Tensor) *tensor.Tensor { return s.scattered(t, int64(at), number, data.Sizes()) }
-	padded := func(t *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.ConstantPadNd(t, around, dtype.IntScalar(0))) }
-	is := s.keep(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.keep(s.c.Isnan(data))))
+	padded := func(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.ConstantPadNd(t, around, dtype.IntScalar(0))) }
+	is := s.Keep(s.c.LogicalOr(nil, s.eq(data, gather(padded(result))), s.Keep(s.c.Isnan(data))))
 	none := s.zerosLike(padded(grad))
-	ties := s.keep(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
-	ties = s.keep(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // what a segment begins with is its extreme
+	ties := s.Keep(s.c.ScatterAdd(nil, none, int64(at), number, s.cast(is, data.DType())))
+	ties = s.Keep(s.c.MaskedFill(nil, ties, s.isZero(ties), s.int(1))) // what a segment begins with is its extreme
 	return s.where(is, s.div(gather(padded(grad)), gather(ties)), s.zerosLike(data))
 }

@@ -14,38 +14,38 @@ import (
 // of the Cholesky decomposition (2016), S. F. Walter, L. Lehmann, Algorithmic differentiation of linear algebra functions (2010), and
 // G. Golub, V. Pereyra, The differentiation of pseudo-inverses (1973).
 
-func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Matmul(nil, a, b)) }
+func (s *steps) times(a, b *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Matmul(nil, a, b)) }
 
 func (s *steps) lower(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
-	return s.keep(s.c.Tril(nil, t, diagonal))
+	return s.Keep(s.c.Tril(nil, t, diagonal))
 }
 
 func (s *steps) upper(t *tensor.Tensor, diagonal int64) *tensor.Tensor {
-	return s.keep(s.c.Triu(nil, t, diagonal))
+	return s.Keep(s.c.Triu(nil, t, diagonal))
 }
 
 func (s *steps) triangular(a, b *tensor.Tensor, upper, left, unit bool) *tensor.Tensor {
-	return s.keep(s.c.LinalgSolveTriangular(nil, a, b, upper, left, unit))
+	return s.Keep(s.c.LinalgSolveTriangular(nil, a, b, upper, left, unit))
 }
 
 // solved is the X of A X = B, whatever A is.
 func (s *steps) solved(a, b *tensor.Tensor, left bool) *tensor.Tensor {
 	x, info, err := s.c.LinalgSolveEx(nil, nil, a, b, left, false)
 	s.Keep(info, nil)
-	return s.keep(x, err)
+	return s.Keep(x, err)
 }
 
 func (s *steps) diagonalOf(t *tensor.Tensor) *tensor.Tensor {
-	return s.keep(s.c.Diagonal(t, 0, -2, -1))
+	return s.Keep(s.c.Diagonal(t, 0, -2, -1))
 }
 
 // column and row are a vector, or each of a batch, as matrices.
-func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Unsqueeze(nil, t, -1)) }
-func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.keep(s.c.Unsqueeze(nil, t, -2)) }
+func (s *steps) column(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Unsqueeze(nil, t, -1)) }
+func (s *steps) row(t *tensor.Tensor) *tensor.Tensor    { return s.Keep(s.c.Unsqueeze(nil, t, -2)) }
 
 // onDiagonal are matrices that are zero beside the diagonal.
 func (s *steps) onDiagonal(t *tensor.Tensor) *tensor.Tensor {
-	return s.keep(s.c.DiagEmbed(t, 0, -2, -1))
+	return s.Keep(s.c.DiagEmbed(t, 0, -2, -1))
 }
 
 // plus is a sum of which parts may be missing.
@@ -61,12 +61,12 @@ func (s *steps) plus(a, b *tensor.Tensor) *tensor.Tensor {
 
 // firsts is the part of t before position n along dim, and rest what follows.
 func (s *steps) firsts(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
-	return s.keep(s.c.Narrow(t, dim, 0, n))
+	return s.Keep(s.c.Narrow(t, dim, 0, n))
 }
 
 func (s *steps) rest(t *tensor.Tensor, dim, n int64) *tensor.Tensor {
 	size := t.Sizes()[int64(t.Dim())+dim]
-	return s.keep(s.c.Narrow(t, dim, n, size-n))
+	return s.Keep(s.c.Narrow(t, dim, n, size-n))
 }
 
 // has tells whether a gradient of result i has come, which is asked before it is taken for zeros.
@@ -90,7 +90,7 @@ func (s *steps) luFactorGradient(grad, lu, pivots *tensor.Tensor) *tensor.Tensor
 	k := min(m, n)
 	p := s.permutationOf(lu, pivots, m)
 	square := s.firsts(s.firsts(lu, -2, k), -1, k)
-	lower := s.add(s.lower(square, -1), s.keep(s.c.Eye(nil, k, lu.DType(), tensor.NoLayout, lu.Device())))
+	lower := s.add(s.lower(square, -1), s.Keep(s.c.Eye(nil, k, lu.DType(), tensor.NoLayout, lu.Device())))
 	upper := s.upper(square, 0)
 	corner := s.firsts(s.firsts(grad, -2, k), -1, k)
 	inner := s.times(s.adjointOf(lower), s.lower(corner, -1))
@@ -118,12 +118,12 @@ func (s *steps) permutationOf(lu, pivots *tensor.Tensor, m int64) *tensor.Tensor
 	p, l, u, err := s.c.LuUnpack(nil, nil, nil, lu, pivots, false, true)
 	s.Keep(l, nil)
 	s.Keep(u, nil)
-	return s.keep(p, err)
+	return s.Keep(p, err)
 }
 
 // choleskySolveGradient and choleskyInverseGradient are in the factor L of A = L L^H, all of whose elements count, as in PyTorch.
 func (s *steps) choleskySolveGradient(grad, l, x *tensor.Tensor, upper bool) *tensor.Tensor {
-	inner := s.times(s.keep(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
+	inner := s.times(s.Keep(s.c.CholeskySolve(nil, grad, l, upper)), s.adjointOf(x))
 	return s.besideFactor(s.add(inner, s.adjointOf(inner)), l, upper)
 }
 
@@ -143,7 +143,7 @@ func (s *steps) besideFactor(inner, l *tensor.Tensor, upper bool) *tensor.Tensor
 func (s *steps) solveGradientOfB(grad, a, x *tensor.Tensor, left bool) *tensor.Tensor {
 	solved := s.solvedBack(grad, a, x, left)
 	if x.Dim() < a.Dim() {
-		return s.keep(s.c.SqueezeDim(nil, solved, -1))
+		return s.Keep(s.c.SqueezeDim(nil, solved, -1))
 	}
 	return solved
 }
@@ -201,9 +201,9 @@ func (s *steps) qrGradient(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor, m
 	m, n := q.Sizes()[max(q.Dim()-2, 0)], r.Sizes()[r.Dim()-1]
 	switch {
 	case mode == "r":
-		s.check(status.Runtimef("linalg.qr: the derivative depends on Q, which mode='r' does not compute; take mode='reduced'"))
+		s.Check(status.Runtimef("linalg.qr: the derivative depends on Q, which mode='r' does not compute; take mode='reduced'"))
 	case mode == "complete" && m > n:
-		s.check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; take mode='reduced'", m, n))
+		s.Check(status.Runtimef("linalg.qr: with mode='complete' the decomposition of %d by %d matrices, with more rows than columns, has no derivative; take mode='reduced'", m, n))
 	}
 	if m >= n {
 		return s.squareQR(hasQ, hasR, gradQ, gradR, q, r)
@@ -228,7 +228,7 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 	inner = s.add(inner, s.adjointOf(s.upper(inner, 1)))
 	// Of the diagonal, the real part counts.
 	if inner.DType().IsComplex() {
-		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.keep(s.c.Imag(s.diagonalOf(inner))), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
+		inner = s.sub(inner, s.onDiagonal(s.mul(s.cast(s.Keep(s.c.Imag(s.diagonalOf(inner))), inner.DType()), s.number(dtype.ComplexScalar(1i)))))
 	}
 	made = s.plus(made, s.times(q, inner))
 	return s.triangular(s.adjointOf(r), made, false, false, false)
@@ -237,15 +237,15 @@ func (s *steps) squareQR(hasQ, hasR bool, gradQ, gradR, q, r *tensor.Tensor) *te
 // reflections are the vectors v of reflections 1 - tau v v^H, in columns.
 func (s *steps) reflections(input *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
-	return s.add(s.lower(input, -1), s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
+	return s.add(s.lower(input, -1), s.Keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device())))
 }
 
 // householderOf is the first columns of a product of reflections. Zeros that come of the input make it one that depends on it where
 // there are no reflections too.
 func (s *steps) householderOf(input, tau *tensor.Tensor) *tensor.Tensor {
 	m, n := shape.Matrix(input.Sizes())
-	ones := s.keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
-	ones = s.keep(s.c.Expand(ones, slices.Clone(input.Sizes()), false))
+	ones := s.Keep(s.c.EyeM(nil, m, n, input.DType(), tensor.NoLayout, input.Device()))
+	ones = s.Keep(s.c.Expand(ones, slices.Clone(input.Sizes()), false))
 	return s.reflected(s.reflections(input), tau, s.add(ones, s.upper(s.lower(input, -1), 0)), false)
 }
 
@@ -267,8 +267,8 @@ func (s *steps) reflected(v, tau, other *tensor.Tensor, adjoint bool) *tensor.Te
 		if !adjoint {
 			i = count - 1 - i
 		}
-		column := s.keep(s.c.Narrow(v, -1, i, 1))
-		scale := s.column(s.keep(s.c.Narrow(tau, -1, i, 1)))
+		column := s.Keep(s.c.Narrow(v, -1, i, 1))
+		scale := s.column(s.Keep(s.c.Narrow(tau, -1, i, 1)))
 		other = s.sub(other, s.times(s.mul(column, scale), s.times(s.adjointOf(column), other)))
 	}
 	return other
@@ -280,7 +280,7 @@ func (s *steps) hermitian(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // lyapunovOf is the X of H X + X H = G.
-func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Lyapunov(h, g)) }
+func (s *steps) lyapunovOf(h, g *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Lyapunov(h, g)) }
 
 func (s *steps) lyapunovGradient(grad, h, x *tensor.Tensor) *tensor.Tensor {
 	inner, turned := s.lyapunovOf(h, grad), s.adjointOf(x)
@@ -309,7 +309,7 @@ func (s *steps) polarGradient(hasU, hasH bool, gradU, gradH, a, u, h *tensor.Ten
 func (s *steps) apart(values *tensor.Tensor) *tensor.Tensor {
 	differences := s.sub(s.row(values), s.column(values))
 	n := values.Sizes()[values.Dim()-1]
-	return s.add(differences, s.keep(s.c.Eye(nil, n, values.DType(), tensor.NoLayout, values.Device())))
+	return s.add(differences, s.Keep(s.c.Eye(nil, n, values.DType(), tensor.NoLayout, values.Device())))
 }
 
 // emptied is t with a diagonal of zeros.
@@ -329,9 +329,9 @@ func (s *steps) checkPhases(op string, along ...*tensor.Tensor) {
 	if s.Err != nil || !diagonal.DType().IsComplex() || !launch.Known(diagonal) {
 		return
 	}
-	turned := s.keep(s.c.Gt(nil, s.keep(s.c.Abs(nil, s.keep(s.c.Imag(diagonal)))), s.float(1e-2)))
+	turned := s.Keep(s.c.Gt(nil, s.Keep(s.c.Abs(nil, s.Keep(s.c.Imag(diagonal)))), s.float(1e-2)))
 	if s.anyTrue(turned) {
-		s.check(status.Runtimef("%s_backward: the vectors of complex matrices are unique up to multiplication by e^{i phi}; the specified loss function depends on this phase, so it is ill-defined", op))
+		s.Check(status.Runtimef("%s_backward: the vectors of complex matrices are unique up to multiplication by e^{i phi}; the specified loss function depends on this phase, so it is ill-defined", op))
 	}
 }
 
@@ -420,20 +420,20 @@ func (s *steps) svdGradient(hasU, hasS, hasVh bool, gradU, gradS, gradVh, u, val
 func (s *steps) eigvalshOf(self *tensor.Tensor, uplo string) *tensor.Tensor {
 	values, vectors, err := s.c.LinalgEigh(nil, nil, self, uplo)
 	s.Keep(vectors, nil)
-	return s.keep(values, err)
+	return s.Keep(values, err)
 }
 
 func (s *steps) eigvalsOf(self *tensor.Tensor) *tensor.Tensor {
 	values, vectors, err := s.c.LinalgEig(nil, nil, self)
 	s.Keep(vectors, nil)
-	return s.keep(values, err)
+	return s.Keep(values, err)
 }
 
 func (s *steps) svdvalsOf(a *tensor.Tensor) *tensor.Tensor {
 	u, values, vh, err := s.c.LinalgSvd(nil, nil, nil, a, false, "")
 	s.Keep(u, nil)
 	s.Keep(vh, nil)
-	return s.keep(values, err)
+	return s.Keep(values, err)
 }
 
 // pinvGradient is that of the pseudoinverse P of A, in A.
@@ -475,7 +475,7 @@ func (s *steps) lstsqGradientOfB(hasX, hasRest bool, gradX, gradRest, a, b, x *t
 		made = s.plus(made, s.neg(s.restGradient(gradRest, a, b, x)))
 	}
 	if vector && made != nil {
-		return s.keep(s.c.SqueezeDim(nil, made, -1))
+		return s.Keep(s.c.SqueezeDim(nil, made, -1))
 	}
 	return made
 }
@@ -486,7 +486,7 @@ func (s *steps) restGradient(grad, a, b, x *tensor.Tensor) *tensor.Tensor {
 }
 
 func (s *steps) pinvOf(a *tensor.Tensor) *tensor.Tensor {
-	return s.keep(s.c.LinalgPinv(nil, a, nil, nil, false))
+	return s.Keep(s.c.LinalgPinv(nil, a, nil, nil, false))
 }
 
 // matrixExpGradient is a block of the exponential of a matrix of twice the size (R. Mathias, A chain rule for matrix functions, 1996).
@@ -494,7 +494,7 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	n, _ := shape.Matrix(self.Sizes())
 	turned := s.adjointOf(self)
 	blocks := s.joined(-2, s.joined(-1, turned, grad), s.joined(-1, s.zerosLike(turned), turned))
-	made := s.keep(s.c.LinalgMatrixExp(blocks))
+	made := s.Keep(s.c.LinalgMatrixExp(blocks))
 	return s.rest(s.firsts(made, -2, n), -1, n)
 }
 
@@ -502,18 +502,18 @@ func (s *steps) matrixExpGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 // so is its gradient.
 func (s *steps) lobpcgGradient(hasValues, hasVectors bool, gradValues, gradVectors, a, b, values, vectors *tensor.Tensor) *tensor.Tensor {
 	if b != nil {
-		s.check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; give A = L^-1 A L^-H, with L the Cholesky factor of B"))
+		s.Check(status.NotImplementedf("lobpcg: the derivative with B is not implemented; give A = L^-1 A L^-H, with L the Cholesky factor of B"))
 	}
 	var made *tensor.Tensor
 	if hasVectors {
 		all, every, err := s.c.LinalgEigh(nil, nil, s.hermitian(a), "L")
-		all, every = s.keep(all, err), s.Keep(every, nil)
+		all, every = s.Keep(all, err), s.Keep(every, nil)
 		inner := s.times(s.adjointOf(every), gradVectors)
 		apart := s.sub(s.row(values), s.column(all))
 		// A vector's own part, of which there is no change, is the one whose eigenvalue is nearest.
-		nearest := s.keep(s.c.Argmin(nil, s.abs(apart), -2, true))
+		nearest := s.Keep(s.c.Argmin(nil, s.abs(apart), -2, true))
 		put := func(t *tensor.Tensor, v int64) *tensor.Tensor {
-			return s.keep(s.c.ScatterValue(nil, t, -2, nearest, dtype.IntScalar(v)))
+			return s.Keep(s.c.ScatterValue(nil, t, -2, nearest, dtype.IntScalar(v)))
 		}
 		made = s.times(s.times(every, s.div(put(inner, 0), put(apart, 1))), s.adjointOf(vectors))
 	}

@@ -14,19 +14,19 @@ import (
 // accumulated is a tensor of zeros to which grad is added where see has a view of it, whose elements may share memory.
 func (s *steps) accumulated(l like, grad *tensor.Tensor, see func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grad)
-	s.check(err)
+	s.Check(err)
 	defer r.abandon()
 	inner := &steps{c: r.c}
 	defer inner.Close()
 	made := s.zerosOf(l)
-	if !inner.addParts(inner.keep(see(r.c, made)), grad) {
-		positions := inner.keep(see(r.c, inner.positions(l.device, l.sizes()...)))
+	if !inner.addParts(inner.Keep(see(r.c, made)), grad) {
+		positions := inner.Keep(see(r.c, inner.positions(l.device, l.sizes()...)))
 		_, err := r.c.Put(made, made, positions, grad, true)
-		s.check(err)
+		s.Check(err)
 	}
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, _ int) *tensor.Tensor {
-			return s.keep(see(s.c, s.keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
+			return s.Keep(see(s.c, s.Keep(s.c.Contiguous(s.grad(0), shape.Contiguous))))
 		}
 	}
 	return made
@@ -43,8 +43,8 @@ func (s *steps) addParts(to, grad *tensor.Tensor) bool {
 		}
 	}
 	if repeated != nil {
-		to = s.keep(to.View("backward", sizes, to.Strides(), to.Offset()))
-		grad = s.keep(s.c.Sum(nil, grad, repeated, true, dtype.None))
+		to = s.Keep(to.View("backward", sizes, to.Strides(), to.Offset()))
+		grad = s.Keep(s.c.Sum(nil, grad, repeated, true, dtype.None))
 	}
 	over, parts := s.sharing(to)
 	if parts > 1 && parts > to.Numel()/parts {
@@ -64,7 +64,7 @@ func (s *steps) sharing(t *tensor.Tensor) (over []bool, parts int64) {
 				sizes, strides = append(sizes, t.Sizes()[d]), append(strides, t.Strides()[d])
 			}
 		}
-		return iter.SelfOverlaps(s.keep(t.View("backward", sizes, strides, t.Offset())))
+		return iter.SelfOverlaps(s.Keep(t.View("backward", sizes, strides, t.Offset())))
 	}
 	order := make([]int, t.Dim())
 	for d := range order {
@@ -90,7 +90,7 @@ func (s *steps) addAlong(over []bool, to, grad *tensor.Tensor) {
 	d := slices.Index(over, true)
 	if d < 0 {
 		_, err := s.c.Add(to, to, grad, one)
-		s.check(err)
+		s.Check(err)
 		return
 	}
 	rest := slices.Delete(slices.Clone(over), d, d+1)

@@ -15,12 +15,12 @@ func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	if t.Dim() == 0 {
 		return s.conj(t)
 	}
-	return s.conj(s.keep(s.c.Transpose(nil, t, -2, -1)))
+	return s.conj(s.Keep(s.c.Transpose(nil, t, -2, -1)))
 }
 
 // crossed is the cross product along dim, the first dimension of size 3 unless given.
 func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
-	return s.keep(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
+	return s.Keep(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
 }
 
 // matmulLeft and matmulRight are the gradients of the operands of a matrix product; vectors count as matrices of one row or
@@ -28,49 +28,49 @@ func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor
 func (s *steps) matmulLeft(grad *tensor.Tensor, sizes []int64, other *tensor.Tensor) *tensor.Tensor {
 	grad = s.asProduct(grad, len(sizes), other.Dim())
 	if other.Dim() == 1 {
-		other = s.keep(s.c.Unsqueeze(nil, other, 1))
+		other = s.Keep(s.c.Unsqueeze(nil, other, 1))
 	}
 	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch side by side make one product, which adds them up
 		grad, other = s.sideBySide(grad), s.sideBySide(other)
 	}
-	made := s.keep(s.c.Matmul(nil, grad, s.adjointOf(other)))
+	made := s.Keep(s.c.Matmul(nil, grad, s.adjointOf(other)))
 	if len(sizes) > 1 {
 		return made
 	}
-	return s.keep(s.c.SumToSize(s.keep(s.c.SqueezeDim(nil, made, -2)), sizes))
+	return s.Keep(s.c.SumToSize(s.Keep(s.c.SqueezeDim(nil, made, -2)), sizes))
 }
 
 // sideBySide is one matrix of all columns of a batch.
 func (s *steps) sideBySide(t *tensor.Tensor) *tensor.Tensor {
 	rows := t.Sizes()[t.Dim()-2]
 	columns := shape.Product(t.Sizes()[:t.Dim()-2]) * t.Sizes()[t.Dim()-1]
-	return s.keep(s.c.Reshape(s.keep(s.c.Movedim(t, -2, 0)), []int64{rows, columns}))
+	return s.Keep(s.c.Reshape(s.Keep(s.c.Movedim(t, -2, 0)), []int64{rows, columns}))
 }
 
 func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes []int64) *tensor.Tensor {
 	grad = s.asProduct(grad, self.Dim(), len(sizes))
 	if self.Dim() == 1 {
-		self = s.keep(s.c.Unsqueeze(nil, self, 0))
+		self = s.Keep(s.c.Unsqueeze(nil, self, 0))
 	}
 	if len(sizes) <= 2 && self.Dim() > 2 {
 		rows := shape.Product(self.Sizes()[:self.Dim()-1])
-		self = s.keep(s.c.Reshape(self, []int64{rows, self.Sizes()[self.Dim()-1]}))
-		grad = s.keep(s.c.Reshape(grad, []int64{rows, grad.Sizes()[grad.Dim()-1]}))
+		self = s.Keep(s.c.Reshape(self, []int64{rows, self.Sizes()[self.Dim()-1]}))
+		grad = s.Keep(s.c.Reshape(grad, []int64{rows, grad.Sizes()[grad.Dim()-1]}))
 	}
-	made := s.keep(s.c.Matmul(nil, s.adjointOf(self), grad))
+	made := s.Keep(s.c.Matmul(nil, s.adjointOf(self), grad))
 	if len(sizes) > 1 {
 		return made
 	}
-	return s.keep(s.c.SqueezeDim(nil, made, -1))
+	return s.Keep(s.c.SqueezeDim(nil, made, -1))
 }
 
 // asProduct gives the gradient of a product the dimensions that it would have had for matrices.
 func (s *steps) asProduct(grad *tensor.Tensor, left, right int) *tensor.Tensor {
 	if right == 1 {
-		grad = s.keep(s.c.Unsqueeze(nil, grad, -1))
+		grad = s.Keep(s.c.Unsqueeze(nil, grad, -1))
 	}
 	if left == 1 {
-		grad = s.keep(s.c.Unsqueeze(nil, grad, -2))
+		grad = s.Keep(s.c.Unsqueeze(nil, grad, -2))
 	}
 	return grad
 }
@@ -82,17 +82,17 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 	}
 	x1, x2 = s.cast(x1, result.DType()), s.cast(x2, result.DType())
 	products, err := ops.ByProducts("cdist", mode, x1.Sizes()[x1.Dim()-2], x2.Sizes()[x2.Dim()-2])
-	s.check(err)
+	s.Check(err)
 	if p == 2 && products {
 		return s.aside(func(s *steps) *tensor.Tensor {
 			weights := s.weighed(grad, result, 1)
-			near := s.keep(s.c.Matmul(nil, weights, x2))
+			near := s.Keep(s.c.Matmul(nil, weights, x2))
 			return s.sub(s.mul(x1, s.used(weights, s.sumOver(weights, -1))), near)
 		})
 	}
 	batch := grad.Sizes()[:grad.Dim()-2]
 	wide := func(t *tensor.Tensor) *tensor.Tensor {
-		return s.keep(s.c.Expand(t, slices.Concat(batch, t.Sizes()[t.Dim()-2:]), false))
+		return s.Keep(s.c.Expand(t, slices.Concat(batch, t.Sizes()[t.Dim()-2:]), false))
 	}
 	return s.distanceGradient(grad, wide(x1), wide(x2), p, result)
 }
@@ -103,14 +103,14 @@ func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tens
 	if grad.Numel() == 0 {
 		return s.zerosLike(self)
 	}
-	row := s.keep(s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device()))
-	column := s.keep(s.c.Unsqueeze(nil, row, 1))
-	first, second := s.keep(s.c.Minimum(nil, row, column)), s.keep(s.c.Maximum(nil, row, column))
+	row := s.Keep(s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device()))
+	column := s.Keep(s.c.Unsqueeze(nil, row, 1))
+	first, second := s.Keep(s.c.Minimum(nil, row, column)), s.Keep(s.c.Maximum(nil, row, column))
 	twice := s.mul(first, s.sub(s.int(2*n-3), first)) // of the pairs before those of a row, and of what second is too large by
-	place := s.add(s.keep(s.c.FloorDivide(nil, twice, s.int(2))), s.sub(second, s.int(1)))
-	places := s.keep(s.c.Reshape(s.keep(s.c.ClampMin(nil, place, s.int(0))), []int64{-1}))
+	place := s.add(s.Keep(s.c.FloorDivide(nil, twice, s.int(2))), s.sub(second, s.int(1)))
+	places := s.Keep(s.c.Reshape(s.Keep(s.c.ClampMin(nil, place, s.int(0))), []int64{-1}))
 	square := func(t *tensor.Tensor) *tensor.Tensor {
-		all := s.keep(s.c.Reshape(s.keep(s.c.IndexSelect(nil, t, 0, places)), []int64{n, n}))
+		all := s.Keep(s.c.Reshape(s.Keep(s.c.IndexSelect(nil, t, 0, places)), []int64{n, n}))
 		return s.cleared(all, s.eq(row, column))
 	}
 	return s.cdistGradient(square(grad), self, self, p, "donot_use_mm_for_euclid_dist", square(result))
@@ -138,24 +138,24 @@ func (s *steps) distanceGradient(grad, x1, x2 *tensor.Tensor, p float64, result 
 }
 
 func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
-	slope := s.sub(s.keep(s.c.Unsqueeze(nil, x1, -2)), s.keep(s.c.Unsqueeze(nil, x2, -3)))
+	slope := s.sub(s.Keep(s.c.Unsqueeze(nil, x1, -2)), s.Keep(s.c.Unsqueeze(nil, x2, -3)))
 	weights := grad
 	switch {
 	case p == 1:
-		slope = s.where(s.keep(s.c.Isnan(slope)), slope, s.sgn(slope))
+		slope = s.where(s.Keep(s.c.Isnan(slope)), slope, s.sgn(slope))
 	case p == 2:
 		weights = s.weighed(grad, result, 1)
 	case math.IsInf(p, 0):
-		distance := s.keep(s.c.Unsqueeze(nil, result, -1))
+		distance := s.Keep(s.c.Unsqueeze(nil, result, -1))
 		slope = s.mul(s.sgn(slope), s.eq(s.abs(slope), distance))
-		slope = s.where(s.keep(s.c.Isnan(distance)), distance, slope)
+		slope = s.where(s.Keep(s.c.Isnan(distance)), distance, slope)
 	default:
 		weights = s.weighed(grad, result, p-1)
 		// A power of zero may have no derivative, and none is wanted.
 		lengths := s.where(s.isZero(slope), s.int(1), s.abs(slope))
 		slope = s.mul(s.sgn(slope), s.pow(lengths, s.float(p-1)))
 	}
-	return s.keep(s.c.SqueezeDim(nil, s.keep(s.c.Matmul(nil, s.keep(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
+	return s.Keep(s.c.SqueezeDim(nil, s.Keep(s.c.Matmul(nil, s.Keep(s.c.Unsqueeze(nil, weights, -2)), slope)), -2))
 }
 
 // weighed is a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.

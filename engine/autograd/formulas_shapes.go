@@ -14,7 +14,7 @@ import (
 // catted is the part of a gradient that belongs to tensor i of a list.
 func (s *steps) catted(grad *tensor.Tensor, sizes [][]int64, dim, i int64) *tensor.Tensor {
 	d, err := shape.WrapDim("backward", dim, grad.Dim())
-	s.check(err)
+	s.Check(err)
 	length := func(sizes []int64) int64 {
 		if len(sizes) != grad.Dim() { // an empty vector goes with every shape
 			return 0
@@ -43,13 +43,13 @@ func (s *steps) repeatGradient(grad *tensor.Tensor, repeats, sizes []int64) *ten
 	if len(over) == 0 {
 		return grad
 	}
-	return s.keep(s.c.Reshape(s.keep(s.c.Sum(nil, s.keep(s.c.Reshape(grad, apart)), over, false, dtype.None)), sizes))
+	return s.Keep(s.c.Reshape(s.Keep(s.c.Sum(nil, s.Keep(s.c.Reshape(grad, apart)), over, false, dtype.None)), sizes))
 }
 
 // combined is combinations.
 func (s *steps) combined(self *tensor.Tensor, r int64, replacement bool) *tensor.Tensor {
-	at := s.keep(s.c.Combinations(s.positions(self.Device(), self.Numel()), r, replacement))
-	return s.keep(s.c.Reshape(s.keep(s.c.IndexSelect(nil, self, 0, s.keep(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
+	at := s.Keep(s.c.Combinations(s.positions(self.Device(), self.Numel()), r, replacement))
+	return s.Keep(s.c.Reshape(s.Keep(s.c.IndexSelect(nil, self, 0, s.Keep(s.c.Reshape(at, []int64{-1})))), slices.Clone(at.Sizes())))
 }
 
 // whole are the sizes of a vector of all elements.
@@ -68,7 +68,7 @@ func (s *steps) inverse(dims []int64) []int64 {
 	out := make([]int64, len(dims))
 	for i, d := range dims {
 		at, err := shape.WrapDim("backward", d, len(dims))
-		s.check(err)
+		s.Check(err)
 		out[at] = int64(i)
 	}
 	return out
@@ -93,7 +93,7 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 	length := int64(0)
 	lay := func(sizes, strides []int64, offset int64) laying {
 		_, high, err := shape.Span("backward", sizes, strides, offset-lowest)
-		s.check(err)
+		s.Check(err)
 		length = max(length, high+1)
 		return func(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 			return c.AsStrided(nil, t, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset-lowest))
@@ -106,14 +106,14 @@ func (s *steps) strided(l like, strides []int64, offset int64, size, stride []in
 // stridedTaken is the part of a gradient that belongs to what as_strided_scatter puts into a copy of self.
 func (s *steps) stridedTaken(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
-	return s.keep(other(s.c, s.laidOut(memory, grad, strides, mine)))
+	return s.Keep(other(s.c, s.laidOut(memory, grad, strides, mine)))
 }
 
 // laidOut is the memory with a gradient in the place of self.
 func (s *steps) laidOut(memory like, grad *tensor.Tensor, strides []int64, mine laying) *tensor.Tensor {
 	if memory.few[0] == grad.Numel() && slices.Equal(strides, shape.ContiguousStrides(grad.Sizes())) {
-		if dense := s.keep(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {
-			return s.keep(s.c.Reshape(dense, s.whole()))
+		if dense := s.Keep(s.c.Contiguous(grad, shape.Contiguous)); dense.Offset() == 0 {
+			return s.Keep(s.c.Reshape(dense, s.whole()))
 		}
 	}
 	return s.accumulated(memory, grad, mine)
@@ -124,20 +124,20 @@ func (s *steps) stridedKept(grad *tensor.Tensor, l like, strides []int64, offset
 	memory, mine, _ := s.strided(l, strides, offset, size, stride, start)
 	whole := s.laidOut(memory, grad, strides, mine)
 	from := start.Or(offset)
-	put := s.keep(s.c.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from))))
-	return s.keep(mine(s.c, put))
+	put := s.Keep(s.c.AsStridedScatter(whole, s.zerosOf(src), slices.Clone(size), slices.Clone(stride), ops.Int(from-min(offset, from))))
+	return s.Keep(mine(s.c, put))
 }
 
 // stridedGradient goes through the memory of strided.
 func (s *steps) stridedGradient(grad *tensor.Tensor, l like, strides []int64, offset int64, size, stride []int64, start ops.Int) *tensor.Tensor {
 	memory, mine, other := s.strided(l, strides, offset, size, stride, start)
 	sums := s.accumulated(memory, grad, other)
-	made := s.keep(mine(s.c, sums))
+	made := s.Keep(mine(s.c, sums))
 	if iter.SelfOverlaps(made) { // elements that share a cell share its gradient
 		counted := memory
 		counted.dtype = l.dtype.ToReal()
 		counts := s.accumulated(counted, s.filled(1, counted.dtype, l.device, l.sizes()...), mine)
-		made = s.keep(mine(s.c, s.div(sums, s.keep(s.c.ClampMin(nil, counts, s.int(1))))))
+		made = s.Keep(mine(s.c, s.div(sums, s.Keep(s.c.ClampMin(nil, counts, s.int(1))))))
 	}
 	return made
 }
@@ -148,7 +148,7 @@ func (s *steps) unfolded(grad *tensor.Tensor, l like, dim, size, step int64) *te
 
 // selected is position i of t along dim, which disappears.
 func (s *steps) selected(t *tensor.Tensor, dim, i int64) *tensor.Tensor {
-	return s.keep(s.c.Select(t, dim, i))
+	return s.Keep(s.c.Select(t, dim, i))
 }
 
 // block is the part of a gradient that belongs to tensor i on the diagonal of blocks.
@@ -169,7 +169,7 @@ func (s *steps) block(grad *tensor.Tensor, sizes [][]int64, i int64) *tensor.Ten
 		row, column = row+rows, column+columns
 	}
 	rows, columns := matrix(sizes[i])
-	return s.keep(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
+	return s.Keep(s.c.Reshape(s.part(s.part(grad, 0, row, rows), 1, column, columns), slices.Clone(sizes[i])))
 }
 
 // rolledBack is the gradient of what was rolled.
@@ -178,5 +178,5 @@ func (s *steps) rolledBack(grad *tensor.Tensor, shifts, dims []int64) *tensor.Te
 	for i := range back {
 		back[i] = -back[i]
 	}
-	return s.keep(s.c.Roll(grad, back, dims))
+	return s.Keep(s.c.Roll(grad, back, dims))
 }

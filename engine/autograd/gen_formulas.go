@@ -686,7 +686,7 @@ func recordRemainder(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 			case 0:
 				return s.take(0)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "floor")), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -712,7 +712,7 @@ func recordFmod(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.take(0)
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.Div(nil, s.saved(self_), s.saved(other_), "trunc")), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -761,7 +761,7 @@ func recordFloatPower(c aten.Ctx, out, self, exponent *tensor.Tensor) (result *t
 	}
 	since := numbers.Load()
 	result, err = compose(c, "float_power", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.keep(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
+		return s.Keep(s.c.Pow(nil, s.wide(self, exponent), s.wide(exponent, self)))
 	})
 	named(since, either(self.IsWrappedNumber(), "PowBackward2", either(exponent.IsWrappedNumber(), "PowBackward0", "PowBackward1")), result)
 	return
@@ -802,7 +802,7 @@ func recordSquare(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	if err = refused(func(m *metas) (*tensor.Tensor, error) { return c.Past(tensor.Gradient).Square(m.of(out), m.of(self)) }, out, self); err != nil {
 		return
 	}
-	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Pow(nil, self, s.int(2))) })
+	return compose(c, "square", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Pow(nil, self, s.int(2))) })
 }
 
 func recordReciprocal(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
@@ -838,7 +838,7 @@ func recordAbs(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Abs(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.keep(s.c.Sgn(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Keep(s.c.Sgn(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -904,7 +904,7 @@ func recordCopysign(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('*', s.take(0), s.release(2, s.keep(s.c.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
+				return s.binary('*', s.take(0), s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume((s.div(s.saved(result_), s.saved(self_)))), s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.int(0)))), left|right)
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -1101,7 +1101,7 @@ func recordComplexParts(c aten.Ctx, out, re, im *tensor.Tensor) (result *tensor.
 			case 0:
 				return s.release(1, s.real(s.consume(s.take(0))))
 			}
-			return s.release(1, s.keep(s.c.Imag(s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.Imag(s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -1123,7 +1123,7 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
+				return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.Keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
 			}
 			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}
@@ -1168,7 +1168,7 @@ func recordViewAsReal(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsReal(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.ViewAsComplex(s.consume(s.release(1, s.keep(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
+			return s.release(1, s.Keep(s.c.ViewAsComplex(s.consume(s.release(1, s.Keep(s.c.Contiguous(s.consume(s.take(0)), shape.Contiguous)))))))
 		}
 	}
 	return
@@ -1183,7 +1183,7 @@ func recordViewAsComplex(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.ViewAsComplex(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.ViewAsReal(s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.ViewAsReal(s.consume(s.take(0)))))
 		}
 	}
 	return
@@ -1330,7 +1330,7 @@ func recordFill(c aten.Ctx, out, self, value *tensor.Tensor) (result *tensor.Ten
 			case 0:
 				return s.release(1, s.zerosLike(s.consume(s.take(0))))
 			}
-			return s.release(1, s.keep(s.c.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
+			return s.release(1, s.Keep(s.c.Sum(nil, s.consume(s.take(0)), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -1587,7 +1587,7 @@ func recordFftC2c(c aten.Ctx, self *tensor.Tensor, dim []int64, forward bool, sc
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
+			return s.release(1, s.Keep(s.c.FftC2c(s.consume(s.take(0)), dim, !forward, scale)))
 		}
 	}
 	return
@@ -1801,7 +1801,7 @@ func recordRsqrt(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
+			return s.binary('*', s.binary('*', s.float(-0.5), s.take(0), right), s.release(1, s.conj(s.consume(s.Keep(s.c.Pow(nil, s.saved(result_), s.int(3)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1962,7 +1962,7 @@ func recordSin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Sin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Keep(s.c.Cos(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -1983,7 +1983,7 @@ func recordCos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Cos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.Keep(s.c.Sin(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2024,7 +2024,7 @@ func recordAsin(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Asin(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2045,7 +2045,7 @@ func recordAcos(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Acos(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.binary('-', s.int(1), s.mul(s.saved(self_), s.saved(self_)), right))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2087,7 +2087,7 @@ func recordSinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Sinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Keep(s.c.Cosh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2108,7 +2108,7 @@ func recordCosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Cosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.Keep(s.c.Sinh(nil, s.saved(self_)))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2149,7 +2149,7 @@ func recordAsinh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Asinh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.binary('+', s.mul(s.saved(self_), s.saved(self_)), s.int(1), left))))))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2170,7 +2170,7 @@ func recordAcosh(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, e
 	result, err = r.c.Acosh(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.keep(s.c.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.binary('*', s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.sub(s.saved(self_), s.int(1))))))), s.release(1, s.Keep(s.c.Rsqrt(nil, s.consume((s.add(s.saved(self_), s.int(1))))))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -2292,10 +2292,10 @@ func recordIndexPut(c aten.Ctx, out, self *tensor.Tensor, indices []*tensor.Tens
 			switch i {
 			case 0:
 				return s.cond(accumulate, func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor {
-					return s.release(2, s.keep(s.c.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
+					return s.release(2, s.Keep(s.c.IndexPut(nil, s.consume(s.take(0)), s.savedAll(indices_), s.consume(s.zerosOf(valuesLike)), false)))
 				})
 			}
-			return s.release(1, s.keep(s.c.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
+			return s.release(1, s.Keep(s.c.IndexGet(s.consume(s.take(0)), s.items(s.savedAll(indices_)))))
 		}
 		r.publish()
 	}
@@ -2361,9 +2361,9 @@ func recordMaskedFill(c aten.Ctx, out, self, mask, value *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
-			return s.release(1, s.keep(s.c.Sum(nil, s.consume(s.release(1, s.keep(s.c.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
+			return s.release(1, s.Keep(s.c.Sum(nil, s.consume(s.release(1, s.Keep(s.c.Where(nil, s.saved(mask_), s.consume(s.take(0)), s.int(0))))), nil, false, dtype.None)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -2387,7 +2387,7 @@ func recordMaskedScatter(c aten.Ctx, out, self, mask, source *tensor.Tensor) (re
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
+				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.consume(s.take(0)), s.saved(mask_), s.int(0))))
 			}
 			return s.release(1, s.maskedScatterGradient(s.consume(s.take(0)), s.saved(mask_), sourceSizes))
 		}
@@ -2483,7 +2483,7 @@ func recordPut(c aten.Ctx, out, self, index, source *tensor.Tensor, accumulate b
 					}))
 				})
 			}
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.release(1, s.keep(s.c.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.release(1, s.Keep(s.c.Take(nil, s.consume(s.take(0)), s.saved(index_))))), sourceSizes)))
 		}
 		r.publish()
 	}
@@ -2506,7 +2506,7 @@ func recordScatter(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sourc
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+				return s.release(1, s.Keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 			}
 			return s.release(1, s.scattered(s.consume(s.take(0)), dim, s.saved(index_), sourceSizes))
 		}
@@ -2528,7 +2528,7 @@ func recordScatterValue(c aten.Ctx, out, self *tensor.Tensor, dim int64, index *
 	result, err = r.c.ScatterValue(out, self, dim, index, value)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
+			return s.release(1, s.Keep(s.c.ScatterValue(nil, s.consume(s.take(0)), dim, s.saved(index_), dtype.IntScalar(0))))
 		}
 		r.publish()
 	}
@@ -2627,7 +2627,7 @@ func recordIndexAdd(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sour
 			case 0:
 				return s.take(0)
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))), alpha))
 		}
 		r.publish()
 	}
@@ -2653,7 +2653,7 @@ func recordIndexCopy(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, sou
 					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.release(1, s.keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
+			return s.release(1, s.Keep(s.c.IndexSelect(nil, s.consume(s.take(0)), dim, s.saved(index_))))
 		}
 		r.publish()
 	}
@@ -2679,7 +2679,7 @@ func recordIndexFill(c aten.Ctx, out, self *tensor.Tensor, dim int64, index, val
 					return s.c.IndexFill(out, t, dim, s.saved(index_), s.int(0))
 				})
 			}
-			return s.release(1, s.keep(s.c.Sum(nil, s.consume((s.binary('*', s.grad(0), s.keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
+			return s.release(1, s.Keep(s.c.Sum(nil, s.consume((s.binary('*', s.grad(0), s.Keep(s.c.IndexFill(nil, s.zerosLike(s.grad(0)), dim, s.saved(index_), s.int(1))), right))), nil, false, dtype.None)))
 		}
 		r.publish()
 	}
@@ -2844,7 +2844,7 @@ func recordFlip(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tensor.T
 	if r.finish(err, result) {
 		dims = copied(dims)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Flip(s.consume(s.take(0)), dims)))
+			return s.release(1, s.Keep(s.c.Flip(s.consume(s.take(0)), dims)))
 		}
 	}
 	return
@@ -2865,7 +2865,7 @@ func recordTril(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Tril(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Tril(nil, s.consume(s.take(0)), diagonal)))
+			return s.release(1, s.Keep(s.c.Tril(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
@@ -2880,7 +2880,7 @@ func recordTriu(c aten.Ctx, out, self *tensor.Tensor, diagonal int64) (result *t
 	result, err = r.c.Triu(out, self, diagonal)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Triu(nil, s.consume(s.take(0)), diagonal)))
+			return s.release(1, s.Keep(s.c.Triu(nil, s.consume(s.take(0)), diagonal)))
 		}
 		r.publish()
 	}
@@ -2898,8 +2898,8 @@ func recordDiag(c aten.Ctx, out, self *tensor.Tensor, offset int64) (result *ten
 	}
 	since := numbers.Load()
 	result, err = compose(c, "diag", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Clone(s.consume(s.keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
+		return s.cond((int64(self.Dim()) == 1), func() *tensor.Tensor { return s.Keep(s.c.DiagEmbed(self, offset, -2, -1)) }, func() *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.Clone(s.consume(s.Keep(s.c.Diagonal(self, offset, 0, 1))), shape.NoFormat)))
 		})
 	})
 	named(since, either((int64(self.Dim()) == 1), "DiagEmbedBackward0", "DiagonalBackward0_copy"), result)
@@ -2914,7 +2914,7 @@ func recordDiagEmbed(c aten.Ctx, self *tensor.Tensor, offset, dim1, dim2 int64) 
 	result, err = r.c.DiagEmbed(self, offset, dim1, dim2)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.Keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -2928,7 +2928,7 @@ func recordDiagflat(c aten.Ctx, self *tensor.Tensor, offset int64) (result *tens
 		return
 	}
 	return compose(c, "diagflat", nil, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.release(1, s.keep(s.c.DiagEmbed(s.consume(s.keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
+		return s.release(1, s.Keep(s.c.DiagEmbed(s.consume(s.Keep(s.c.Reshape(self, s.whole()))), offset, -2, -1)))
 	})
 }
 
@@ -2943,9 +2943,9 @@ func recordDiagonalScatter(c aten.Ctx, self, src *tensor.Tensor, offset, dim1, d
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.keep(s.c.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
+				return s.release(2, s.Keep(s.c.DiagonalScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), offset, dim1, dim2)))
 			}
-			return s.release(1, s.keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
+			return s.release(1, s.Keep(s.c.Diagonal(s.consume(s.take(0)), offset, dim1, dim2)))
 		}
 	}
 	return
@@ -2962,7 +2962,7 @@ func recordSelectScatter(c aten.Ctx, self, src *tensor.Tensor, dim, index int64)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.keep(s.c.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
+				return s.release(2, s.Keep(s.c.SelectScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, index)))
 			}
 			return s.release(1, s.selected(s.consume(s.take(0)), dim, index))
 		}
@@ -2981,9 +2981,9 @@ func recordSliceScatter(c aten.Ctx, self, src *tensor.Tensor, dim int64, start, 
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.keep(s.c.SliceScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
+				return s.release(2, s.Keep(s.c.SliceScatter(s.consume(s.take(0)), s.consume(s.zerosOf(srcLike)), dim, start, end, step)))
 			}
-			return s.release(1, s.keep(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
+			return s.release(1, s.Keep(s.c.Slice(s.consume(s.take(0)), dim, start, end, step)))
 		}
 	}
 	return
@@ -3022,7 +3022,7 @@ func recordConstantPadNd(c aten.Ctx, self *tensor.Tensor, pad []int64, value dty
 	if r.finish(err, result) {
 		pad = copied(pad)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
+			return s.release(1, s.Keep(s.c.ConstantPadNd(s.consume(s.take(0)), s.negated(pad), dtype.IntScalar(0))))
 		}
 	}
 	return
@@ -3044,9 +3044,9 @@ func recordLinalgCross(c aten.Ctx, out, self, other *tensor.Tensor, dim int64) (
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
+				return s.release(1, s.Keep(s.c.LinalgCross(nil, s.conj(s.saved(other_)), s.consume(s.take(0)), dim)))
 			}
-			return s.release(1, s.keep(s.c.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
+			return s.release(1, s.Keep(s.c.LinalgCross(nil, s.consume(s.take(0)), s.conj(s.saved(self_)), dim)))
 		}
 		r.publish()
 	}
@@ -3792,7 +3792,7 @@ func recordCholeskySolve(c aten.Ctx, out, self, l *tensor.Tensor, upper bool) (r
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
+				return s.release(1, s.Keep(s.c.CholeskySolve(nil, s.consume(s.take(0)), s.saved(l_), upper)))
 			}
 			return s.release(1, s.choleskySolveGradient(s.consume(s.take(0)), s.saved(l_), s.saved(result_), upper))
 		}
@@ -4149,9 +4149,9 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.Keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.release(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4174,9 +4174,9 @@ func recordBmm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.Keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
 			}
-			return s.release(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.Bmm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4199,9 +4199,9 @@ func recordMv(c aten.Ctx, out, self, vec *tensor.Tensor) (result *tensor.Tensor,
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
+				return s.release(1, s.Keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))
 			}
-			return s.release(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.Mv(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -4283,9 +4283,9 @@ func recordOuter(c aten.Ctx, out, self, vec2 *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
+				return s.Keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))
 			}
-			return s.release(1, s.keep(s.c.Mv(nil, s.consume(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
+			return s.release(1, s.Keep(s.c.Mv(nil, s.consume(s.Keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(self_), s.grad(0).DType())))))
 		}
 		r.publish()
 	}
@@ -4310,9 +4310,9 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4337,9 +4337,9 @@ func recordBaddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, a
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Bmm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Bmm(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4364,9 +4364,9 @@ func recordAddbmm(c aten.Ctx, out, self, batch1, batch2 *tensor.Tensor, beta, al
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Matmul(nil, s.consume(s.take(0)), s.adjointOf(s.saved(batch2_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Matmul(nil, s.adjointOf(s.saved(batch1_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4391,9 +4391,9 @@ func recordAddmv(c aten.Ctx, out, self, mat, vec *tensor.Tensor, beta, alpha dty
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Outer(nil, s.consume(s.take(0)), s.conj(s.saved(vec_)))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mv(nil, s.adjointOf(s.saved(mat_)), s.consume(s.take(0)))))), alpha))
 		}
 		r.publish()
 	}
@@ -4418,9 +4418,9 @@ func recordAddr(c aten.Ctx, out, self, vec1, vec2 *tensor.Tensor, beta, alpha dt
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
+				return s.release(1, s.scaled(s.consume(s.Keep(s.c.Mv(nil, s.grad(0), s.conj(s.cast(s.saved(vec2_), s.grad(0).DType()))))), alpha))
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.keep(s.c.Mv(nil, s.consume(s.keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
+			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mv(nil, s.consume(s.Keep(s.c.TransposeMatrix(nil, s.grad(0)))), s.conj(s.cast(s.saved(vec1_), s.grad(0).DType())))))), alpha))
 		}
 		r.publish()
 	}
@@ -4476,7 +4476,7 @@ func recordCdist(c aten.Ctx, x1, x2 *tensor.Tensor, p float64, mode string) (res
 			case 0:
 				return s.release(1, s.cdistGradient(s.consume(s.take(0)), s.saved(x1_), s.saved(x2_), p, mode, s.saved(result_)))
 			}
-			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.keep(s.c.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
+			return s.release(2, s.cdistGradient(s.consume(s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), -1, -2)))), s.saved(x2_), s.saved(x1_), p, mode, s.consume(s.Keep(s.c.Transpose(nil, s.saved(result_), -1, -2)))))
 		}
 	}
 	return
@@ -4868,7 +4868,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim)), s.release(1, s.keep(s.c.LogicalNot(nil, s.consume(s.keep(s.c.Isnan(s.saved(self_))))))), left|right)
+			return s.binary('*', s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim)), s.release(1, s.Keep(s.c.LogicalNot(nil, s.consume(s.Keep(s.c.Isnan(s.saved(self_))))))), left|right)
 		}
 		r.publish()
 	}
@@ -4926,7 +4926,7 @@ func recordNanmean(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim bo
 		return
 	}
 	return compose(c, "nanmean", out, self, func(s *steps, self *tensor.Tensor) *tensor.Tensor {
-		return s.binary('/', s.keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.keep(s.c.Sum(nil, s.consume(s.release(1, s.keep(s.c.LogicalNot(nil, s.consume(s.keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
+		return s.binary('/', s.Keep(s.c.Nansum(nil, self, dim, keepdim, d)), s.release(1, s.Keep(s.c.Sum(nil, s.consume(s.release(1, s.Keep(s.c.LogicalNot(nil, s.consume(s.Keep(s.c.Isnan(self))))))), dim, keepdim, dtype.None))), left|right)
 	})
 }
 
@@ -5465,9 +5465,9 @@ func recordMaximum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5491,9 +5491,9 @@ func recordMinimum(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+				return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 			}
-			return s.release(1, s.keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
+			return s.release(1, s.Keep(s.c.MaskedFill(nil, s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.consume(s.Keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.int(0))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5517,9 +5517,9 @@ func recordFmax(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Ge(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5543,9 +5543,9 @@ func recordFmin(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
+				return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Le(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))), s.int(0))))
 			}
-			return s.release(1, s.keep(s.c.Where(nil, s.consume(s.release(2, s.keep(s.c.LogicalOr(nil, s.consume(s.keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
+			return s.release(1, s.Keep(s.c.Where(nil, s.consume(s.release(2, s.Keep(s.c.LogicalOr(nil, s.consume(s.Keep(s.c.Lt(nil, s.saved(self_), s.saved(other_)))), s.consume(s.Keep(s.c.Isnan(s.saved(other_)))))))), s.int(0), s.release(1, s.shareEqual(s.consume(s.take(0)), s.saved(self_), s.saved(other_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5588,9 +5588,9 @@ func recordWhere(c aten.Ctx, out, condition, self, other *tensor.Tensor) (result
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
+				return s.release(1, s.Keep(s.c.Where(nil, s.saved(condition_), s.consume(s.take(0)), s.int(0))))
 			}
-			return s.release(1, s.keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.Where(nil, s.saved(condition_), s.int(0), s.consume(s.take(0)))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -5765,7 +5765,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('-', s.grad(0), s.binary('*', s.keep(s.c.Exp(nil, s.saved(result_))), s.sumOver(s.grad(0), dim), left), right)
+			return s.binary('-', s.grad(0), s.binary('*', s.Keep(s.c.Exp(nil, s.saved(result_))), s.sumOver(s.grad(0), dim), left), right)
 		}
 		r.publish()
 	}
@@ -6079,7 +6079,7 @@ func recordCsrSddmm(c aten.Ctx, crow, col, mat1, mat2 *tensor.Tensor) (result *t
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
+				return s.release(1, s.Keep(s.c.CsrSpmm(s.saved(crow_), s.saved(col_), s.consume(s.take(0)), s.conj(s.saved(mat2_)))))
 			}
 			return s.release(1, s.csrDenseGradient(s.conj(s.saved(mat1_)), s.saved(crow_), s.saved(col_), s.consume(s.release(1, s.conj(s.consume(s.take(0))))), mat2Sizes))
 		}
@@ -6164,7 +6164,7 @@ func recordErf(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err
 	result, err = r.c.Erf(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(1.1283791670955126), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6185,7 +6185,7 @@ func recordErfc(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, er
 	result, err = r.c.Erfc(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(-1.1283791670955126), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.negOver((s.mul(s.saved(self_), s.saved(self_)))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6206,7 +6206,7 @@ func recordErfinv(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Erfinv(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.release(1, s.keep(s.c.Square(nil, s.consume(s.keep(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.8862269254527580), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.Keep(s.c.Square(nil, s.consume(s.Keep(s.c.Erfinv(nil, s.saved(self_))))))))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6227,7 +6227,7 @@ func recordLgamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, 
 	result, err = r.c.Lgamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.keep(s.c.Digamma(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Keep(s.c.Digamma(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6248,7 +6248,7 @@ func recordDigamma(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	result, err = r.c.Digamma(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Keep(s.c.Polygamma(nil, 1, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6269,7 +6269,7 @@ func recordI0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err 
 	result, err = r.c.I0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Keep(s.c.SpecialI1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6333,7 +6333,7 @@ func recordPolygamma(c aten.Ctx, out *tensor.Tensor, n int64, self *tensor.Tenso
 	result, err = r.c.Polygamma(out, n, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Keep(s.c.Polygamma(nil, (n+1), s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6380,7 +6380,7 @@ func recordIgamma(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 			case 0:
 				return s.missing("igamma: self")
 			}
-			return s.binary('*', s.take(0), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.take(0), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6406,7 +6406,7 @@ func recordIgammac(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.
 			case 0:
 				return s.missing("igammac: self")
 			}
-			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('-', s.binary('-', s.binary('*', (s.sub(s.saved(self_), s.int(1))), s.Keep(s.c.Log(nil, s.saved(other_))), left|right), s.saved(other_), left), s.Keep(s.c.Lgamma(nil, s.saved(self_))), left|right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6430,9 +6430,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6456,9 +6456,9 @@ func recordLogaddexp2(c aten.Ctx, out, self, other *tensor.Tensor) (result *tens
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
+				return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right)), left|right)
 			}
-			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
+			return s.binary('/', s.take(0), (s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp2(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6482,7 +6482,7 @@ func recordXlogy(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.keep(s.c.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.keep(s.c.LogicalAnd(nil, s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
+				return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.Keep(s.c.Xlogy(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Keep(s.c.LogicalAnd(nil, s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Keep(s.c.Le(nil, s.saved(other_), s.int(0)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), s.saved(other_), left)
 		}
@@ -6528,7 +6528,7 @@ func recordNextafter(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.keep(s.c.Where(nil, s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
+				return s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.saved(other_)))), s.int(0), s.consume(s.take(0)))))
 			}
 			return s.release(1, s.zerosLike(s.consume(s.take(0))))
 		}
@@ -6567,7 +6567,7 @@ func recordLdexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.Te
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.keep(s.c.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
+				return s.release(1, s.Keep(s.c.Ldexp(nil, s.consume(s.take(0)), s.conj(s.saved(other_)))))
 			}
 			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume((s.mul(s.saved(result_), s.float(0.6931471805599453)))))), left|right)
 		}
@@ -6592,7 +6592,7 @@ func recordFrexp(c aten.Ctx, mantissa, exponent, self *tensor.Tensor) (mantissaR
 			return nil, nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('/', s.take(0), s.keep(s.c.Exp2(nil, s.saved(exponentResult_))), left|right)
+			return s.binary('/', s.take(0), s.Keep(s.c.Exp2(nil, s.saved(exponentResult_))), left|right)
 		}
 		r.publish()
 	}
@@ -6612,7 +6612,7 @@ func recordNanToNum(c aten.Ctx, out, self *tensor.Tensor, nan, posinf, neginf *f
 	result, err = r.c.NanToNum(out, self, nan, posinf, neginf)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), s.keep(s.c.Isfinite(s.saved(self_))), left|right)
+			return s.binary('*', s.take(0), s.Keep(s.c.Isfinite(s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6668,7 +6668,7 @@ func recordSpecialXlog1py(c aten.Ctx, out, self, other *tensor.Tensor) (result *
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.keep(s.c.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.keep(s.c.LogicalAnd(nil, s.consume(s.keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
+				return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.Keep(s.c.SpecialXlog1py(nil, s.consume(s.take(0)), s.saved(other_))))), s.consume(s.release(2, s.Keep(s.c.LogicalAnd(nil, s.consume(s.Keep(s.c.Eq(nil, s.saved(self_), s.int(0)))), s.consume(s.Keep(s.c.Le(nil, s.saved(other_), s.int(-1)))))))), s.int(0))))
 			}
 			return s.binary('/', s.binary('*', s.take(0), s.saved(self_), left), (s.add(s.saved(other_), s.int(1))), left|right)
 		}
@@ -6696,7 +6696,7 @@ func recordSpecialZeta(c aten.Ctx, out, self, other *tensor.Tensor) (result *ten
 			case 0:
 				return s.missing("special.zeta: self")
 			}
-			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.keep(s.c.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
+			return s.binary('*', s.binary('*', s.negOver(s.take(0)), s.saved(self_), left), s.release(1, s.Keep(s.c.SpecialZeta(nil, s.consume(s.add(s.saved(self_), s.int(1))), s.saved(other_)))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6717,7 +6717,7 @@ func recordSpecialEntr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialEntr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.int(-1), s.Keep(s.c.Log(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6763,7 +6763,7 @@ func recordSpecialNdtr(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.SpecialNdtr(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(0.3989422804014327), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(-0.5), s.saved(self_)), s.saved(self_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6804,7 +6804,7 @@ func recordSpecialNdtri(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Te
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
+			return s.binary('*', s.binary('*', s.float(2.5066282746310002), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('*', s.mul(s.float(0.5), s.saved(result_)), s.saved(result_), left))))), right), s.take(0), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6829,7 +6829,7 @@ func recordSpecialI0e(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tens
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.Keep(s.c.SpecialI1e(nil, s.saved(self_))), s.binary('*', s.Keep(s.c.Sgn(nil, s.saved(self_))), s.saved(result_), left), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6854,7 +6854,7 @@ func recordSpecialI1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tenso
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.keep(s.c.I0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Keep(s.c.I0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6900,7 +6900,7 @@ func recordSpecialBesselJ0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselJ0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.SpecialBesselJ1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6925,7 +6925,7 @@ func recordSpecialBesselJ1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
+			return s.release(2, s.besselOneGradient(s.consume(s.take(0)), s.saved(self_), s.saved(result_), s.consume(s.Keep(s.c.SpecialBesselJ0(nil, s.saved(self_))))))
 		}
 		r.node.cut = always
 		r.publish()
@@ -6946,7 +6946,7 @@ func recordSpecialBesselY0(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 	result, err = r.c.SpecialBesselY0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.SpecialBesselY1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6971,7 +6971,7 @@ func recordSpecialBesselY1(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.Keep(s.c.SpecialBesselY0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -6992,7 +6992,7 @@ func recordSpecialModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (result
 	result, err = r.c.SpecialModifiedBesselK0(out, self)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), s.keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
+			return s.binary('*', s.negOver(s.take(0)), s.Keep(s.c.SpecialModifiedBesselK1(nil, s.saved(self_))), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -7017,7 +7017,7 @@ func recordSpecialModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (result
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.negOver(s.take(0)), (s.binary('+', s.Keep(s.c.SpecialModifiedBesselK0(nil, s.saved(self_))), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -7042,7 +7042,7 @@ func recordSpecialScaledModifiedBesselK0(c aten.Ctx, out, self *tensor.Tensor) (
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.saved(result_), s.Keep(s.c.SpecialScaledModifiedBesselK1(nil, s.saved(self_))), right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -7067,7 +7067,7 @@ func recordSpecialScaledModifiedBesselK1(c aten.Ctx, out, self *tensor.Tensor) (
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
+			return s.binary('*', s.take(0), (s.binary('-', s.binary('-', s.saved(result_), s.Keep(s.c.SpecialScaledModifiedBesselK0(nil, s.saved(self_))), right), s.div(s.saved(result_), s.saved(self_)), left|right)), left|right)
 		}
 		r.node.cut = always
 		r.publish()
@@ -7412,7 +7412,7 @@ func recordView(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tensor.T
 		size = copied(size)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.View(base, size)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7427,7 +7427,7 @@ func recordReshape(c aten.Ctx, self *tensor.Tensor, size []int64) (result *tenso
 	result, err = r.c.Reshape(self, size)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7442,7 +7442,7 @@ func recordReshapeAs(c aten.Ctx, self, other *tensor.Tensor) (result *tensor.Ten
 	result, err = r.c.ReshapeAs(self, other)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7457,7 +7457,7 @@ func recordFlatten(c aten.Ctx, self *tensor.Tensor, start, end int64) (result *t
 	result, err = r.c.Flatten(self, start, end)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7476,7 +7476,7 @@ func recordUnflatten(c aten.Ctx, self *tensor.Tensor, dim int64, sizes []int64) 
 			return single(c.Unflatten(base, dim, sizes))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7491,7 +7491,7 @@ func recordRavel(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err er
 	result, err = r.c.Ravel(self)
 	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 	}
 	return
@@ -7508,7 +7508,7 @@ func recordTransposeMatrix(c aten.Ctx, out, self *tensor.Tensor) (result *tensor
 			return single(c.TransposeMatrix(nil, base))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.TransposeMatrix(nil, s.consume(s.take(0)))))
+			return s.release(1, s.Keep(s.c.TransposeMatrix(nil, s.consume(s.take(0)))))
 		}
 		r.publish()
 	}
@@ -7526,7 +7526,7 @@ func recordTranspose(c aten.Ctx, out, self *tensor.Tensor, dim0, dim1 int64) (re
 			return single(c.Transpose(nil, base, dim0, dim1))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
+			return s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), dim0, dim1)))
 		}
 		r.publish()
 	}
@@ -7543,7 +7543,7 @@ func recordPermute(c aten.Ctx, self *tensor.Tensor, dims []int64) (result *tenso
 		dims = copied(dims)
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Permute(base, dims)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
+			return s.release(1, s.Keep(s.c.Permute(s.consume(s.take(0)), s.inverse(dims))))
 		}
 	}
 	return
@@ -7589,7 +7589,7 @@ func recordTransposeAll(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeAll(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
+			return s.release(1, s.Keep(s.c.Permute(s.consume(s.take(0)), s.backwards(selfDim))))
 		}
 	}
 	return
@@ -7605,7 +7605,7 @@ func recordTransposeLast(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.TransposeLast(base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.keep(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
+			return s.cond((selfDim == 0), func() *tensor.Tensor { return s.take(0) }, func() *tensor.Tensor { return s.release(1, s.Keep(s.c.Transpose(nil, s.consume(s.take(0)), -2, -1))) })
 		}
 	}
 	return
@@ -7673,7 +7673,7 @@ func recordSqueeze(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor,
 	if r.views(err, result) {
 		r.watch(self, func(c aten.Ctx, base *tensor.Tensor) ([]*tensor.Tensor, error) { return single(c.Squeeze(nil, base)) }, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7692,7 +7692,7 @@ func recordSqueezeDim(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *
 			return single(c.SqueezeDim(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7712,7 +7712,7 @@ func recordSqueezeDims(c aten.Ctx, out, self *tensor.Tensor, dims []int64) (resu
 			return single(c.SqueezeDims(nil, base, dims))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}
@@ -7731,7 +7731,7 @@ func recordUnsqueeze(c aten.Ctx, out, self *tensor.Tensor, dim int64) (result *t
 			return single(c.Unsqueeze(nil, base, dim))
 		}, result)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
+			return s.release(1, s.Keep(s.c.Reshape(s.consume(s.take(0)), selfSizes)))
 		}
 		r.publish()
 	}

@@ -31,7 +31,7 @@ func savedBy(c aten.Ctx, self tensor.Node, which func(s *saved) bool) (list []*t
 			if !which(&n.saved[i]) {
 				continue
 			}
-			t, err := s.try(func() *tensor.Tensor { return s.saved(i) })
+			t, err := s.Try(func() *tensor.Tensor { return s.saved(i) })
 			if err != nil {
 				for _, t := range list {
 					t.Release()
@@ -86,7 +86,7 @@ func NodePackSaved(c aten.Ctx, self tensor.Node, name string, i int64, pack, unp
 		}
 		s := &steps{c: c, node: n, record: !n.saved[place].result}
 		defer s.Close()
-		shown, err := s.try(func() *tensor.Tensor { return s.saved(place) })
+		shown, err := s.Try(func() *tensor.Tensor { return s.saved(place) })
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (s *steps) scaled(t *tensor.Tensor, by dtype.Scalar) *tensor.Tensor {
 
 // spread is what a reduction of dims (all where there are none) gave, over the sizes that these had.
 func (s *steps) spread(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *tensor.Tensor {
-	return s.keep(s.c.Expand(s.restore(t, sizes, dims, keepdim), sizes, false))
+	return s.Keep(s.c.Expand(s.restore(t, sizes, dims, keepdim), sizes, false))
 }
 
 // restore gives a reduction its dimensions of size 1 back.
@@ -38,11 +38,11 @@ func (s *steps) restore(t *tensor.Tensor, sizes, dims []int64, keepdim bool) *te
 	}
 	reduced := slices.Clone(sizes)
 	mask, err := shape.WrapDims("backward", dims, len(sizes), true)
-	s.check(err)
+	s.Check(err)
 	for d := range reduced {
 		if mask[d] {
 			reduced[d] = 1
 		}
 	}
-	return s.keep(s.c.Reshape(t, reduced))
+	return s.Keep(s.c.Reshape(t, reduced))
 }

@@ -34,14 +34,14 @@ func seeded(outputs, grads []*tensor.Tensor) *tensor.Level {
 func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
-	_, err = s.try(func() *tensor.Tensor {
+	_, err = s.Try(func() *tensor.Tensor {
 		seeds := make([]*tensor.Tensor, len(grads))
 		for i, t := range outputs {
 			if t.MappedBy(int64(l.Number)) {
-				s.check(status.NotImplementedf("autograd.grad inside vmap: number %d of outputs is another one for each example, and others, with gradients of which each has its own, are the same for all", i))
+				s.Check(status.NotImplementedf("autograd.grad inside vmap: number %d of outputs is another one for each example, and others, with gradients of which each has its own, are the same for all", i))
 			}
 			if grads[i] != nil {
-				seeds[i] = s.keep(aten.Take(c, grads[i], l))
+				seeds[i] = s.Keep(aten.Take(c, grads[i], l))
 			}
 		}
 		columns := make([][]*tensor.Tensor, len(inputs))
@@ -49,14 +49,14 @@ func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tenso
 			row := make([]*tensor.Tensor, len(seeds))
 			for i, t := range seeds {
 				if t != nil {
-					row[i] = s.keep(c.Select(t, 0, k))
+					row[i] = s.Keep(c.Select(t, 0, k))
 				}
 			}
 			again := ops.True
 			if k == l.Size-1 {
 				again = retain
 			}
-			for i, t := range s.keepAll(AutogradGrad(c, outputs, inputs, row, again, create, unused, zeros)) {
+			for i, t := range s.KeepAll(AutogradGrad(c, outputs, inputs, row, again, create, unused, zeros)) {
 				columns[i] = append(columns[i], t)
 			}
 		}
@@ -64,14 +64,14 @@ func forEach(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tenso
 			var t *tensor.Tensor
 			switch {
 			case l.Size == 0:
-				t = s.keep(aten.Take(c, inputs[i], l))
+				t = s.Keep(aten.Take(c, inputs[i], l))
 			case slices.Contains(column, nil):
 				made = append(made, nil)
 				continue
 			default:
-				t = s.keep(c.Stack(nil, column, 0))
+				t = s.Keep(c.Stack(nil, column, 0))
 			}
-			made = append(made, s.keep(aten.Give("grad", c, t, l)))
+			made = append(made, s.Keep(aten.Give("grad", c, t, l)))
 		}
 		return nil
 	})
@@ -113,18 +113,18 @@ func dual(lists ...[]*tensor.Tensor) (l *tensor.Level) {
 func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) (made []*tensor.Tensor, err error) {
 	s := &steps{c: c}
 	defer s.Close()
-	_, err = s.try(func() *tensor.Tensor {
+	_, err = s.Try(func() *tensor.Tensor {
 		primal := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil {
 				return nil
 			}
-			return s.keep(aten.Primal(t, l))
+			return s.Keep(aten.Primal(t, l))
 		}
 		tangent := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil || l.Over() {
 				return nil
 			}
-			return s.keep(aten.Tangent(t, l))
+			return s.Keep(aten.Tangent(t, l))
 		}
 		var roots, seeds, sloping, vectors []*tensor.Tensor
 		for i, t := range outputs {
@@ -144,12 +144,12 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 		for i, t := range inputs {
 			of[i] = primal(t)
 			if slope := tangent(t); slope != nil && leads(slope, of[i]) {
-				s.check(status.NotImplementedf("autograd.grad inside jvp: the tangent of number %d of inputs is computed of the input itself; func.grad takes inputs of its own", i))
+				s.Check(status.NotImplementedf("autograd.grad inside jvp: the tangent of number %d of inputs is computed of the input itself; func.grad takes inputs of its own", i))
 			}
 		}
 		slopes := make([]*tensor.Tensor, len(inputs))
 		if len(sloping) > 0 {
-			slopes = s.keepAll(AutogradGrad(c, sloping, of, vectors, ops.True, create, true, false))
+			slopes = s.KeepAll(AutogradGrad(c, sloping, of, vectors, ops.True, create, true, false))
 		}
 		values := make([]*tensor.Tensor, len(inputs))
 		if len(roots) > 0 || len(sloping) == 0 {
@@ -158,18 +158,18 @@ func pushed(c aten.Ctx, l *tensor.Level, outputs, inputs, grads []*tensor.Tensor
 					roots, seeds = append(roots, primal(t)), append(seeds, primal(at(grads, i)))
 				}
 			}
-			values = s.keepAll(AutogradGrad(c, roots, of, seeds, retain, create, unused || len(sloping) > 0, zeros))
+			values = s.KeepAll(AutogradGrad(c, roots, of, seeds, retain, create, unused || len(sloping) > 0, zeros))
 		}
 		for i, value := range values {
 			if slope := slopes[i]; slope != nil {
 				if value == nil {
-					value = s.keep(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
+					value = s.Keep(c.ZerosLike(of[i], of[i].DType(), tensor.NoLayout, of[i].Device(), shape.Preserve))
 				}
-				slope = s.keep(aten.Laid(c, slope, value))
-				value = s.keep(aten.Pair("grad", c, value, slope, l))
+				slope = s.Keep(aten.Laid(c, slope, value))
+				value = s.Keep(aten.Pair("grad", c, value, slope, l))
 			}
 			if value == nil && !unused {
-				s.check(unusedInput(i))
+				s.Check(unusedInput(i))
 			}
 			made = append(made, value)
 		}

@@ -48,7 +48,7 @@ func (b *box) of(s *steps, t *tensor.Tensor) *tensor.Tensor {
 			sizes[d] = b.lengths[at]
 		}
 	}
-	return s.keep(t.View("backward", sizes, t.Strides(), offset))
+	return s.Keep(t.View("backward", sizes, t.Strides(), offset))
 }
 
 // halves are the halves of a box along the dimension that lies furthest apart in memory; none where the box stays whole.
@@ -100,15 +100,15 @@ func (s *steps) fill(f *filling, b *box) {
 	inner := &steps{c: s.c, node: s.node, outer: s, box: b}
 	defer inner.Close()
 	to := b.of(inner, f.made)
-	part, err := inner.try(func() *tensor.Tensor { return f.piece(inner, b, to) })
-	s.check(err)
+	part, err := inner.Try(func() *tensor.Tensor { return f.piece(inner, b, to) })
+	s.Check(err)
 	defer part.Release()
 	if f.add {
 		_, err = s.c.Add(to, to, part, one)
 	} else {
 		err = s.c.Copy(to, part, false)
 	}
-	s.check(err)
+	s.Check(err)
 }
 
 // inPieces is what f computes of elements of self, and of what is spread over it, at one place, or at one place of the dimensions that
@@ -117,7 +117,7 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 	if s.record || self.Numel() <= large || !launch.Known(self) {
 		return f(s, func(t *tensor.Tensor) *tensor.Tensor { return t })
 	}
-	made := s.keep(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
+	made := s.Keep(s.c.EmptyLike(self, d, tensor.NoLayout, self.Device(), shape.Preserve))
 	made.SetHistory(nil)
 	s.fill(&filling{made: made, beside: []*tensor.Tensor{self}, piece: func(s *steps, b *box, _ *tensor.Tensor) *tensor.Tensor {
 		s.box = nil
@@ -129,7 +129,7 @@ func (s *steps) inPieces(self *tensor.Tensor, d dtype.DType, uncut []bool, f fun
 // uncutAlong are the dimensions of t that stay whole where elements depend on others along dim, and where others have not its sizes.
 func (s *steps) uncutAlong(t *tensor.Tensor, dim int64, others ...*tensor.Tensor) []bool {
 	d, err := shape.WrapDim("backward", dim, t.Dim())
-	s.check(err)
+	s.Check(err)
 	uncut := make([]bool, t.Dim())
 	for k, size := range t.Sizes() {
 		uncut[k] = k == d || slices.ContainsFunc(others, func(o *tensor.Tensor) bool { return o.Dim() != t.Dim() || o.Sizes()[k] != size })
@@ -179,7 +179,7 @@ func (s *steps) cut(i int) *tensor.Tensor {
 		made = s.take(0)
 		grad = made
 	case same:
-		made = s.keep(s.c.EmptyLike(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve))
+		made = s.Keep(s.c.EmptyLike(s.pattern(sizes), want.dtype, tensor.NoLayout, want.device, shape.Preserve))
 	default:
 		sum := want.dtype
 		if sum.Size() < dtype.Float32.Size() {
@@ -198,8 +198,8 @@ func (s *steps) cut(i int) *tensor.Tensor {
 			s.given = append(s.given, t)
 		}
 		part, err := s.Give(n.formula(s, i))
-		s.check(err)
-		return s.keep(n.fitTo(s.c, i, part, to.DType(), to.Sizes()))
+		s.Check(err)
+		return s.Keep(n.fitTo(s.c, i, part, to.DType(), to.Sizes()))
 	}}, boxOf(sizes, nil))
 	return s.cast(made, want.dtype)
 }
@@ -216,5 +216,5 @@ func (s *steps) pattern(sizes []int64) *tensor.Tensor {
 			return t
 		}
 	}
-	return s.keep(tensor.EmptyStrided("backward", sizes, shape.ContiguousStrides(sizes), s.node.outputs[0].dtype, s.node.outputs[0].device))
+	return s.Keep(tensor.EmptyStrided("backward", sizes, shape.ContiguousStrides(sizes), s.node.outputs[0].dtype, s.node.outputs[0].device))
 }

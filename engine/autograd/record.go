@@ -251,7 +251,7 @@ func (r *call) undo(results ...*tensor.Tensor) error {
 	}
 	err := r.err
 	r.node.formula = func(s *steps, _ int) *tensor.Tensor { // of what was written in place
-		s.check(err)
+		s.Check(err)
 		return nil
 	}
 	r.publish()
@@ -407,7 +407,7 @@ func compose(c aten.Ctx, op string, out, self *tensor.Tensor, formula func(s *st
 	return into(c, op, out, self, func(_, self *tensor.Tensor) (*tensor.Tensor, error) {
 		s := &steps{c: c}
 		defer s.Close()
-		made, err := s.try(func() *tensor.Tensor { return formula(s, self) })
+		made, err := s.Try(func() *tensor.Tensor { return formula(s, self) })
 		if err != nil {
 			return nil, status.In(op, err)
 		}

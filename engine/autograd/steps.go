@@ -15,10 +15,9 @@ import (
 
 var one = dtype.IntScalar(1)
 
-// steps are what derivatives are written with. A step that fails ends the derivative with a panic, which try turns into its
-// error, so that formulas read as formulas. The temporaries are released when all is done.
+// steps are what derivatives are written with.
 type steps struct {
-	owner.Scope
+	owner.Formula
 	c     aten.Ctx
 	node  *Node
 	given []*tensor.Tensor // the gradients of the node's results
@@ -47,7 +46,7 @@ func (s *steps) Close() {
 	for _, used := range s.using {
 		used.Done()
 	}
-	s.Scope.Close()
+	s.Formula.Close()
 }
 
 // once evaluates for the first operand what the formulas of all share.
@@ -58,31 +57,11 @@ func (s *steps) once(formula func() []*tensor.Tensor) []*tensor.Tensor {
 	return s.all
 }
 
-// failure is the panic of a step.
-type failure struct{ err error }
-
-// try is the result of a formula, which the caller owns.
-func (s *steps) try(formula func() *tensor.Tensor) (made *tensor.Tensor, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			f, ok := v.(failure)
-			if !ok {
-				panic(v)
-			}
-			made, err = nil, f.err
-		}
-	}()
-	if t := formula(); t != nil {
-		return s.Give(t)
-	}
-	return nil, nil
-}
-
 // aside evaluates a part of a formula, whose temporaries are released when it is done.
 func (s *steps) aside(formula func(s *steps) *tensor.Tensor) *tensor.Tensor {
 	inner := &steps{c: s.c, record: s.record}
 	defer inner.Close()
-	return s.keep(inner.try(func() *tensor.Tensor { return formula(inner) }))
+	return s.Keep(inner.Try(func() *tensor.Tensor { return formula(inner) }))
 }
 
 // differentiate evaluates the derivatives of the operands whose gradients are wanted.
@@ -99,7 +78,7 @@ func (n *Node) differentiate(r *run, grads []*tensor.Tensor) ([]*tensor.Tensor, 
 		}
 		s.final = !r.create && n.attached.Load() == nil && !slices.ContainsFunc(n.edges[i+1:], r.wants)
 		var err error
-		if made[i], err = s.try(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
+		if made[i], err = s.Try(func() *tensor.Tensor { return s.evaluate(i) }); err != nil {
 			return made, err
 		}
 	}
@@ -112,27 +91,6 @@ func (s *steps) evaluate(i int) *tensor.Tensor {
 		return s.cut(i)
 	}
 	return s.node.formula(s, i)
-}
-
-// check ends the formula with an error.
-func (s *steps) check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
-}
-
-// keep takes the result of a step.
-func (s *steps) keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	s.check(err)
-	return s.Keep(t, nil)
-}
-
-func (s *steps) keepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
-	for _, t := range list {
-		s.Keep(t, nil)
-	}
-	s.check(err)
-	return list
 }
 
 // cond is one of two values, of which the other is not computed.
@@ -182,7 +140,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 	case v.parcel != nil:
 		var err error
 		kept, err = v.parcel.open(s.c, s.node)
-		s.check(err)
+		s.Check(err)
 		if s.opened == nil {
 			s.opened = map[int]*tensor.Tensor{}
 		}
@@ -191,14 +149,14 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		return nil
 	default:
 		kept = v.t
-		s.check(s.use(kept, s.node.name))
-		s.check(s.node.unchanged(v))
+		s.Check(s.use(kept, s.node.name))
+		s.Check(s.node.unchanged(v))
 		if n := v.from.Node; n != nil && n.leaf != nil && kept.Parts() == nil && n.leaf.Storage() != kept.Storage() { // it has other data since
 			if variableOf(n.leaf).elsewhere {
-				s.check(s.node.stale(v, n.leaf.Storage().Version()))
+				s.Check(s.node.stale(v, n.leaf.Storage().Version()))
 			}
 			kept = n.leaf
-			s.check(s.use(kept, s.node.name))
+			s.Check(s.use(kept, s.node.name))
 		}
 	}
 	from := v.from
@@ -307,7 +265,7 @@ func arith(op rune, a, b dtype.Scalar) dtype.Scalar {
 }
 
 // number is an operand that counts as a plain number.
-func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.keep(tensor.WrappedNumber(v)) }
+func (s *steps) number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.WrappedNumber(v)) }
 func (s *steps) float(v float64) *tensor.Tensor       { return s.number(dtype.FloatScalar(v)) }
 func (s *steps) int(v int64) *tensor.Tensor           { return s.number(dtype.IntScalar(v)) }
 
@@ -340,13 +298,13 @@ func (s *steps) binary(op rune, a, b *tensor.Tensor, over handed) *tensor.Tensor
 // both tells whether two operands are plain numbers, of which arithmetic makes one that no dtype rounds.
 func both(a, b *tensor.Tensor) bool { return a.IsWrappedNumber() && b.IsWrappedNumber() }
 
-func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.keep(s.c.Neg(nil, a)) }
+func (s *steps) neg(a *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Neg(nil, a)) }
 
 func (s *steps) real(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
 	}
-	return s.keep(s.c.Real(t))
+	return s.Keep(s.c.Real(t))
 }
 
 // conj is the complex conjugate; t itself where it is real.
@@ -354,19 +312,19 @@ func (s *steps) conj(t *tensor.Tensor) *tensor.Tensor {
 	if !t.DType().IsComplex() {
 		return t
 	}
-	return s.keep(s.c.Conj(t))
+	return s.Keep(s.c.Conj(t))
 }
 
 func (s *steps) cast(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
 	if t.DType() == d {
 		return t
 	}
-	return s.keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
+	return s.Keep(s.c.ToOptions(t, d, tensor.NoLayout, device.None, false, false, shape.Preserve))
 }
 
 // filled makes a tensor of one value.
 func (s *steps) filled(v float64, d dtype.DType, dev device.Device, sizes ...int64) *tensor.Tensor {
-	return s.keep(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
+	return s.Keep(s.c.Full(nil, slices.Clone(sizes), dtype.FloatScalar(v), d, tensor.NoLayout, dev))
 }
 
 // whole is a result of two numbers, an integer where these are.

@@ -77,7 +77,7 @@ func (s *steps) reusable(t *tensor.Tensor, beside ...*tensor.Tensor) *tensor.Ten
 // written runs a step that writes to out; where that is nil, its result is a temporary.
 func (s *steps) written(out *tensor.Tensor, step func(out *tensor.Tensor) (*tensor.Tensor, error)) *tensor.Tensor {
 	made, err := step(out)
-	s.check(err)
+	s.Check(err)
 	if out == nil {
 		s.Keep(made, nil)
 	}

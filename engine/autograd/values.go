@@ -66,12 +66,12 @@ func gradientOf(c aten.Ctx, t, grad *tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	s := &steps{c: c}
 	defer s.Close()
-	return s.try(func() *tensor.Tensor {
-		sum := s.keep(c.Coalesce(s.keep(entries(t, grad))))
-		ones := s.keep(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
-		count := s.keep(c.Coalesce(s.keep(entries(t, ones))))
-		once := s.keep(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
-		return s.keep(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
+	return s.Try(func() *tensor.Tensor {
+		sum := s.Keep(c.Coalesce(s.Keep(entries(t, grad))))
+		ones := s.Keep(c.OnesLike(grad, grad.DType(), tensor.NoLayout, grad.Device(), shape.Preserve))
+		count := s.Keep(c.Coalesce(s.Keep(entries(t, ones))))
+		once := s.Keep(c.Div(nil, sum.Parts().Values, count.Parts().Values, ""))
+		return s.Keep(tensor.Assemble("grad", t.Layout(), t.Sizes(), tensor.Parts{Indices: sum.Parts().Indices, Values: once, Coalesced: true}))
 	})
 }
 

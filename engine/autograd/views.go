@@ -246,15 +246,15 @@ func placeOf(t *tensor.Tensor) place {
 // empty is a tensor that lies as p does.
 func (s *steps) empty(c aten.Ctx, p *place) *tensor.Tensor {
 	if p.strides == nil {
-		return s.keep(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
+		return s.Keep(c.Empty(nil, slices.Clone(p.sizes()), p.dtype, tensor.NoLayout, p.device, shape.Contiguous))
 	}
-	return s.keep(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
+	return s.Keep(c.EmptyStrided(slices.Clone(p.sizes()), slices.Clone(p.strides), p.dtype, tensor.NoLayout, p.device))
 }
 
 // laid is a copy of t that lies as p does.
 func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
 	made := s.empty(c, p)
-	s.check(c.Copy(made, t, false))
+	s.Check(c.Copy(made, t, false))
 	return made
 }
 
@@ -262,11 +262,11 @@ func (s *steps) laid(c aten.Ctx, t *tensor.Tensor, p *place) *tensor.Tensor {
 // elsewhere.
 func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "ViewBackwardBackward0", nil, grads...)
-	s.check(err)
+	s.Check(err)
 	defer r.abandon()
 	made := s.empty(r.c, &origin)
-	s.check(r.c.Zero(made))
-	for i, part := range s.keepAll(again(r.c, made)) {
+	s.Check(r.c.Zero(made))
+	for i, part := range s.KeepAll(again(r.c, made)) {
 		if grads[i] == nil {
 			continue
 		}
@@ -275,14 +275,14 @@ func (s *steps) unview(origin place, grads []*tensor.Tensor, again replay) *tens
 			continue
 		}
 		if i == 0 {
-			s.check(r.c.Copy(part, grads[i], false))
+			s.Check(r.c.Copy(part, grads[i], false))
 			continue
 		}
 		_, err := r.c.Add(part, part, grads[i], one)
-		s.check(err)
+		s.Check(err)
 	}
 	if r.finish(nil, made) {
-		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.keepAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i] }
+		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.KeepAll(again(s.c, s.laid(s.c, s.grad(0), &origin)))[i] }
 	}
 	return made
 }
@@ -294,26 +294,26 @@ func (s *steps) put(c aten.Ctx, made, part, given, only *tensor.Tensor, add bool
 	if made.DType() != part.DType() { // one has the parts of the other's complex numbers
 		for _, t := range []**tensor.Tensor{&made, &part, &given} {
 			if (*t).DType().IsComplex() {
-				*t = inner.keep(c.ViewAsReal(*t))
+				*t = inner.Keep(c.ViewAsReal(*t))
 			}
 		}
 		if only != nil && only.Dim() < given.Dim() {
-			only = inner.keep(c.Unsqueeze(nil, only, -1))
+			only = inner.Keep(c.Unsqueeze(nil, only, -1))
 		}
 	}
 	length, at := inner.places(part)
 	if only != nil {
-		at, given = inner.keep(c.MaskedSelect(nil, at, only)), inner.keep(c.MaskedSelect(nil, given, only))
+		at, given = inner.Keep(c.MaskedSelect(nil, at, only)), inner.Keep(c.MaskedSelect(nil, given, only))
 	}
-	memory := inner.keep(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
+	memory := inner.Keep(c.AsStrided(nil, made, []int64{length}, []int64{1}, ops.Int(0)))
 	_, err := c.Put(memory, memory, at, given, add)
-	s.check(err)
+	s.Check(err)
 }
 
 // places are the positions of t's elements in its storage, which has room for length of them.
 func (s *steps) places(t *tensor.Tensor) (length int64, at *tensor.Tensor) {
 	length = t.Storage().Nbytes() / t.DType().Size()
-	return length, s.keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
+	return length, s.Keep(s.c.AsStrided(nil, s.positions(t.Device(), length), slices.Clone(t.Sizes()), slices.Clone(t.Strides()), ops.Int(t.Offset())))
 }
 
 // Hand tells that t is about to become the program's. A view of a temporary of what made it, which nobody else has, is no view then: what is
@@ -417,9 +417,9 @@ func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
 // slices is the gradient of operand i of CopySlices, whose inner node is n.
 func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *tensor.Tensor {
 	grad := s.laid(s.c, s.grad(0), origin)
-	part := s.keep(again.only(s.c, grad, at))
+	part := s.Keep(again.only(s.c, grad, at))
 	if s.inner == nil {
-		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
+		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.Keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
 		s.inner.result = func(t *tensor.Tensor) *Node {
 			s.node.retain()
 			return partOf("AsStridedBackward0", Edge{s.node, 0}, t, *origin, again, at)
@@ -428,16 +428,16 @@ func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *ten
 	inner := s.inner
 	if i > 0 {
 		if iter.SelfOverlaps(part) {
-			s.check(status.NotImplementedf("%s: the gradient of values that were written to a view of sizes %v and strides %v, of which several elements lie at one place; clone() the view", n.name, part.Sizes(), part.Strides()))
+			s.Check(status.NotImplementedf("%s: the gradient of values that were written to a view of sizes %v and strides %v, of which several elements lie at one place; clone() the view", n.name, part.Sizes(), part.Strides()))
 		}
-		return s.keep(inner.try(func() *tensor.Tensor { return n.formula(inner, i) }))
+		return s.Keep(inner.Try(func() *tensor.Tensor { return n.formula(inner, i) }))
 	}
 	var of *tensor.Tensor
 	if n.edges[0].Node != nil {
-		of = s.keep(inner.try(func() *tensor.Tensor { return n.formula(inner, 0) }))
+		of = s.Keep(inner.Try(func() *tensor.Tensor { return n.formula(inner, 0) }))
 	}
 	if of == nil {
-		of = s.keep(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
+		of = s.Keep(s.c.ZerosLike(part, part.DType(), tensor.NoLayout, device.None, shape.Preserve))
 	}
 	return s.spliced(grad, of, nil, again, at, origin)
 }
@@ -446,13 +446,13 @@ func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *ten
 // and some that were not, those count that were: where what is given is not what t has, unless written says it.
 func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, origin *place) *tensor.Tensor {
 	r, err := begin(s.c, "backward", "CopySlicesBackward0", nil, t, given)
-	s.check(err)
+	s.Check(err)
 	defer r.abandon()
 	made := s.laid(r.c, t, origin)
-	part := s.keep(again.only(r.c, made, at))
+	part := s.Keep(again.only(r.c, made, at))
 	if !iter.SelfOverlaps(part) {
 		written = nil
-		s.check(r.c.Copy(part, given, false))
+		s.Check(r.c.Copy(part, given, false))
 	} else {
 		if written == nil {
 			written = s.changed(r.c, part, given)
@@ -461,11 +461,11 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 	}
 	shared := written != nil
 	kept := r.save("written", written, shared)
-	s.check(r.err)
+	s.Check(r.err)
 	if r.finish(nil, made) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			grad := s.laid(s.c, s.grad(0), origin)
-			part := s.keep(again.only(s.c, grad, at))
+			part := s.Keep(again.only(s.c, grad, at))
 			var written *tensor.Tensor
 			if shared {
 				written = s.saved(kept)
@@ -484,7 +484,7 @@ func (s *steps) spliced(t, given, written *tensor.Tensor, again replay, at int, 
 
 // changed tells where b is another number than a.
 func (s *steps) changed(c aten.Ctx, a, b *tensor.Tensor) *tensor.Tensor {
-	return s.keep(c.LogicalAnd(nil, s.keep(c.Ne(nil, a, b)), s.keep(c.Eq(nil, b, b))))
+	return s.Keep(c.LogicalAnd(nil, s.Keep(c.Ne(nil, a, b)), s.Keep(c.Eq(nil, b, b))))
 }
 
 // recordDetach gives a tensor without a history.

@@ -20,7 +20,7 @@ func init() {
 
 // batch is a call at the level of the innermost transform of its tensors.
 type batch struct {
-	owner.Scope
+	owner.Formula
 	*aten.Call
 	c     aten.Ctx
 	level *tensor.Level
@@ -28,11 +28,8 @@ type batch struct {
 	put   map[*tensor.Tensor]*tensor.Tensor // what stands in the place of each tensor
 }
 
-// stopped is what a step that fails panics with: the error is the scope's.
-type stopped struct{}
-
-func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) (err error) {
-	b := &batch{Scope: owner.Scope{Op: call.Name}, Call: call, c: c, level: l, put: map[*tensor.Tensor]*tensor.Tensor{}}
+func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
+	b := &batch{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l, put: map[*tensor.Tensor]*tensor.Tensor{}}
 	defer b.Close()
 	if b.level.Over() && call.Name != "to_string" {
 		return status.Runtimef("%s: a tensor has escaped from inside a function being vmapped, which has come to its end; return it from the function", call.Name)
@@ -40,20 +37,11 @@ func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) (err error) {
 	if at := call.First(); at >= 0 {
 		b.self = aten.Value[*tensor.Tensor](call, at)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			if _, ok := v.(stopped); !ok {
-				panic(v)
-			}
-			err = b.Err
-		}
-	}()
-	b.serve()
-	return b.Err
+	return b.Evaluate(b.serve)
 }
 
 func (b *batch) serve() {
-	b.check(b.refused())
+	b.Check(b.refused())
 	switch rule := rules[b.Name]; {
 	case b.Is(aten.Random):
 		b.draw()
@@ -68,7 +56,7 @@ func (b *batch) serve() {
 	case b.along():
 	case b.Is(aten.View):
 		b.example()
-		b.check(b.missing())
+		b.Check(b.missing())
 	default:
 		b.loop(b.c)
 	}
@@ -91,7 +79,7 @@ func (b *batch) steps() {
 		return
 	}
 	if len(b.Written()) > 0 {
-		b.check(err)
+		b.Check(err)
 	}
 	c := b.c
 	if b.level.Randomness == "different" {
@@ -106,25 +94,11 @@ func (b *batch) beside() {
 	*out = nil
 	b.steps()
 	*out = b.self
-	made := b.keep(*b.Results[0].(**tensor.Tensor), nil)
+	made := b.Keep(*b.Results[0].(**tensor.Tensor), nil)
 	to := iter.Output{Op: b.Name, Out: b.self, Sizes: made.Sizes(), DType: made.DType(), Device: made.Device(), Sharing: iter.InPlace}
-	b.check(to.Check(b.self))
-	b.check(b.c.Copy(b.self, made, false))
+	b.Check(to.Check(b.self))
+	b.Check(b.c.Copy(b.self, made, false))
 	b.set(b.self, nil)
-}
-
-// check ends the call with an error, where it is one.
-func (b *batch) check(err error) {
-	if b.Fail(err); b.Err != nil {
-		panic(stopped{})
-	}
-}
-
-// keep is what a step makes.
-func (b *batch) keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	b.Keep(t, err)
-	b.check(nil)
-	return t
 }
 
 // maps tells whether the transform maps over t.
@@ -142,7 +116,7 @@ func (b *batch) all(t *tensor.Tensor) *tensor.Tensor {
 }
 
 // every are the examples of a tensor also where it is the same for all.
-func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.keep(aten.Take(b.c, t, b.level)) }
+func (b *batch) every(t *tensor.Tensor) *tensor.Tensor { return b.Keep(aten.Take(b.c, t, b.level)) }
 
 // missing is the error of an operator that has no answer for examples.
 func (b *batch) missing() error {
@@ -198,7 +172,7 @@ func (b *batch) call(change func(t *tensor.Tensor) *tensor.Tensor) {
 	})
 	err := b.Run(b.c)
 	back()
-	b.check(err)
+	b.Check(err)
 	for _, v := range b.Results {
 		switch v := v.(type) {
 		case **tensor.Tensor:
@@ -223,20 +197,20 @@ func (b *batch) wrapped(made *tensor.Tensor) *tensor.Tensor {
 	}
 	t, err := tensor.Wrap(b.Name, made, b.level)
 	made.Release()
-	b.check(err)
+	b.Check(err)
 	return t
 }
 
 // set has the call give what another one does.
 func (b *batch) set(t *tensor.Tensor, err error) bool {
-	b.check(err)
+	b.Check(err)
 	*b.Results[0].(**tensor.Tensor) = t
 	return true
 }
 
 // setAll is set for a list.
 func (b *batch) setAll(list []*tensor.Tensor, err error) bool {
-	b.check(err)
+	b.Check(err)
 	*b.Results[0].(*[]*tensor.Tensor) = list
 	return true
 }
@@ -255,7 +229,7 @@ func (b *batch) example() {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
 	err := b.Run(b.c)
 	back()
-	b.check(err)
+	b.Check(err)
 	for _, t := range b.Made() {
 		b.Keep(t, nil)
 	}
@@ -266,5 +240,5 @@ func (b *batch) one(t *tensor.Tensor, i int64) *tensor.Tensor {
 	if !b.maps(t) {
 		return t
 	}
-	return b.keep(b.c.Select(t.Wrapped().Value, 0, i))
+	return b.Keep(b.c.Select(t.Wrapped().Value, 0, i))
 }

@@ -26,7 +26,7 @@ func (b *batch) loop(c aten.Ctx) {
 		})
 		err := b.Run(c)
 		back()
-		b.check(err)
+		b.Check(err)
 		lists = make([]int, len(b.Results))
 		for k, v := range b.Results {
 			switch v := v.(type) {
@@ -40,7 +40,7 @@ func (b *batch) loop(c aten.Ctx) {
 				lists[k] = len(*v)
 				*v = nil
 			default:
-				b.check(status.NotImplementedf("%s: inside vmap: a number or a text cannot be another one for each example", b.Name))
+				b.Check(status.NotImplementedf("%s: inside vmap: a number or a text cannot be another one for each example", b.Name))
 			}
 		}
 	}
@@ -60,18 +60,18 @@ func (b *batch) loop(c aten.Ctx) {
 func (b *batch) none(c aten.Ctx) {
 	meta := device.Device{Type: device.Meta, Index: -1}
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor {
-		return b.keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
+		return b.Keep(tensor.Empty(b.Name, t.Sizes(), t.DType(), meta))
 	})
 	err := b.Run(c)
 	back()
 	if err != nil {
-		b.check(status.NotImplementedf("%s: inside vmap: the operator is called for each example, which there must be one of: dims of size 0 are not supported (%v)", b.Name, err))
+		b.Check(status.NotImplementedf("%s: inside vmap: the operator is called for each example, which there must be one of: dims of size 0 are not supported (%v)", b.Name, err))
 	}
 	one := func(t *tensor.Tensor) *tensor.Tensor {
 		b.Keep(t, nil)
-		all := b.keep(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), b.Operands()[0].Device()))
+		all := b.Keep(tensor.Empty(b.Name, append([]int64{0}, t.Sizes()...), t.DType(), b.Operands()[0].Device()))
 		w, err := tensor.Wrap(b.Name, all, b.level)
-		b.check(err)
+		b.Check(err)
 		return w
 	}
 	for _, v := range b.Results {
@@ -109,9 +109,9 @@ func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 	if len(list) == 0 || list[0] == nil {
 		return nil
 	}
-	all := b.keep(b.c.Stack(nil, list, 0))
+	all := b.Keep(b.c.Stack(nil, list, 0))
 	t, err := tensor.Wrap(b.Name, all, b.level)
-	b.check(err)
+	b.Check(err)
 	return t
 }
 
@@ -124,30 +124,30 @@ func (b *batch) draw() {
 	}
 	switch b.level.Randomness {
 	case "error":
-		b.check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap", b.Name))
+		b.Check(status.Runtimef("%s: inside vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness flags on vmap or perform the randomness operation out of vmap", b.Name))
 	case "different":
 		b.loop(outside)
 	case "same":
 		switch {
 		case !mapped:
-			b.check(b.Run(outside))
+			b.Check(b.Run(outside))
 		case len(b.Operands()) == 1 && len(b.Written()) == 0 && b.Place("dtype") >= 0: // like self, whose elements it does not read
 			back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.one(t, 0) })
 			err := b.Run(outside)
 			back()
-			b.check(err)
+			b.Check(err)
 		case len(b.Written()) == 1 && len(b.Operands()) == 1:
-			row := b.keep(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
+			row := b.Keep(b.c.Clone(b.one(b.self, 0), shape.Contiguous))
 			back := b.Put(func(int, *tensor.Tensor) *tensor.Tensor { return row })
 			err := b.Run(outside)
 			back()
-			b.check(err)
-			b.check(b.c.Copy(b.self, row, false))
+			b.Check(err)
+			b.Check(b.c.Copy(b.self, row, false))
 			if len(b.Results) > 0 {
 				b.set(b.self, nil)
 			}
 		default:
-			b.check(status.NotImplementedf("%s: inside vmap with randomness='same': numbers are drawn once, of what is the same for all examples; use 'different'", b.Name))
+			b.Check(status.NotImplementedf("%s: inside vmap with randomness='same': numbers are drawn once, of what is the same for all examples; use 'different'", b.Name))
 		}
 	}
 }

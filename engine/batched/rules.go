@@ -8,6 +8,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -48,7 +49,7 @@ func matrices(n int) func(b *batch) bool {
 
 // itself has the operator look at the tensor for one example.
 func (b *batch) itself() bool {
-	b.check(b.Run(b.c.Past(tensor.Transformed)))
+	b.Check(b.Run(b.c.Past(tensor.Transformed)))
 	return true
 }
 
@@ -57,7 +58,7 @@ func (b *batch) text() bool {
 	back := b.Put(func(_ int, t *tensor.Tensor) *tensor.Tensor { return b.all(t) })
 	err := b.Run(b.c)
 	back()
-	b.check(err)
+	b.Check(err)
 	text := b.Results[0].(*string)
 	*text = "BatchedTensor of vmap, for each of:\n" + *text
 	return true
@@ -87,7 +88,7 @@ func (b *batch) pointwise() bool {
 		}
 		// For one example it is a number, which counts less in promotion than a vector of all does.
 		if t.Dim() == 0 && common != dtype.None && t.DType() != dtype.Bool && t.DType() != common && !slices.Contains(b.Written(), t) {
-			v = b.keep(b.c.ToOptions(v, common, tensor.NoLayout, v.Device(), false, false, shape.Preserve))
+			v = b.Keep(b.c.ToOptions(v, common, tensor.NoLayout, v.Device(), false, false, shape.Preserve))
 		}
 		return b.padded(v, rank-t.Dim())
 	})
@@ -104,7 +105,7 @@ func (b *batch) promoted() dtype.DType {
 			continue
 		}
 		d, err := b.c.ResultType(of, t)
-		b.check(err)
+		b.Check(err)
 		if common = d; t.Dim() > of.Dim() || of.IsWrappedNumber() {
 			of = t
 		}
@@ -123,7 +124,7 @@ func (b *batch) filled() bool {
 		b.loop(b.c)
 		return true
 	}
-	cast := b.keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
+	cast := b.Keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
 	return b.set(b.c.Where(nil, operands[1], cast, b.self))
 }
 
@@ -135,11 +136,11 @@ func (b *batch) whole() bool {
 		return b.pointwise()
 	}
 	if len(b.Written()) > 0 {
-		b.check(b.c.Copy(b.self, value, false))
+		b.Check(b.c.Copy(b.self, value, false))
 		return b.set(b.self, nil)
 	}
-	cast := b.keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
-	return b.set(b.c.Clone(b.keep(b.c.Expand(cast, b.self.Sizes(), false)), shape.Contiguous))
+	cast := b.Keep(b.c.ToOptions(value, b.self.DType(), tensor.NoLayout, b.self.Device(), false, false, shape.Preserve))
+	return b.set(b.c.Clone(b.Keep(b.c.Expand(cast, b.self.Sizes(), false)), shape.Contiguous))
 }
 
 // looped is the rule of operators that are called for each example.
@@ -150,14 +151,14 @@ func looped(b *batch) bool {
 
 // refused is the rule of operators that tell where elements lie in the storage, which is that of all examples.
 func refused(b *batch) bool {
-	b.check(b.missing())
+	b.Check(b.missing())
 	return false
 }
 
 // padded is the tensor of all examples with n dimensions of size 1 before those of an example.
 func (b *batch) padded(v *tensor.Tensor, n int) *tensor.Tensor {
 	for range n {
-		v = b.keep(b.c.Unsqueeze(nil, v, 1))
+		v = b.Keep(b.c.Unsqueeze(nil, v, 1))
 	}
 	return v
 }
@@ -257,9 +258,9 @@ func (b *batch) along() bool {
 		v := b.all(t)
 		switch {
 		case flat:
-			return b.keep(b.c.Reshape(v, []int64{b.level.Size, t.Numel()}))
+			return b.Keep(b.c.Reshape(v, []int64{b.level.Size, t.Numel()}))
 		case column:
-			return b.keep(b.c.Unsqueeze(nil, v, 1))
+			return b.Keep(b.c.Unsqueeze(nil, v, 1))
 		}
 		return v
 	})
@@ -276,13 +277,13 @@ func (b *batch) product() bool {
 	}
 	v, w := b.all(x), b.all(y)
 	if b.Name == "vdot" {
-		v = b.keep(b.c.Conj(v))
+		v = b.Keep(b.c.Conj(v))
 	}
 	if x.Dim() == 1 {
-		v = b.keep(b.c.Unsqueeze(nil, v, -2))
+		v = b.Keep(b.c.Unsqueeze(nil, v, -2))
 	}
 	if y.Dim() == 1 {
-		w = b.keep(b.c.Unsqueeze(nil, w, -1))
+		w = b.Keep(b.c.Unsqueeze(nil, w, -1))
 	}
 	rank := max(x.Dim(), y.Dim(), 2)
 	if v != x && b.maps(x) {
@@ -291,14 +292,14 @@ func (b *batch) product() bool {
 	if b.maps(y) {
 		w = b.padded(w, rank-max(y.Dim(), 2))
 	}
-	made := b.keep(b.c.Matmul(nil, v, w))
+	made := b.Keep(b.c.Matmul(nil, v, w))
 	if y.Dim() == 1 {
-		made = b.keep(b.c.SqueezeDim(nil, made, -1))
+		made = b.Keep(b.c.SqueezeDim(nil, made, -1))
 		if x.Dim() == 1 {
-			made = b.keep(b.c.SqueezeDim(nil, made, -1))
+			made = b.Keep(b.c.SqueezeDim(nil, made, -1))
 		}
 	} else if x.Dim() == 1 {
-		made = b.keep(b.c.SqueezeDim(nil, made, -2))
+		made = b.Keep(b.c.SqueezeDim(nil, made, -2))
 	}
 	return b.set(tensor.Wrap(b.Name, made, b.level))
 }
@@ -316,11 +317,11 @@ func (b *batch) sum() bool {
 	var made *tensor.Tensor
 	switch b.Name {
 	case "addmm":
-		made = b.keep(b.c.Mm(nil, operands[1], operands[2]))
+		made = b.Keep(b.c.Mm(nil, operands[1], operands[2]))
 	case "addmv":
-		made = b.keep(b.c.Mv(nil, operands[1], operands[2]))
+		made = b.Keep(b.c.Mv(nil, operands[1], operands[2]))
 	default:
-		made = b.keep(b.c.Bmm(nil, operands[1], operands[2]))
+		made = b.Keep(b.c.Bmm(nil, operands[1], operands[2]))
 	}
 	if !shape.ExpandsTo(operands[0].Sizes(), made.Sizes()) {
 		return false
@@ -378,8 +379,7 @@ func (b *batch) indexed() bool {
 	items := b.Args[b.First()+1].(*[]ops.IndexItem)
 	for _, item := range *items {
 		if item.Kind == ops.IndexTensor && b.maps(item.Tensor) && ops.IsMask(item.Tensor) {
-			b.Failf("inside vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask; where() keeps the shape")
-			b.check(nil)
+			b.Check(status.Runtimef("%s: inside vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask; where() keeps the shape", b.Name))
 		}
 	}
 	switch {
@@ -407,7 +407,7 @@ func (b *batch) assigned() bool {
 	value := b.Operands()[len(b.Operands())-1]
 	pads := 0
 	if b.Name == "index_set_" && b.maps(value) {
-		part := b.keep(b.c.IndexGet(b.self, *items))
+		part := b.Keep(b.c.IndexGet(b.self, *items))
 		if pads = part.Dim() - value.Dim(); pads < 0 {
 			return false
 		}

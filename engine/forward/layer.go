@@ -19,7 +19,7 @@ func init() { aten.Differentiate(serve) }
 
 // pushed is a call at a level of forward differentiation.
 type pushed struct {
-	owner.Scope
+	owner.Formula
 	*aten.Call
 	c     aten.Ctx
 	level *tensor.Level
@@ -27,29 +27,17 @@ type pushed struct {
 	still *tensor.Still  // of the tangents of results
 }
 
-// stopped is what a step that fails panics with: the error is the scope's.
-type stopped struct{}
-
-func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) (err error) {
-	p := &pushed{Scope: owner.Scope{Op: call.Name}, Call: call, c: c, level: l}
+func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
+	p := &pushed{Formula: owner.Formula{Scope: owner.Scope{Op: call.Name}}, Call: call, c: c, level: l}
 	defer p.Close()
-	defer func() {
-		if v := recover(); v != nil {
-			if _, ok := v.(stopped); !ok {
-				panic(v)
-			}
-			err = p.Err
-		}
-	}()
 	if at := call.First(); at >= 0 {
 		p.self = aten.Value[*tensor.Tensor](call, at)
 	}
-	p.serve()
-	return p.Err
+	return p.Evaluate(p.serve)
 }
 
 func (p *pushed) serve() {
-	p.check(p.refused())
+	p.Check(p.refused())
 	switch rule := rules[p.Name]; {
 	case p.level.Over(): // a tensor that has escaped is its primal
 		p.constant()
@@ -69,29 +57,6 @@ func (p *pushed) serve() {
 	default:
 		p.tangents(p.product)
 	}
-}
-
-// check ends the call with an error, where it is one.
-func (p *pushed) check(err error) {
-	if p.Fail(err); p.Err != nil {
-		panic(stopped{})
-	}
-}
-
-// keep is what a step makes.
-func (p *pushed) keep(t *tensor.Tensor, err error) *tensor.Tensor {
-	p.Keep(t, err)
-	p.check(nil)
-	return t
-}
-
-// keepAll is keep for a list.
-func (p *pushed) keepAll(list []*tensor.Tensor, err error) []*tensor.Tensor {
-	for _, t := range list {
-		p.Keep(t, nil)
-	}
-	p.check(err)
-	return list
 }
 
 // primal is a tensor without its tangent.
@@ -175,7 +140,7 @@ func (p *pushed) run(c aten.Ctx, change func(i int, t *tensor.Tensor) *tensor.Te
 			clear(*v)
 		}
 	}
-	p.check(err)
+	p.Check(err)
 	return made
 }
 
@@ -193,11 +158,11 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 		case primals[k] == nil:
 			return p.output(k)
 		case k >= len(tangents) || tangents[k] == nil:
-			t, _ := p.Scope.Give(primals[k])
+			t, _ := p.Give(primals[k])
 			return t
 		}
 		t, err := tensor.Pair(p.Name, primals[k], tangents[k], p.still, p.level)
-		p.check(err)
+		p.Check(err)
 		return t
 	}
 	for _, v := range p.Results {
@@ -229,7 +194,7 @@ func (p *pushed) constant() {
 	if !p.level.Over() {
 		for _, t := range p.Written() {
 			if slope := p.tangent(t); slope != nil {
-				p.check(p.c.Zero(slope))
+				p.Check(p.c.Zero(slope))
 			}
 		}
 	}
@@ -254,7 +219,7 @@ func (p *pushed) steps() {
 	}
 	p.discard()
 	if len(p.Written()) > 0 {
-		p.check(err)
+		p.Check(err)
 	}
 	p.tangents(p.product)
 }
@@ -279,18 +244,18 @@ func (p *pushed) discard() {
 // zeros are the tangent of what has none.
 func (p *pushed) zeros(t *tensor.Tensor) *tensor.Tensor {
 	if t.IsWrappedNumber() {
-		return p.keep(tensor.WrappedNumber(nothing(t.DType())))
+		return p.Keep(tensor.WrappedNumber(nothing(t.DType())))
 	}
-	zero := p.keep(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
-	return p.keep(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
+	zero := p.Keep(p.c.Full(nil, []int64{}, nothing(t.DType()), t.DType(), tensor.NoLayout, t.Device()))
+	return p.Keep(p.c.Expand(zero, slices.Clone(t.Sizes()), false))
 }
 
 // laid is a tangent that lies as a primal does, so that views of both are of the same elements, and nobody else's.
 func (p *pushed) laid(tangent, primal *tensor.Tensor) *tensor.Tensor {
 	if p.shared(tangent) && !p.shared(primal) {
-		tangent = p.keep(p.c.Clone(tangent, shape.Preserve))
+		tangent = p.Keep(p.c.Clone(tangent, shape.Preserve))
 	}
-	return p.keep(aten.Laid(p.c, tangent, primal))
+	return p.Keep(aten.Laid(p.c, tangent, primal))
 }
 
 // shared tells whether a result shares the memory of an operand or its tangent.

@@ -96,7 +96,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		outs[i], *out = *out, nil
 	}
 	if len(p.Written()) > 0 {
-		p.check(aten.Refused(p.Name, tensor.Transformed))
+		p.Check(aten.Refused(p.Name, tensor.Transformed))
 	}
 	made, slopes := func() (made, slopes []*tensor.Tensor) {
 		defer func() {
@@ -117,7 +117,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 	}
 	for k, out := range outs {
 		if out != nil && out != p.self && !slices.Equal(out.Sizes(), made[k].Sizes()) {
-			p.check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
+			p.Check(status.NotImplementedf("%s: inside jvp: out has sizes %v and the result %v; give an out of those", p.Name, out.Sizes(), made[k].Sizes()))
 		}
 	}
 	p.receive()
@@ -126,9 +126,9 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		switch into := p.tangent(out); {
 		case into == nil:
 		case k < len(slopes) && slopes[k] != nil:
-			p.check(p.c.Copy(into, slopes[k], false))
+			p.Check(p.c.Copy(into, slopes[k], false))
 		default:
-			p.check(p.c.Zero(into))
+			p.Check(p.c.Zero(into))
 		}
 	}
 	p.give(written, nil)
@@ -164,7 +164,7 @@ func (p *pushed) sum(a, b []*tensor.Tensor) []*tensor.Tensor {
 		case a[k] == nil:
 			a[k] = t
 		default:
-			a[k] = p.keep(p.c.Add(nil, a[k], t, dtype.IntScalar(1)))
+			a[k] = p.Keep(p.c.Add(nil, a[k], t, dtype.IntScalar(1)))
 		}
 	}
 	return a

@@ -39,13 +39,13 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 
 // input is a tensor as a leaf, or as a view where the history goes on before it. In transforms around each example has its own.
 func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
-	t = p.keep(p.c.Around(p.level).VmapSpread(t))
+	t = p.Keep(p.c.Around(p.level).VmapSpread(t))
 	inferred, err := p.c.IsInference(t)
-	p.check(err)
+	p.Check(err)
 	if inferred {
-		t = p.keep(r.c.Clone(t, shape.Preserve))
+		t = p.Keep(r.c.Clone(t, shape.Preserve))
 	}
-	return p.keep(r.c.JvpInput(t, r.create))
+	return p.Keep(r.c.JvpInput(t, r.create))
 }
 
 // made are the results as the caller gets them: without the history that only the record has.
@@ -56,7 +56,7 @@ func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	made := make([]*tensor.Tensor, len(r.results))
 	for k, t := range r.results {
 		if made[k] = t; t != nil && t.SlopeWanted() {
-			made[k] = p.keep(p.c.JvpDetach(t))
+			made[k] = p.Keep(p.c.JvpDetach(t))
 		}
 	}
 	return made
@@ -81,13 +81,13 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 	for _, t := range p.Operands() {
 		var err error
 		sizes, err = shape.Broadcast(p.Name, sizes, t.Sizes())
-		p.check(err)
+		p.Check(err)
 	}
 	r := p.record(func(t *tensor.Tensor) *tensor.Tensor {
 		if t.IsWrappedNumber() || slices.Equal(t.Sizes(), sizes) {
 			return t
 		}
-		return p.keep(p.c.Expand(t, slices.Clone(sizes), false))
+		return p.Keep(p.c.Expand(t, slices.Clone(sizes), false))
 	})
 	result := r.results[0]
 	if result.DType() != r.inputs[0].DType() {
@@ -98,7 +98,7 @@ func (p *pushed) pointwise() (made, slopes []*tensor.Tensor) {
 	}
 	slopes = []*tensor.Tensor{nil}
 	for i, input := range r.inputs {
-		slopes = p.sum(slopes, p.keepAll(r.c.AutogradGrad([]*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
+		slopes = p.sum(slopes, p.KeepAll(r.c.AutogradGrad([]*tensor.Tensor{result}, []*tensor.Tensor{input}, []*tensor.Tensor{r.tangents[i]}, ops.True, r.create, true, false)))
 	}
 	return p.made(r), slopes
 }
@@ -118,14 +118,14 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 		if t == nil || !differentiable(t) || !t.SlopeWanted() {
 			continue
 		}
-		vector := p.keep(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
-		p.check(r.c.SetRequiresGrad(vector, true))
+		vector := p.Keep(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+		p.Check(r.c.SetRequiresGrad(vector, true))
 		at, results, vectors = append(at, k), append(results, t), append(vectors, vector)
 	}
 	if len(results) == 0 {
 		return p.made(r), slopes
 	}
-	rows := p.keepAll(r.c.AutogradGrad(results, r.inputs, vectors, ops.True, true, true, false))
+	rows := p.KeepAll(r.c.AutogradGrad(results, r.inputs, vectors, ops.True, true, true, false))
 	var live, tangents []*tensor.Tensor
 	for i, row := range rows {
 		if row != nil && row.SlopeWanted() {
@@ -135,7 +135,7 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 	if len(live) == 0 {
 		return p.made(r), slopes
 	}
-	for i, slope := range p.keepAll(r.c.AutogradGrad(live, vectors, tangents, ops.True, r.create, true, false)) {
+	for i, slope := range p.KeepAll(r.c.AutogradGrad(live, vectors, tangents, ops.True, r.create, true, false)) {
 		slopes[at[i]] = slope
 	}
 	return p.made(r), slopes

@@ -31,7 +31,7 @@ func (p *pushed) alike() bool {
 	made := p.primals()
 	var slopes []*tensor.Tensor
 	if t := made[0]; differentiable(t) {
-		slopes = append(slopes, p.keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)))
+		slopes = append(slopes, p.Keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)))
 		p.still = new(tensor.Still)
 	}
 	p.give(made, slopes)
@@ -41,7 +41,7 @@ func (p *pushed) alike() bool {
 // likeOther is the rule of reshape_as, which looks at nothing but the sizes of the other tensor.
 func (p *pushed) likeOther() bool {
 	t, err := p.c.Reshape(p.self, slices.Clone(p.Operands()[1].Sizes()))
-	p.check(err)
+	p.Check(err)
 	*p.Results[0].(**tensor.Tensor) = t
 	return true
 }
@@ -50,7 +50,7 @@ func (p *pushed) likeOther() bool {
 func (p *pushed) strided() bool {
 	primal, tangent := p.primal(p.self), p.tangent(p.self)
 	if tangent != nil && (primal.Offset() != tangent.Offset() || !slices.Equal(primal.Strides(), tangent.Strides()) || primal.Behind().Storage().Nbytes() != tangent.Behind().Storage().Nbytes()) {
-		p.check(status.NotImplementedf("%s: inside jvp: the elements lie elsewhere in memory than those of the tangent; clone() the tensor before", p.Name))
+		p.Check(status.NotImplementedf("%s: inside jvp: the elements lie elsewhere in memory than those of the tangent; clone() the tensor before", p.Name))
 	}
 	return false
 }
@@ -71,9 +71,9 @@ func (p *pushed) added() bool {
 		}
 		slope, first, second := p.tangent(addend), p.tangent(factors[0]), p.tangent(factors[1])
 		if first == nil && second == nil {
-			beta := p.keep(tensor.WrappedNumber(aten.Given(p.Call, "beta", dtype.IntScalar(1))))
-			scaled := p.keep(p.c.Mul(nil, slope, beta))
-			return made, []*tensor.Tensor{p.keep(p.c.Expand(scaled, slices.Clone(made[0].Sizes()), false))}
+			beta := p.Keep(tensor.WrappedNumber(aten.Given(p.Call, "beta", dtype.IntScalar(1))))
+			scaled := p.Keep(p.c.Mul(nil, slope, beta))
+			return made, []*tensor.Tensor{p.Keep(p.c.Expand(scaled, slices.Clone(made[0].Sizes()), false))}
 		}
 		zero := p.zeros(p.primal(addend))
 		if slope == nil {

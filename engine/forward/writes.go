@@ -18,11 +18,11 @@ func (p *pushed) receive() {
 			continue
 		}
 		if !t.Alone() {
-			p.check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory others see; "+
+			p.Check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory others see; "+
 				"make it of one that has a tangent, as by zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
 		}
-		zeros := p.keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
-		p.check(t.BecomePair(p.Name, zeros, p.level))
+		zeros := p.Keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
+		p.Check(t.BecomePair(p.Name, zeros, p.level))
 	}
 }
 

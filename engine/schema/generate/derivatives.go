@@ -482,7 +482,7 @@ func writeFormula(b *strings.Builder, cases []string) {
 }
 
 // step is a call in a formula that computes elements.
-var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|keep|release|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
+var step = regexp.MustCompile(`s\.(binary|add|sub|mul|div|Keep|release|[a-z]+Over|[a-z]+[A-Z]\w*)\(`)
 
 // cutting has the formulas of an elementwise operator evaluated piece by piece where that saves memory.
 func (k *compiler) cutting(cases []string) string {
