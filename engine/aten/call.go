@@ -18,17 +18,31 @@ type Boxed func(c Ctx, call *Call) error
 // Call is an operator's call with its arguments as a list.
 type Call struct {
 	*Operator
-	Args    []any                       // the address of each parameter: *(*tensor.Tensor) of a tensor; what runs the call reads them again
-	Results []any                       // that of each result
-	run     func(c Ctx, does any) error // by the façade's method, or another function of its type
+	Args    []any // the address of each parameter: *(*tensor.Tensor) of a tensor; what runs the call reads them again
+	Results []any // that of each result
 }
 
 // Run calls the operator with the arguments as they are now.
-func (x *Call) Run(c Ctx) error { return x.run(c, nil) }
+func (x *Call) Run(c Ctx) error { return x.run(c, reflect.ValueOf(x.whole)) }
 
 // Steps runs the composition that the operator is.
 func (x *Call) Steps(c Ctx) error {
-	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]).Interface())
+	return x.run(c, reflect.ValueOf(x.steps).Elem().Field(fields()[x.method]))
+}
+
+// run calls a function of the type of the façade's method.
+func (x *Call) run(c Ctx, does reflect.Value) error {
+	given := make([]reflect.Value, 1, 1+len(x.Args))
+	given[0] = reflect.ValueOf(c)
+	for _, at := range x.Args {
+		given = append(given, reflect.ValueOf(at).Elem())
+	}
+	made := does.Call(given)
+	for i, at := range x.Results {
+		reflect.ValueOf(at).Elem().Set(made[i])
+	}
+	err, _ := made[len(x.Results)].Interface().(error)
+	return err
 }
 
 // Facts of an operator.
@@ -57,12 +71,33 @@ type Operator struct {
 	Names    string // the rule for names of dimensions
 	facts    Facts
 	method   string // of the façade, and the field of Backend
-	box      boxer  // of the façade's method
+	whole    any    // the façade's method: a function of a Ctx and the parameters, which gives the results and an error
 	steps    *Backend
 }
 
-// boxer makes the function of a backend that has calls go to a boxed one.
-type boxer func(o *Operator, does Boxed) any
+// boxed is a function of the type of the façade's method that has its calls go to a boxed one.
+func (o *Operator) boxed(does Boxed) reflect.Value {
+	of := reflect.TypeOf(o.whole)
+	return reflect.MakeFunc(of, func(given []reflect.Value) []reflect.Value {
+		call := &Call{Operator: o, Args: make([]any, 0, len(given)-1), Results: make([]any, 0, of.NumOut()-1)}
+		for _, v := range given[1:] {
+			at := reflect.New(v.Type())
+			at.Elem().Set(v)
+			call.Args = append(call.Args, at.Interface())
+		}
+		made := make([]reflect.Value, of.NumOut())
+		for i := range made {
+			at := reflect.New(of.Out(i))
+			if made[i] = at.Elem(); i < len(made)-1 {
+				call.Results = append(call.Results, at.Interface())
+			}
+		}
+		if err := does(given[0].Interface().(Ctx), call); err != nil {
+			made[len(made)-1].Set(reflect.ValueOf(err))
+		}
+		return made
+	})
+}
 
 // Is tells whether the operator has a fact.
 func (o *Operator) Is(f Facts) bool { return o.facts&f != 0 }
@@ -110,7 +145,7 @@ func Serving(does Boxed, serves func(o *Operator) bool) (b Backend) {
 		if !serves(o) {
 			continue
 		}
-		backend.Field(places[o.method]).Set(reflect.ValueOf(o.box(o, does)))
+		backend.Field(places[o.method]).Set(o.boxed(does))
 	}
 	return b
 }

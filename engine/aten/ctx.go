@@ -5,6 +5,7 @@
 package aten
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/ops"
@@ -68,22 +69,44 @@ type Kind struct {
 	Instead string // what a user can do who is refused: "to_dense() converts"
 	// Errors are the classes of refusals that are not NotImplementedf's, by operator.
 	Errors map[string]func(format string, args ...any) error
+	// Serve makes the backend at its first use, where it is not nil: one of boxed calls takes its time.
+	Serve func() Backend
+	once  sync.Once
 	Backend
 }
 
-// kinds is the table: by the number of a key.
-var kinds [tensor.KeyCount]atomic.Pointer[Kind]
+// kinds is the table: by the number of a key. Those that wait are to make their backend first.
+var kinds, waiting [tensor.KeyCount]atomic.Pointer[Kind]
 
 var nobody = &Kind{Name: "unknown"}
 
 // Register makes k the kind of the tensors with a key. Programs do so before they make such tensors.
-func Register(key tensor.Keys, k *Kind) { kinds[key.Number()].Store(k) }
+func Register(key tensor.Keys, k *Kind) {
+	if k.Serve == nil {
+		kinds[key.Number()].Store(k)
+	} else {
+		waiting[key.Number()].Store(k)
+	}
+}
 
 func kindOf(key tensor.Keys) *Kind {
 	if k := kinds[key.Number()].Load(); k != nil {
 		return k
 	}
-	return nobody
+	return awake(key)
+}
+
+// awake is kindOf where nobody has asked before.
+func awake(key tensor.Keys) *Kind {
+	k := waiting[key.Number()].Load()
+	if k == nil {
+		return nobody
+	}
+	k.once.Do(func() {
+		k.Backend = k.Serve()
+		kinds[key.Number()].Store(k)
+	})
+	return k
 }
 
 func backend(key tensor.Keys) *Backend { return &kindOf(key).Backend }
@@ -109,12 +132,16 @@ func outOnly(op string, key, operands tensor.Keys) error {
 	return status.NotImplementedf("%s: the result is strided, but out is a %s tensor; give a strided one", op, kindOf(key).Name)
 }
 
-// unmixed refuses quantized tensors beside sparse ones, whose parts are plain.
+// unmixed refuses quantized and named tensors beside sparse ones, or for parts of these, which are plain.
 func unmixed(op string, key, all tensor.Keys) error {
-	if key&tensor.Sparse == 0 || all&tensor.Quantized == 0 {
-		return nil
+	switch {
+	case key&tensor.Sparse == 0:
+	case all&tensor.Quantized != 0:
+		return status.NotImplementedf("%s: a call has either %s tensors or quantized ones; to_dense() and dequantize() convert", op, kindOf(key).Name)
+	case all&tensor.Named != 0:
+		return Refused(op, tensor.Named)
 	}
-	return status.NotImplementedf("%s: a call has either %s tensors or quantized ones; to_dense() and dequantize() convert", op, kindOf(key).Name)
+	return nil
 }
 
 // wrote counts a write to what an operator was given to write to.

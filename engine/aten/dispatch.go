@@ -42,7 +42,7 @@ func (e *entry) write(b *strings.Builder) {
 	line := func(about, name, word string) { fmt.Fprintf(b, "%s\t%s\t%s\t%s\n", e.id, about, name, word) }
 	line("kind", "dense", e.plain)
 	for number := range tensor.KeyCount {
-		if k := kinds[number].Load(); k != nil {
+		if k := kindOf(tensor.Keys(1) << number); k != nobody {
 			line("kind", k.Name, e.of(k, tensor.Keys(1)<<number))
 		}
 	}
@@ -62,7 +62,7 @@ func (e *entry) write(b *strings.Builder) {
 		}
 		line("dtype", d.String(), word)
 	}
-	if k := kinds[tensor.Quantized.Number()].Load(); k != nil {
+	if k := kindOf(tensor.Quantized); k != nobody {
 		for _, d := range []dtype.DType{dtype.QUint8, dtype.QInt8, dtype.QInt32} {
 			line("dtype", d.String(), e.of(k, tensor.Quantized))
 		}

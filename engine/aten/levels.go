@@ -53,7 +53,8 @@ func Batch(f Transforming)         { batching = f }
 func Differentiate(f Transforming) { differentiating = f }
 
 func init() {
-	Register(tensor.Transformed, &Kind{Name: "transformed", Instead: "call it outside of the transform", Backend: Serving(transformed, func(*Operator) bool { return true })})
+	Register(tensor.Transformed, &Kind{Name: "transformed", Instead: "call it outside of the transform",
+		Serve: func() Backend { return Serving(transformed, func(*Operator) bool { return true }) }})
 }
 
 // transformed has a call made at the innermost level of its tensors, or of the transforms that have a say in what is drawn at random.

@@ -2,6 +2,7 @@ package named
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -11,7 +12,7 @@ import (
 
 // labels are strides that tell dimensions apart: primes between n and 1.5 n, none of them the mean of two others, so that the sum of two, which is the
 // stride of a diagonal, is no multiple of any.
-var labels = func() (primes []int64) {
+var labels = sync.OnceValue(func() (primes []int64) {
 	taken := map[int64]bool{}
 	for n := int64(1<<20 + 1); len(primes) < 64; n += 2 {
 		if prime(n) && !slices.ContainsFunc(primes, func(p int64) bool { return taken[(p+n)/2] }) {
@@ -19,7 +20,7 @@ var labels = func() (primes []int64) {
 		}
 	}
 	return primes
-}()
+})
 
 func prime(n int64) bool {
 	for d := int64(2); d*d <= n; d++ {
@@ -34,10 +35,10 @@ func prime(n int64) bool {
 // labels, and looks which of them the strides of the results are multiples of.
 func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([]*tensor.Tensor, error)) ([][]string, error) {
 	names := Of(self)
-	if self.Dim() > len(labels) {
-		return nil, status.NotImplementedf("%s: tensors with names have up to %d dimensions here, and this one has %d; rename(None) gives one without names", op, len(labels), self.Dim())
+	if self.Dim() > len(labels()) {
+		return nil, status.NotImplementedf("%s: tensors with names have up to %d dimensions here, and this one has %d; rename(None) gives one without names", op, len(labels()), self.Dim())
 	}
-	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
+	followed, err := tensor.EmptyStrided(op, self.Sizes(), labels()[:self.Dim()], dtype.Float32, device.Device{Type: device.Meta, Index: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func trace(op string, self *tensor.Tensor, call func(followed *tensor.Tensor) ([
 // labelled is the dimension whose label a stride is a multiple of, -1 for none.
 func labelled(stride int64, dims int) int {
 	for i := range dims {
-		if stride > 0 && stride%labels[i] == 0 {
+		if stride > 0 && stride%labels()[i] == 0 {
 			return i
 		}
 	}

@@ -157,11 +157,6 @@ func names(l tensor.Layout) (compressed, plain string) {
 // SparseCompressedTensor makes a tensor of a compressed layout of its compressed indices, its plain indices and its values. Its
 // size is the smallest that holds the indices unless it is given.
 func SparseCompressedTensor(c aten.Ctx, compressed, plain, values *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
-	for _, t := range []*tensor.Tensor{compressed, plain, values} {
-		if t.Names() != nil {
-			return nil, aten.Refused("sparse_compressed_tensor", tensor.Named)
-		}
-	}
 	s := within(c, "sparse_compressed_tensor")
 	defer s.Close()
 	if l < tensor.CSR {
