@@ -1,8 +1,6 @@
 #include "blas.h"
 
-#include <dlfcn.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -81,24 +79,24 @@ extern char **environ;
 
 // It asks its environment alone for the number of threads, which others may read and change
 // meanwhile: they have the program's, or one that has it all.
-void *lt_blas_load(const char *path, char *why, size_t size) {
+static char **before, **with;  // with stays, for those who have begun to read it
+
+int lt_blas_open(void) {
   static char alone[] = "OPENBLAS_NUM_THREADS=1";
   size_t variables = 0;
-  char **before = environ;
+  before = environ;
   while (before && before[variables]) variables++;
-  static char **with;  // it stays, for those who have begun to read it
   with = malloc((variables + 2) * sizeof *with);
-  if (!with || !has_room(kFile + kOwn))
-    return snprintf(why, size, "there is no memory to open it"), free(with), NULL;
+  if (!with || !has_room(kFile + kOwn)) return free(with), 0;
   with[0] = alone;
   for (size_t i = 0; i < variables; i++) with[i + 1] = before[i];
   with[variables + 1] = NULL;
   environ = with;
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  return 1;
+}
+
+void lt_blas_opened(void) {
   if (environ == with) environ = before;
-  const char *error = library ? NULL : dlerror();
-  if (!library) snprintf(why, size, "%s", error ? error : path);
-  return library;
 }
 
 int lt_blas_integer_bytes(void) { return strstr(blas.config(), "USE64BITINT") ? 8 : 4; }

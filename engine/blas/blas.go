@@ -2,7 +2,6 @@
 // runs on the caller's thread alone: callers cut large products and share the parts out.
 package blas
 
-// #cgo LDFLAGS: -ldl
 // #include "blas.h"
 // #include <stdlib.h>
 // #cgo noescape lt_blas_gemm
@@ -12,6 +11,7 @@ package blas
 import "C"
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"sync"
@@ -36,16 +36,11 @@ var openBLAS = library.Library{
 	Suffixes: []string{"64_", ""},
 	Table:    library.Table{Names: unsafe.Pointer(&C.lt_blas_names), Slots: C.lt_blas_slots, Count: C.LT_BLAS_NAMES},
 	Lacks:    "%s: it has not all of OpenBLAS's BLAS and LAPACK: no %s",
-	Load: func(path string) (unsafe.Pointer, string) {
-		const size = 512
-		text, why := C.CString(path), (*C.char)(C.malloc(size))
-		defer C.free(unsafe.Pointer(text))
-		defer C.free(unsafe.Pointer(why))
-		handle := C.lt_blas_load(text, why, size)
-		if handle == nil {
-			return nil, C.GoString(why)
+	Ready: func() (func(), error) {
+		if C.lt_blas_open() == 0 {
+			return nil, errors.New("there is no memory to open it")
 		}
-		return handle, ""
+		return func() { C.lt_blas_opened() }, nil
 	},
 }
 

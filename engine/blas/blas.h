@@ -20,9 +20,11 @@ enum { LT_BLAS_NAMES = 12 };
 extern const char *const lt_blas_names[LT_BLAS_NAMES];
 extern void *const lt_blas_slots;
 
-// Opens OpenBLAS such that it starts no threads, each of which would take 32 MiB of addresses, and
-// ends the process where one cannot be had. NULL where it cannot be opened, and why.
-void *lt_blas_load(const char *path, char *why, size_t size);
+// What goes before OpenBLAS is opened, such that it starts no threads, each of which would take 32 MiB
+// of addresses, and ends the process where one cannot be had; 0 where there is no memory for it. And
+// what goes behind.
+int lt_blas_open(void);
+void lt_blas_opened(void);
 // How large the integers of the library are that was opened.
 int lt_blas_integer_bytes(void);
 // They return 0 where there is no memory for what OpenBLAS takes for itself.

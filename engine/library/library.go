@@ -24,8 +24,8 @@ type Library struct {
 	Suffixes []string // behind them; nil for none
 	Table    Table    // of the functions that it has to have
 	Lacks    string   // what is said of one that has not all of them, behind its path and the name of one: "%s has no %s"
-	// Load opens a file in the place of the system's way, where it is not nil. It tells why it could not.
-	Load func(path string) (unsafe.Pointer, string)
+	// Ready makes the process ready for the file to be opened, where it is not nil, or tells why that is to be left. What it gives is called then.
+	Ready func() (opened func(), why error)
 
 	handle         unsafe.Pointer
 	prefix, suffix string
@@ -92,13 +92,16 @@ func folder() string {
 
 // open opens a file. One that lacks functions stays open: a library need not bear to be closed.
 func (l *Library) open(file string) error {
-	load := l.Load
-	if load == nil {
-		load = Load
+	if l.Ready != nil {
+		opened, why := l.Ready()
+		if why != nil {
+			return why
+		}
+		defer opened()
 	}
-	handle, why := load(file)
-	if handle == nil {
-		return errors.New(why)
+	handle, err := load(file)
+	if err != nil {
+		return err
 	}
 	missing := ""
 	for _, prefix := range orEmpty(l.Prefixes) {
@@ -136,15 +139,14 @@ func (l *Library) Find(name string) unsafe.Pointer {
 	return C.lt_library_find(l.handle, text)
 }
 
-// Load opens a file as the system does.
-func Load(path string) (unsafe.Pointer, string) {
+func load(path string) (unsafe.Pointer, error) {
 	const size = 512
 	text, why := C.CString(path), (*C.char)(C.malloc(size))
 	defer C.free(unsafe.Pointer(text))
 	defer C.free(unsafe.Pointer(why))
 	handle := C.lt_library_open(text, why, size)
 	if handle == nil {
-		return nil, C.GoString(why)
+		return nil, errors.New(C.GoString(why))
 	}
-	return handle, ""
+	return handle, nil
 }

@@ -1,10 +1,10 @@
 package library
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,16 +48,19 @@ func TestWhyItWasNotOpened(t *testing.T) {
 	require.ErrorContains(t, why, "/nowhere/libsome.so")
 
 	t.Setenv(l.Variable, "anything")
-	l.Load = func(path string) (unsafe.Pointer, string) { return nil, path + " is refused" }
+	l.Ready = func() (func(), error) { return nil, errors.New("there is no room") }
 	_, why = l.Open()
-	require.EqualError(t, why, "anything is refused")
+	require.EqualError(t, why, "there is no room")
 }
 
 func TestFunctionsOfALibraryThatIsOpen(t *testing.T) {
 	l := Library{Variable: "LIBTENSOR_SOME", Files: []string{"libc.so.6"}, Lacks: "%s has no %s"}
+	opened := false
+	l.Ready = func() (func(), error) { return func() { opened = true }, nil }
 	found, why := l.Open()
 	require.NoError(t, why)
 	require.True(t, found)
+	require.True(t, opened)
 	require.NotNil(t, l.Find("malloc"))
 	require.Nil(t, l.Find("no_such_function"))
 }
