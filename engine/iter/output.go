@@ -339,6 +339,9 @@ func (o *Output) settle() error {
 			return err
 		}
 	case o.resizes:
+		if err := o.cast(); err != nil {
+			return err
+		}
 		if err := o.resize(); err != nil {
 			return err
 		}
@@ -347,6 +350,24 @@ func (o *Output) settle() error {
 		if to != o.Out {
 			to.Release()
 		}
+		return err
+	}
+	o.drop()
+	o.To = to
+	return nil
+}
+
+// cast gives To the dtype of an Out of another shape, on a device, which may refuse dtypes: Out stays as it was then.
+func (o *Output) cast() error {
+	if o.Device.Type == device.CPU || o.To.DType() == o.Out.DType() {
+		return nil
+	}
+	to, err := tensor.Empty(o.Op, o.Sizes, o.Out.DType(), o.Device)
+	if err != nil {
+		return err
+	}
+	if err := launch.Copy(o.Op, to, o.To); err != nil {
+		to.Release()
 		return err
 	}
 	o.drop()
