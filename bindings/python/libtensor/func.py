@@ -5,10 +5,11 @@ they depend on.
 
 from functools import wraps
 
+from ._base.direct import d_forward, state
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
-from ._gradients.forward import cut, level, parts
+from ._gradients.forward import cut, parts
 from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
@@ -197,22 +198,24 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             if not isinstance(given, Tensor):
                 raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
     around = _f.transform_level()
+    d_forward(state, 1)
     try:
-        return differentiated(func, primals, tangents, strict, has_aux)
+        return differentiated(func, primals, tangents, _f.jvp_begin(), strict, has_aux)
     finally:  # also of an exception that a signal's handler raises on the way into the level, or out of it
         _f.transform_leave(around)
+        d_forward(state, -1)
 
 
-def differentiated(func, primals, tangents, strict, has_aux):
-    with level() as number:
-        output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, number), primals, tangents))
-        aux = None
-        if has_aux:
-            if not (isinstance(output, tuple) and len(output) == 2):
-                raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
-            output, aux = output
-        made = mapped(lambda t: slope(t, number, strict), output)
-        output, aux = (mapped(lambda t: _f.jvp_primal(t, number) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
+def differentiated(func, primals, tangents, number, strict, has_aux):
+    """What jvp() gives, in the level of a number."""
+    output = func(*mapped(lambda t, vector: _f.jvp_wrap(t, vector, number), primals, tangents))
+    aux = None
+    if has_aux:
+        if not (isinstance(output, tuple) and len(output) == 2):
+            raise RuntimeError("jvp(f, primals, tangents): output of function f should be a tuple: (output, aux) if has_aux is True")
+        output, aux = output
+    made = mapped(lambda t: slope(t, number, strict), output)
+    output, aux = (mapped(lambda t: _f.jvp_primal(t, number) if isinstance(t, Tensor) else t, tree) for tree in (output, aux))
     return (output, made, aux) if has_aux else (output, made)
 
 

@@ -1,23 +1,9 @@
-"""Levels of forward differentiation, and what they make of functions of the program's, which have a backward alone."""
+"""What levels of forward differentiation make of functions of the program's, which have a backward alone."""
 
-from .._base.direct import d_forward, state
 from .._core.modes import enable_grad, inference_mode, is_grad_enabled
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .grad import grad as _gradients
-
-
-class level:
-    """A level of forward differentiation, as its number."""
-
-    def __enter__(self):
-        self.around = _f.transform_level()
-        d_forward(state, 1)
-        return _f.jvp_begin()
-
-    def __exit__(self, *_):
-        _f.transform_leave(self.around)
-        d_forward(state, -1)
 
 
 def level_of(values):

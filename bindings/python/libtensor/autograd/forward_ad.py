@@ -3,13 +3,13 @@
 from threading import local
 from typing import NamedTuple
 
+from .._base.direct import d_forward, state
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
-from .._gradients.forward import level
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-entered = local()  # the thread's level, and what leaves it
+entered = local()  # the thread's level, and the transform around it
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -31,8 +31,9 @@ def enter_dual_level():
     """Begins a level, in which tensors can have tangents; exit_dual_level() ends it. Levels do not nest: func.jvp is what does."""
     if current(None, "enter_dual_level") is not None:
         raise RuntimeError("Nested forward mode AD is not supported at the moment; func.jvp nests")
-    manager = level()
-    entered.level = manager.__enter__(), manager
+    around = _f.transform_level()
+    entered.level = _f.jvp_begin(), around
+    d_forward(state, 1)
     return 0
 
 
@@ -40,9 +41,10 @@ def exit_dual_level(*, level=None):
     """Ends the level. Tensors that are left of it are their primals."""
     if current(level, "exit_dual_level") is None:
         raise RuntimeError("exit_dual_level: no level is under way; enter_dual_level() begins one")
-    manager = entered.level[1]
+    around = entered.level[1]
     del entered.level
-    manager.__exit__(None, None, None)
+    _f.transform_leave(around)
+    d_forward(state, -1)
 
 
 class dual_level:
