@@ -63,3 +63,47 @@ def test_assignments_have_one_meaning():
     assert x.tolist() == [3, 2, 1, 3, 4, 5]
     x[1:] = x[:-1]
     assert x.tolist() == [3, 3, 2, 1, 3, 4]
+
+
+ONE_PLACE_OF_SEVERAL = {
+    "expand": lambda b: b.expand(3, 2),
+    "as_strided": lambda b: b.as_strided((3, 2), (0, 1)),
+    "steps that overlap": lambda b: b.as_strided((2, 1), (1, 1)),
+    "unfold": lambda b: b.unfold(0, 1, 1).expand(2, 2),
+}
+KEYS_OF_SEVERAL = {
+    "index": lambda v: torch.tensor([0, 1]),
+    "mask of rows": lambda v: torch.tensor([True, True] + [False] * (len(v) - 2)),
+    "mask": lambda v: v > -1,
+}
+
+
+@pytest.mark.parametrize("history", [False, True])
+@pytest.mark.parametrize("key", KEYS_OF_SEVERAL)
+@pytest.mark.parametrize("view", ONE_PLACE_OF_SEVERAL)
+def test_one_value_for_elements_that_share_memory(view, key, history):
+    """Each place in memory counts once in the gradient of what was written there, however many elements lie at it."""
+
+    def loss(s):
+        b = torch.zeros(2, dtype=torch.float64)
+        b = b * s if history else b
+        v = ONE_PLACE_OF_SEVERAL[view](b)
+        v[KEYS_OF_SEVERAL[key](v)] = s * s
+        return (b * b).sum() + (v * v).sum()
+
+    s = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+    (got,) = torch.autograd.grad(loss(s), s)
+    with torch.no_grad():
+        want = (loss(s + 1e-4) - loss(s - 1e-4)) / 2e-4
+    assert got.item() == pytest.approx(want.item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+@pytest.mark.parametrize("key", [slice(None), (..., -1), slice(1, None)])
+def test_slices_of_elements_that_share_memory(key, recorded):
+    b = torch.zeros(2)
+    v, s = b.expand(3, 2), torch.tensor(3.0, requires_grad=recorded)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor refers to a single memory location"):
+        v[key] = s
+    v[key] = 3
+    assert b[-1] == 3 and b.grad_fn is None
