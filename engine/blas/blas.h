@@ -20,9 +20,9 @@ enum { LT_BLAS_NAMES = 12 };
 extern const char *const lt_blas_names[LT_BLAS_NAMES];
 extern void *const lt_blas_slots;
 
-// What goes before OpenBLAS is opened, such that it starts no threads, each of which would take 32 MiB
-// of addresses, and ends the process where one cannot be had; 0 where there is no memory for it. And
-// what goes behind.
+// What goes before OpenBLAS is opened, such that it starts no threads, each of which would take
+// 32 MiB of addresses, and ends the process where one cannot be had; 0 where there is no memory for
+// it. And what goes behind.
 int lt_blas_open(void);
 void lt_blas_opened(void);
 // How large the integers of the library are that was opened.
