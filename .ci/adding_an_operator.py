@@ -73,9 +73,10 @@ def main():
         copy(tree)
         for text in (composed, kernel):
             follow(tree, text)
+        for text in (composed, kernel):  # the library is built once for both
             for command in COMMANDS.search(text).group(1).splitlines():
                 run(tree, command)
-            run(tree, "gofmt -l engine | (! grep .) && make generate | grep ' 0 of'")
+        run(tree, "gofmt -l engine | (! grep .) && make generate | grep ' 0 of'")
         check_generated(tree)
         run(tree, "grep -q 'tensor_cube_out' include/tensor.h && grep -q 'def cube' bindings/python/libtensor/_gen/gen_functions.py")
     written = {path for _, path, _, _ in PLACE.findall(kernel)}
