@@ -56,18 +56,23 @@ func init() {
 	warning.Serve(program{})
 }
 
-// sharing are the tensors whose gradients are not wanted of handles over the storage of t, which are pinned. They may get a history.
+// sharing are the tensors over the storage of t, of handles, which are pinned, and of what the handles of transforms stand for. They may
+// get a history.
 func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	slots.Lock()
 	defer slots.Unlock()
 	for i := range slots.made {
 		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
 		other := s.tensor
-		if other == nil || other.Storage() != t.Storage() || C.lt_pin(handleOf(s.c)) == nil || s.tensor != other {
+		if other == nil || other.Storage() != t.Storage() && other.Keys()&tensor.Transformed == 0 || C.lt_pin(handleOf(s.c)) == nil || s.tensor != other {
 			continue // the slot may have become another tensor's until it was pinned
 		}
 		s.freeEagerly(true)
-		found = append(found, other)
+		for part := range other.Each() {
+			if part.Storage() == t.Storage() {
+				found = append(found, part)
+			}
+		}
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"iter"
 	"slices"
 	"sync/atomic"
 
@@ -80,6 +81,22 @@ func (t *Tensor) Behind() *Tensor {
 		return s.Value.Behind()
 	}
 	return t
+}
+
+// Each are the tensors that have the elements of t: itself, or of a transform's all examples, or the primal and the tangent.
+func (t *Tensor) Each() iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) { t.each(yield) }
+}
+
+func (t *Tensor) each(yield func(*Tensor) bool) bool {
+	w := t.Wrapped()
+	switch {
+	case t == nil:
+		return true
+	case w == nil:
+		return yield(t)
+	}
+	return w.Value.each(yield) && w.Tangent.each(yield)
 }
 
 // Wrap makes a tensor that stands for one of the examples along the first dimension of value, of which it has an alias.
