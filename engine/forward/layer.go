@@ -23,8 +23,9 @@ type pushed struct {
 	*aten.Call
 	c     aten.Ctx
 	level *tensor.Level
-	self  *tensor.Tensor // the first operand
-	still *tensor.Still  // of the tangents of results
+	self  *tensor.Tensor                    // the first operand
+	still *tensor.Still                     // of the tangents of results
+	read  map[*tensor.Tensor]*tensor.Tensor // what is read in the place of operands that the call writes to
 }
 
 func serve(c aten.Ctx, call *aten.Call, l *tensor.Level) error {
@@ -61,6 +62,7 @@ func (p *pushed) serve() {
 
 // primal is a tensor without its tangent.
 func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
+	t = p.reads(t)
 	if w := t.Wrapped(); w != nil && w.Level == p.level {
 		return w.Value
 	}
@@ -69,10 +71,19 @@ func (p *pushed) primal(t *tensor.Tensor) *tensor.Tensor {
 
 // tangent is that of a tensor, nil for none, or zeros alone.
 func (p *pushed) tangent(t *tensor.Tensor) *tensor.Tensor {
+	t = p.reads(t)
 	if w := t.Wrapped(); w != nil && w.Level == p.level && w.Still.Moves() {
 		return w.Tangent
 	}
 	return nil
+}
+
+// reads is what is read of an operand.
+func (p *pushed) reads(t *tensor.Tensor) *tensor.Tensor {
+	if kept := p.read[t]; kept != nil {
+		return kept
+	}
+	return t
 }
 
 // moves tells whether an operand or an output has a tangent that is not zeros alone.

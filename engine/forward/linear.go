@@ -104,6 +104,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 				*p.Args[i].(**tensor.Tensor) = t
 			}
 		}()
+		defer p.keepRead(outs)()
 		return rule()
 	}()
 	for k, t := range made {

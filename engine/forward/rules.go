@@ -6,7 +6,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -31,7 +30,7 @@ func (p *pushed) alike() bool {
 	made := p.primals()
 	var slopes []*tensor.Tensor
 	if t := made[0]; differentiable(t) {
-		slopes = append(slopes, p.Keep(p.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve)))
+		slopes = append(slopes, p.unwritten(t))
 		p.still = new(tensor.Still)
 	}
 	p.give(made, slopes)
