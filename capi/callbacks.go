@@ -46,33 +46,29 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/autograd"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
 	"github.com/libtensor/libtensor/engine/tensor"
 	"github.com/libtensor/libtensor/engine/warning"
 )
 
 func init() {
 	autograd.Serve(program{})
-	autograd.Sharing = sharing
+	tensor.Holding = holding
 	warning.Serve(program{})
 }
 
-// sharing are the tensors over the storage of t, of handles, which are pinned, and of what the handles of transforms stand for. They may
-// get a history.
-func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
+// holding are the tensors of handles over a storage, which are pinned, and those of transforms, which may stand for such.
+func holding(memory *storage.Storage) (found []*tensor.Tensor) {
 	slots.Lock()
 	defer slots.Unlock()
 	for i := range slots.made {
 		s := &slots.chunks[i/chunkSlots][i%chunkSlots]
-		other := s.tensor
-		if other == nil || other.Storage() != t.Storage() && other.Keys()&tensor.Transformed == 0 || C.lt_pin(handleOf(s.c)) == nil || s.tensor != other {
+		t := s.tensor
+		if t == nil || t.Storage() != memory && t.Keys()&tensor.Transformed == 0 || C.lt_pin(handleOf(s.c)) == nil || s.tensor != t {
 			continue // the slot may have become another tensor's until it was pinned
 		}
 		s.freeEagerly(true)
-		for part := range other.Each() {
-			if part.Storage() == t.Storage() {
-				found = append(found, part)
-			}
-		}
+		found = append(found, t)
 	}
 	return found
 }

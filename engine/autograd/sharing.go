@@ -8,8 +8,17 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// Sharing finds the tensors that programs hold over the storage of t, and keeps them until the call ends.
-var Sharing = func(t *tensor.Tensor) []*tensor.Tensor { return nil }
+// sharing are the tensors that the program holds over the storage of t, and those that its tensors of transforms stand for.
+func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
+	for _, held := range tensor.Holding(t.Storage()) {
+		for part := range held.Each() {
+			if part.Storage() == t.Storage() {
+				found = append(found, part)
+			}
+		}
+	}
+	return found
+}
 
 // join makes a tensor that is about to get a history one of the views of a base, with all others over its memory, but for those that a
 // detach() set apart: plain tensors do not know of each other. The base is one that has all elements of the storage, in their order, or
@@ -19,7 +28,7 @@ func join(self *tensor.Tensor) error {
 		return nil
 	}
 	together := []*tensor.Tensor{self}
-	for _, t := range Sharing(self) {
+	for _, t := range sharing(self) {
 		if t == self || t.Detached() != self.Detached() || creationMetaOf(t) != 0 || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}
@@ -52,7 +61,7 @@ func lead(self *tensor.Tensor) {
 	if self.Viewing() || self.Detached() != 0 || self.Storage().Refs() == 1 {
 		return
 	}
-	for _, t := range Sharing(self) {
+	for _, t := range sharing(self) {
 		if !t.Viewing() || t.Detached() != 0 || t.History() != nil || t.DType().ToReal() != self.DType().ToReal() {
 			continue
 		}

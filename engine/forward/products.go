@@ -16,6 +16,7 @@ type recorded struct {
 	inputs   []*tensor.Tensor
 	tangents []*tensor.Tensor // of each of the inputs
 	results  []*tensor.Tensor
+	spread   bool // some inputs, and with them the results, are each example's own, which they are not in the call
 }
 
 // record makes the call on inputs of its own, which change shows before: nothing else depends on them.
@@ -39,7 +40,9 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 
 // input is a tensor as a leaf, or as a view where the history goes on before it. In transforms around each example has its own.
 func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
-	t = p.Keep(p.c.Around(p.level).VmapSpread(t))
+	each := p.Keep(p.c.Around(p.level).VmapSpread(t))
+	r.spread = r.spread || len(around(each)) != len(around(t))
+	t = each
 	inferred, err := p.c.IsInference(t)
 	p.Check(err)
 	if inferred {
@@ -50,7 +53,10 @@ func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
 
 // made are the results as the caller gets them: without the history that only the record has.
 func (p *pushed) made(r *recorded) []*tensor.Tensor {
-	if r.create {
+	switch {
+	case r.spread:
+		return p.primals()
+	case r.create:
 		return r.results
 	}
 	made := make([]*tensor.Tensor, len(r.results))

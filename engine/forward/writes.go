@@ -1,30 +1,104 @@
 package forward
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// receive gives what the call writes to a tangent, of zeros so far, where it has none. Others that see the memory would not see the tangent.
+// receive gives what the call writes to a tangent, of zeros so far, where it has none, and all that see its memory one as well.
 func (p *pushed) receive() {
 	for _, t := range p.Written() {
 		if !differentiable(t) || p.tangent(t) != nil {
 			continue
 		}
-		if w := t.Wrapped(); w != nil && w.Level == p.level {
+		switch w := t.Wrapped(); {
+		case w != nil && w.Level == p.level:
 			w.Still.Move()
-			continue
+		case t.Alone():
+			p.Check(t.BecomePair(p.Name, p.unwritten(t), p.level))
+		default:
+			p.receiveTogether(t)
 		}
-		if !t.Alone() {
-			p.Check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory others see; "+
-				"make it of one that has a tangent, as by zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
-		}
-		p.Check(t.BecomePair(p.Name, p.unwritten(t), p.level))
 	}
+}
+
+// receiveTogether gives all tensors that the program holds over the memory of t tangents that lie in one memory, as they do.
+func (p *pushed) receiveTogether(t *tensor.Tensor) {
+	memory := t.Behind().Storage()
+	together := []*tensor.Tensor{t}
+	for _, held := range tensor.Holding(memory) {
+		for part := range p.within(held) {
+			if part != t && part.Behind().Storage() == memory {
+				together = append(together, part)
+			}
+		}
+	}
+	for _, part := range together {
+		if part.Behind().DType() != t.Behind().DType() || part.Wrapped() != nil && part.Wrapped().Level == p.level || !slices.Equal(around(part), around(t)) {
+			p.Check(status.Runtimef("%s: inside jvp: the function attempted to call in-place operation (%s) that would mutate a tensor of sizes %v without a tangent, whose memory others see, of "+
+				"another dtype or outside of the transform; make it of one that has a tangent, as by zeros_like, or call %s out of place", p.Name, p.Name, t.Sizes(), p.Name))
+		}
+	}
+	length := memory.Nbytes() / t.DType().Size()
+	zeros := p.Keep(p.c.Zeros(nil, []int64{length}, t.DType(), tensor.NoLayout, t.Device()))
+	if t.Wrapped() == nil {
+		zeros = p.unwritten(zeros)
+	}
+	for _, part := range together {
+		p.Check(part.BecomePair(p.Name, p.lying(part, zeros), p.level))
+	}
+}
+
+// within are the tensors of the level's function that a tensor of the program is, or of which it is made in transforms inside.
+func (p *pushed) within(t *tensor.Tensor) iter.Seq[*tensor.Tensor] {
+	return func(yield func(*tensor.Tensor) bool) { p.descend(t, yield) }
+}
+
+func (p *pushed) descend(t *tensor.Tensor, yield func(*tensor.Tensor) bool) bool {
+	w := t.Wrapped()
+	switch {
+	case t == nil:
+		return true
+	case w == nil || w.Level.Number <= p.level.Number:
+		return yield(t)
+	}
+	return p.descend(w.Value, yield) && p.descend(w.Tangent, yield)
+}
+
+// around are the transforms that t is a tensor of.
+func around(t *tensor.Tensor) (levels []*tensor.Level) {
+	for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {
+		levels = append(levels, w.Level)
+	}
+	return levels
+}
+
+// lying is a tangent in the memory of zeros that lies there as t does in its own.
+func (p *pushed) lying(t, zeros *tensor.Tensor) *tensor.Tensor {
+	w := t.Wrapped()
+	switch {
+	case w == nil:
+		return p.placed(zeros, t.Sizes(), t.Strides(), t.Offset())
+	case w.Level.Forward:
+		return p.lying(w.Value, zeros)
+	}
+	return p.Keep(tensor.Wrap(p.Name, p.lying(w.Value, zeros), w.Level))
+}
+
+// placed is a view of zeros at a place of each example's memory.
+func (p *pushed) placed(zeros *tensor.Tensor, sizes, strides []int64, offset int64) *tensor.Tensor {
+	w := zeros.Wrapped()
+	if w == nil {
+		return p.Keep(p.c.AsStrided(nil, zeros, slices.Clone(sizes), slices.Clone(strides), ops.Int(offset)))
+	}
+	all := p.placed(w.Value, append([]int64{w.Level.Size}, sizes...), append([]int64{w.Value.Strides()[0]}, strides...), offset)
+	return p.Keep(tensor.Wrap(p.Name, all, w.Level))
 }
 
 // unwritten are the zeros of a tangent that is to be written to. In transforms around each example has its own: what is written may be

@@ -7,6 +7,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/storage"
 )
 
 // Level is a transform that is under way: a function that is called for many examples at once, or with tangents beside its numbers.
@@ -82,6 +83,10 @@ func (t *Tensor) Behind() *Tensor {
 	}
 	return t
 }
+
+// Holding finds the tensors that the program holds over a storage, and those of transforms that it holds, and keeps them until the call ends.
+// Whoever gives the program its tensors sets it.
+var Holding = func(*storage.Storage) []*Tensor { return nil }
 
 // Each are the tensors that have the elements of t: itself, or of a transform's all examples, or the primal and the tangent.
 func (t *Tensor) Each() iter.Seq[*Tensor] {
