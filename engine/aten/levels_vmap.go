@@ -60,7 +60,7 @@ func (c Ctx) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
 func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()
 	for l := c.Level(); l != nil; l = l.Outer {
-		if l.Forward || t.MappedBy(int64(l.Number)) {
+		if l.Forward || t.SpreadOver(l) {
 			continue
 		}
 		all, err := Take(c, t, l)

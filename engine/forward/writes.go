@@ -14,17 +14,32 @@ import (
 // receive gives what the call writes to a tangent, of zeros so far, where it has none, and all that see its memory one as well.
 func (p *pushed) receive() {
 	for _, t := range p.Written() {
-		if !differentiable(t) || p.tangent(t) != nil {
-			continue
-		}
 		switch w := t.Wrapped(); {
+		case !differentiable(t):
 		case w != nil && w.Level == p.level:
+			p.spread(w)
 			w.Still.Move()
 		case t.Alone():
 			p.Check(t.BecomePair(p.Name, p.unwritten(t), p.level))
 		default:
 			p.receiveTogether(t)
 		}
+	}
+}
+
+// spread gives each example of the transforms around a tangent of its own to write to, where what is written may be another one for each.
+func (p *pushed) spread(w *tensor.Wrapped) {
+	c := p.c.Around(p.level)
+	for l := c.Level(); l != nil; l = l.Outer {
+		if l.Forward || w.Tangent.SpreadOver(l) || !w.Tangent.Alone() || !slices.ContainsFunc(p.Operands(), func(t *tensor.Tensor) bool { return t.MappedBy(int64(l.Number)) }) {
+			continue
+		}
+		each := p.Keep(c.VmapSpread(w.Tangent))
+		made, err := p.c.Clone(each, shape.Preserve)
+		p.Check(err)
+		w.Tangent.Release()
+		w.Tangent = made
+		return
 	}
 }
 

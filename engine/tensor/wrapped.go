@@ -63,6 +63,12 @@ func (t *Tensor) MappedBy(number int64) bool {
 	return w != nil && (int64(w.Level.Number) == number || w.Value.MappedBy(number) || w.Tangent.MappedBy(number))
 }
 
+// SpreadOver tells whether each example of a transform has a tensor of its own, of the primal and of the tangent.
+func (t *Tensor) SpreadOver(l *Level) bool {
+	w := t.Wrapped()
+	return w != nil && (w.Level == l || w.Value.SpreadOver(l) && (w.Tangent == nil || w.Tangent.SpreadOver(l)))
+}
+
 // Dual is the innermost level of forward differentiation in which t has a tangent, nil for none.
 func (t *Tensor) Dual() *Level {
 	for w := t.Wrapped(); w != nil; w = w.Value.Wrapped() {

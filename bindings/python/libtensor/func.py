@@ -243,50 +243,89 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"jacrev: chunk_size must be positive, but is {chunk_size}")
-    return jacobian_of(func, argnums, has_aux, "jacrev")
 
-
-def jacobian_of(func, argnums, has_aux, name, forward=False):
     @wraps(func)
     def jacobian(*args, **kwargs):
-        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, f"{name}(f)(*args)")
-        for kind, found in (("inputs", run.operands), ("outputs", run.outputs)):
-            for i, t in enumerate(found):
-                if t.is_complex():
-                    raise RuntimeError(
-                        f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; "
-                        "view_as_real() gives both parts as real numbers"
-                    )
-        if not forward:
-            run.seeded(f"{name}(f)(*args)")
-        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output, forward)), run.output))
+        run = Evaluation(lambda *given: func(*given, **kwargs), args, argnums, has_aux, "jacrev(f)(*args)")
+        real_alone("jacrev", "inputs", run.operands)
+        real_alone("jacrev", "outputs", run.outputs)
+        run.seeded("jacrev(f)(*args)")
+        made = run.finished(mapped(lambda output: refilled(run.inputs, rows(run, output)), run.output))
         return (made, run.finished(run.aux)) if has_aux else made
 
     return jacobian
 
 
-def rows(run, output, forward):
-    """The derivatives of each element of an output, stacked, for each operand; in its dtype, or in forward mode that of the output."""
+def real_alone(name, kind, found):
+    """Refuses complex tensors, of which a Jacobian has no one meaning."""
+    for i, t in enumerate(found):
+        if t.is_complex():
+            raise RuntimeError(
+                f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; "
+                "view_as_real() gives both parts as real numbers"
+            )
+
+
+def rows(run, output):
+    """The derivatives of each element of an output, stacked, for each operand."""
     columns = []
     with inference_mode(False):
         elements = output.reshape(-1).unbind()
     for element in elements:
         columns.append(run.gradients([element], [_f.ones_like(element.detach())]))
     if columns:
-        made = [_f.stack(column).reshape((*output.shape, *t.shape)) for column, t in zip(zip(*columns, strict=True), run.operands, strict=True)]
-    else:
-        made = [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
-    return [t.to(output.dtype) for t in made] if forward else made
+        return [_f.stack(column).reshape((*output.shape, *t.shape)) for column, t in zip(zip(*columns, strict=True), run.operands, strict=True)]
+    return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
+
+
+def directions(operands):
+    """The tangents of some tensors in the direction of each of their elements, one after the other along a dimension before theirs."""
+    start, made = 0, []
+    for t in operands:
+        every = _f.zeros((sum(t.numel() for t in operands), t.numel()), dtype=t.dtype, device=t.device)
+        every.narrow(0, start, t.numel()).fill_diagonal_(1)
+        made.append(every.reshape((len(every), *t.shape)))
+        start += t.numel()
+    return made
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """jacrev, with results of the dtype of the function's: derivatives are computed in reverse mode. `randomness` is accepted.
+    """jacrev by forward differentiation, in all directions at once, which takes less where the results have more elements than the
+    arguments. It has the dtype of the results. `randomness` is vmap's.
 
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
     """
-    return jacobian_of(func, argnums, has_aux, "jacfwd", forward=True)
+
+    @wraps(func)
+    def jacobian(*args, **kwargs):
+        chosen = positions(argnums, len(args), "jacfwd(f)(*args)")
+        primals = tuple(args[i] for i in chosen)
+        operands = tensors(primals)
+        real_alone("jacfwd", "inputs", operands)
+        lengths, kept = [t.numel() for t in operands], []
+
+        def given(*inputs):
+            every = list(args)
+            for i, value in zip(chosen, inputs, strict=True):
+                every[i] = value
+            return func(*every, **kwargs)
+
+        def pushed(*tangents):
+            output, made, *kept[:] = jvp(given, primals, refilled(primals, tangents), has_aux=has_aux)
+            real_alone("jacfwd", "outputs", tensors(output))
+            return made
+
+        def columns(made):
+            blocks = zip(made.split(lengths), operands, strict=True)
+            blocks = [block.movedim(0, -1).reshape((*made.shape[1:], *t.shape)) for block, t in blocks]
+            return refilled(args[argnums] if isinstance(argnums, int) else primals, blocks)
+
+        made = mapped(columns, vmap(pushed, randomness=randomness)(*directions(operands)))
+        return (made, kept[0]) if has_aux else made
+
+    return jacobian
 
 
 def hessian(func, argnums=0):
