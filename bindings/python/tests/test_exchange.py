@@ -37,7 +37,7 @@ def test_views_are_shared_both_ways():
     assert n.shape == (3, 2) and n.strides == (4, 12)
 
 
-@pytest.mark.parametrize("share", [np.asarray, lambda t: t.numpy(), lambda t: np.frombuffer(t.__buffer__(0), "f4"), np.from_dlpack])
+@pytest.mark.parametrize("share", [np.asarray, lambda t: t.numpy(), lambda t: np.frombuffer(memoryview(t), "f4"), np.from_dlpack])
 def test_an_array_keeps_the_memory_of_a_tensor_that_gets_another_storage(share):
     t = torch.full((10000,), 7.0)
     first = share(t)

@@ -14,7 +14,6 @@ from .._base.device import device
 from .._base.direct import TensorBase
 from .._base.errors import in_name_of, wrong_type
 from .._core.owner import TypedStorage, UntypedStorage
-from .._data.interop import buffer
 from .._gen import gen_functions as _f
 from .structure import Decoder, Encoder
 
@@ -91,7 +90,7 @@ def write(f, data, function):
     """Writes a file, which is in a uint8 tensor, to a file object."""
     if not hasattr(f, "write"):
         raise wrong_type(function, "f", "a path or a file object with write()", f)
-    view = buffer(data, 0)
+    view = memoryview(data)
     while len(view):
         written = f.write(view)
         if written is None:
@@ -121,7 +120,7 @@ def read(f, function):
 
 def fill(f, data, at, function):
     """Reads into a uint8 tensor from a place on, as far as the file object goes, and gives the place that it came to."""
-    view = buffer(data, 0)
+    view = memoryview(data)
     while at < len(view):
         rest = view[at:]
         if hasattr(f, "readinto"):
@@ -157,7 +156,7 @@ def from_bytes(data):
         view = memoryview(view.tobytes())
     made = _f.empty(view.nbytes, dtype=_dtypes.uint8)
     if view.nbytes:
-        buffer(made, 0)[:] = view.cast("B")
+        memoryview(made)[:] = view.cast("B")
     return made
 
 
@@ -242,7 +241,7 @@ def load_first(f, data, place):
         return _f.load_bytes(data, map_location=place)
     except RuntimeError:
         rest = data.numel()
-        length = archive_length(buffer(data, 0)) if hasattr(f, "seek") and f.seekable() else rest
+        length = archive_length(memoryview(data)) if hasattr(f, "seek") and f.seekable() else rest
         if length >= rest:
             raise
     found = _f.load_bytes(data[:length], map_location=place)

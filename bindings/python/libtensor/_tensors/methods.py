@@ -278,8 +278,18 @@ class Tensor:
     def __cuda_array_interface__(self):
         return _interop.cuda_array_interface(self)
 
-    def __buffer__(self, flags):
-        return _interop.buffer(self, flags)
+    def tobytes(self):
+        """The bytes of the elements in row-major order, a copy, whatever the strides and the device are; bytes(tensor) gives the same.
+
+        >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8).t().tobytes()
+        b'\\x01\\x03\\x02\\x04'
+        """
+        return _interop.elements(self)
+
+    __bytes__ = tobytes
+
+    def _no_buffer(self, flags):
+        _interop.no_buffer(self, flags)
 
     @_direct.special(_direct.LENDS)
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
