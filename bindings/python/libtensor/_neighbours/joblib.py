@@ -1,0 +1,33 @@
+"""How joblib sends tensors to its workers, and how it tells equal ones by a hash."""
+
+from joblib.externals.loky.backend.reduction import register
+from joblib.hashing import Hasher
+
+from .._base.dtypes import strided
+from .._core.tensor import Tensor
+from .._data.dlpack import from_numpy
+from .._data.interop import TYPES
+
+
+def is_plain(tensor):
+    """Tells whether a tensor is no more than the elements of an array."""
+    if tensor.layout is not strided or tensor.device.type != "cpu" or tensor.dtype not in TYPES:
+        return False
+    return not (tensor.requires_grad or tensor.has_names() or tensor.__dict__)
+
+
+def reduce(tensor):
+    """A tensor's pickle for a worker, by way of an array: joblib maps large ones from a file, which all workers have but once."""
+    return (from_numpy, (tensor.numpy(),)) if is_plain(tensor) else tensor.__reduce_ex__(2)
+
+
+def save(hasher, tensor):
+    """Gives a hash what makes tensors equal: the strides, which a pickle has, do not."""
+    if is_plain(tensor):
+        hasher.save((Tensor, str(tensor.dtype), tuple(tensor.shape), tensor.tobytes()))
+    else:
+        hasher.save_reduce(*tensor.__reduce_ex__(hasher.proto), obj=tensor)
+
+
+register(Tensor, reduce)
+Hasher.dispatch[Tensor] = save
