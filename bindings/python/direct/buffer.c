@@ -3,12 +3,14 @@
 // __buffer__.
 #include "direct.h"
 
-// How the struct module writes the dtypes, and NumPy complex ones. The others have no sign.
+// How the struct module writes the dtypes, integers of 64 bits with the letters of NumPy's own,
+// and NumPy complex numbers. The other dtypes have no letter.
+_Static_assert(sizeof(long) == 8, "l stands for int64_t");
 static const char *const formats[MOST_DTYPES] = {
     [TENSOR_BOOL] = "?",       [TENSOR_UINT8] = "B",       [TENSOR_INT8] = "b",
-    [TENSOR_INT16] = "h",      [TENSOR_INT32] = "i",       [TENSOR_INT64] = "q",
+    [TENSOR_INT16] = "h",      [TENSOR_INT32] = "i",       [TENSOR_INT64] = "l",
     [TENSOR_FLOAT16] = "e",    [TENSOR_FLOAT32] = "f",     [TENSOR_FLOAT64] = "d",
-    [TENSOR_UINT16] = "H",     [TENSOR_UINT32] = "I",      [TENSOR_UINT64] = "Q",
+    [TENSOR_UINT16] = "H",     [TENSOR_UINT32] = "I",      [TENSOR_UINT64] = "L",
     [TENSOR_COMPLEX64] = "Zf", [TENSOR_COMPLEX128] = "Zd",
 };
 

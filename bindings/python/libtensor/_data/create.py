@@ -18,12 +18,12 @@ from .sequence import from_sequence, is_sequence, item
 
 
 def is_array(data):
-    """Tells whether data is an array of another library, whose memory a tensor can share."""
+    """Tells whether data is an array of another library, whose memory a tensor can share, or becomes one, as tables do."""
     if sequence(data):
         return False
     if hasattr(data, "__array_interface__"):
         return True
-    return not isinstance(data, Tensor) and (hasattr(data, "__dlpack__") or hasattr(data, "__cuda_array_interface__"))
+    return not isinstance(data, Tensor) and any(hasattr(data, name) for name in ("__dlpack__", "__cuda_array_interface__", "__array__"))
 
 
 def as_dtype(dtype):

@@ -7,6 +7,7 @@ from .._base import dtypes as _dtypes
 from .._base.device import device as Device
 from .._core.tensor import Tensor, checked
 from .._gen import gen_functions as _f
+from .arrow import from_arrow
 from .interop import TYPES, View, from_cuda, from_interface, lendable, reachable
 
 VERSION = (1, 1)
@@ -123,11 +124,26 @@ def is_number(value):
     return numpy is not None and isinstance(value, numpy.generic)
 
 
+def shows_bytes(data):
+    """Tells whether an array interface has its elements in an object, as that of a picture, which makes them when it is asked."""
+    interface = data.__array_interface__
+    return isinstance(interface, dict) and isinstance(interface.get("data"), (bytes, bytearray, memoryview))
+
+
 def from_array(data):
-    """A tensor of an array, or of one of NumPy's numbers, sharing its memory where that is possible."""
-    if not hasattr(data, "__array_interface__"):
-        return from_dlpack(data) if hasattr(data, "__dlpack__") else from_cuda(data)
-    return from_numpy(data.__array__() if is_number(data) else data)
+    """A tensor of an array, of one of NumPy's numbers, or of what becomes an array, sharing its memory where that is possible."""
+    if hasattr(data, "__array_interface__"):
+        if is_number(data):
+            return from_numpy(data.__array__())
+        if not shows_bytes(data):
+            return from_numpy(data)
+    elif hasattr(data, "__dlpack__"):
+        return from_arrow(data) if hasattr(data, "__arrow_c_array__") else from_dlpack(data)  # Arrow has bool, too
+    elif hasattr(data, "__cuda_array_interface__"):
+        return from_cuda(data)
+    import numpy
+
+    return from_numpy(numpy.asarray(data))
 
 
 def from_numpy_slowly(array):

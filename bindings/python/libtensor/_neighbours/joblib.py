@@ -10,15 +10,15 @@ from .._data.interop import TYPES
 
 
 def is_plain(tensor):
-    """Tells whether a tensor is no more than the elements of an array."""
-    if tensor.layout is not strided or tensor.device.type != "cpu" or tensor.dtype not in TYPES:
+    """Tells whether a tensor is no more than its elements."""
+    if tensor.layout is not strided or tensor.device.type != "cpu" or tensor.is_quantized:
         return False
     return not (tensor.requires_grad or tensor.has_names() or tensor.__dict__)
 
 
 def reduce(tensor):
     """A tensor's pickle for a worker, by way of an array: joblib maps large ones from a file, which all workers have but once."""
-    return (from_numpy, (tensor.numpy(),)) if is_plain(tensor) else tensor.__reduce_ex__(2)
+    return (from_numpy, (tensor.numpy(),)) if tensor.dtype in TYPES and is_plain(tensor) else tensor.__reduce_ex__(2)
 
 
 def save(hasher, tensor):

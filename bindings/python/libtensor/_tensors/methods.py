@@ -263,6 +263,8 @@ class Tensor:
         """The tensor as a NumPy array that shares its memory."""
         return _dlpack.to_numpy(self, force)
 
+    to_numpy = numpy  # by which matplotlib and others tell arrays from sequences
+
     def __array__(self, dtype=None, copy=None):
         return _dlpack.array(self, dtype, copy)
 
