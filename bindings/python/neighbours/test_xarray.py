@@ -1,4 +1,4 @@
-"""Labelled arrays and sets of them over tensors and back: values, coordinates, selection, reductions, arithmetic, groups."""
+"""Labelled arrays and sets of them over tensors and back: values, coordinates, selection, reductions, arithmetic."""
 
 import numpy as np
 import pytest

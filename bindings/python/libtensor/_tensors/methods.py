@@ -349,6 +349,12 @@ class Tensor:
                 return _f.to_string(self, **_print.options)
             return _print.renamed(_f.to_string(self, **_print.narrowed(name)), name)
 
+    def _repr_html_(self):
+        from .._data.html import html  # which only notebooks need
+
+        with _overrides.disabled():
+            return html(self, type(self).__name__)
+
     def __iter__(self):
         if not self.dim():
             raise TypeError("iteration over a 0-d tensor")
