@@ -17,9 +17,3 @@ def test_tables():
 
 def test_pictures():
     assert "data:image/png;base64," in shown(torch.zeros(8, 8, 3, dtype=torch.uint8))["text/html"]
-
-
-def test_names_are_completed():
-    shell = InteractiveShell.instance()
-    shell.user_ns["x"] = torch.ones(2)
-    assert ".reshape" in "".join(shell.complete("x.resh")[1])
