@@ -54,3 +54,18 @@ def test_text_has_no_tensor():
 def test_what_becomes_no_series(make, fact):
     with pytest.raises((RuntimeError, TypeError), match=fact):
         pd.Series(make())
+
+
+def test_columns_are_indices():
+    t = torch.arange(6).view(3, 2)
+    assert t[pd.Series([2, 0])].tolist() == [[4, 5], [0, 1]] and t[pd.Series([True, False, True]), 0].tolist() == [0, 4]
+    assert t[pd.Index([1])].tolist() == [[2, 3]]
+
+
+def test_columns_of_several_types():
+    assert torch.tensor(pd.DataFrame({"a": [1], "b": [0.5]})).tolist() == [[1, 0.5]]
+    for made in (pd.DataFrame({"a": [1], "b": [True]}), pd.Series(["x"], dtype="category"), pd.MultiIndex.from_tuples([(1, 2)])):
+        with pytest.raises(TypeError, match="Choose columns of one type"):
+            torch.tensor(made)
+    with pytest.raises(TypeError, match="M8"):
+        torch.tensor(pd.Series(pd.date_range("2020", periods=2)))

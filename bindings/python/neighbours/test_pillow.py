@@ -66,3 +66,9 @@ def test_a_tensor_of_a_picture_is_a_copy_that_can_be_written():
 def test_what_is_no_picture(make, fact):
     with pytest.raises((RuntimeError, TypeError, AttributeError), match=fact):
         Image.fromarray(make())
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "LA", "RGB", "RGBA", "CMYK", "HSV", "F", "I"])
+def test_modes(mode):
+    image = Image.fromarray(COLOURS).convert(mode)
+    assert torch.tensor(image).tolist() == np.asarray(image).tolist() and torch.is_read_only(torch.as_tensor(image))

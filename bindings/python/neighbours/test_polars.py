@@ -47,3 +47,12 @@ def test_what_is_missing():
 def test_what_becomes_no_series(make, fact):
     with pytest.raises((RuntimeError, TypeError, ValueError, NotImplementedError), match=fact):
         pl.Series(make())
+
+
+def test_slices_and_lists():
+    assert torch.tensor(pl.Series(range(10))[3:6]).tolist() == [3, 4, 5]
+    assert torch.tensor(pl.Series([True, False] * 10)[3:8]).tolist() == torch.from_arrow(pl.Series([True, False] * 10)[3:8]).tolist()
+    assert torch.tensor(pl.Series([[1, 2], [3, 4]], dtype=pl.Array(pl.Int64, 2))).tolist() == [[1, 2], [3, 4]]
+    for series in (pl.Series(["a"]), pl.Series([[1, 2], [3]]), pl.Series([True, None])):
+        with pytest.raises(TypeError, match="can't convert an array of type"):
+            torch.tensor(series)

@@ -57,3 +57,15 @@ def test_what_becomes_no_array(make, fact):
 def test_nulls_are_refused():
     with pytest.raises(ValueError, match="1 of 2 elements are null"):
         torch.from_arrow(pa.array([1, None]))
+
+
+def test_slices():
+    assert torch.tensor(pa.array(range(10))[3:6]).tolist() == [3, 4, 5]
+    assert torch.tensor(pa.array([True, False] * 10)[3:8]).tolist() == [False, True, False, True, False]
+    assert torch.tensor(pa.table({"a": [1, 2], "b": [3, 4]})).tolist() == [[1, 3], [2, 4]]
+
+
+@pytest.mark.parametrize("values", [["a"], [[1, 2], [3]], pa.nulls(2), pa.array(["a"]).dictionary_encode()])
+def test_types_without_a_dtype(values):
+    with pytest.raises(TypeError, match="is not a primitive one that a dtype stands for"):
+        torch.tensor(pa.array(values) if isinstance(values, list) else values)

@@ -115,6 +115,11 @@ def from_other(array):
         return from_numpy(array)
     if isinstance(array, Tensor) or not hasattr(array, "__array_interface__") or is_number(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if numpy is not None and hasattr(array, "filled") and numpy.ma.is_masked(array):
+        raise ValueError(
+            f"{numpy.ma.count_masked(array)} of {array.size} elements of the array are masked, which tensors do not have; "
+            "filled(value) gives an array with a value for them, compressed() one without them"
+        )
     return from_interface(array)
 
 

@@ -163,6 +163,11 @@ def from_interface(data, name="__array_interface__", device="cpu"):
             raise ValueError(
                 "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
             )
+        if text == "|O":
+            raise TypeError(
+                "can't convert an array of type '|O': of texts, dates, missing values, or columns of several types. "
+                "Choose columns of one type of numbers, or convert them with astype() first."
+            )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     if stride is not None:
         if any(s < 0 for s in stride):
@@ -188,7 +193,8 @@ def reachable(tensor, what):
     if tensor.device.type != "cpu":
         raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
     if tensor.dtype not in TYPES:
-        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
+        convert = "dequantize() the tensor" if tensor.is_quantized else "convert the tensor to another dtype"
+        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; {convert} for {what} first")
 
 
 def lendable(tensor):
