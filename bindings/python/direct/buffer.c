@@ -32,16 +32,6 @@ static bool is_fortran(const int64_t *sizes, const int64_t *strides, int64_t n) 
   return true;
 }
 
-// Tells whether a consumer that asks for `flags` can go along the strides that the tensor has.
-static bool fits(const void *handle, int flags) {
-  bool rows = is_contiguous(handle) || !library.numel(handle);
-  bool columns = is_fortran(library.sizes(handle), library.strides(handle), library.dim(handle));
-  if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS) return rows;
-  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS) return columns;
-  if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) return rows || columns;
-  return rows || (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
-}
-
 // Tells whether the memory is that of numbers which others can read, whose gradient nobody wants.
 static bool is_plain(const void *handle) {
   bool wanted;
@@ -50,6 +40,17 @@ static bool is_plain(const void *handle) {
   if (library.layout(handle) != TENSOR_STRIDED || library.device(handle).type != TENSOR_CPU)
     return false;
   return !library.requires_grad(handle, &wanted) && !wanted;
+}
+
+// Tells whether a tensor has memory for a consumer that asks for `flags`, along its strides.
+static bool serves(const void *handle, int flags) {
+  if (!is_plain(handle)) return false;
+  bool rows = is_contiguous(handle) || !library.numel(handle);
+  bool columns = is_fortran(library.sizes(handle), library.strides(handle), library.dim(handle));
+  if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS) return rows;
+  if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS) return columns;
+  if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS) return rows || columns;
+  return rows || (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
 }
 
 // The exception for a tensor that lends no such buffer, which a method finds the words for.
@@ -69,13 +70,15 @@ int give_buffer(PyObject *self, Py_buffer *view, int flags) {
   void *held, *data;
   bool read_only;
   view->obj = NULL;
-  if (!is_plain(handle) || !fits(handle, flags) || library.lend(handle, &held, &data, &read_only))
+  if (!serves(handle, flags) || library.lend(handle, &held, &data, &read_only))
     return no_buffer(self, flags);
+  // A call of another thread may have given the tensor another geometry since.
+  bool fits = serves(held, flags) && !(read_only && flags & PyBUF_WRITABLE);
   int64_t n = library.dim(held), item = library.dtype_size(library.dtype(held));
   const int64_t *sizes = library.sizes(held), *strides = library.strides(held);
-  extent *e = malloc(sizeof *e + 2 * (size_t)n * sizeof(Py_ssize_t));
-  if (!e || (read_only && flags & PyBUF_WRITABLE)) {
-    free(e), free_handle(held);
+  extent *e = fits ? malloc(sizeof *e + 2 * (size_t)n * sizeof(Py_ssize_t)) : NULL;
+  if (!e) {
+    free_handle(held);
     return no_buffer(self, flags);
   }
   e->held = held;
