@@ -13,7 +13,7 @@ class Finder:
     def find_spec(name, path=None, target=None):
         if name not in waiting:
             return None
-        others = (finder for finder in list(sys.meta_path) if finder is not Finder)
+        others = (finder for finder in list(sys.meta_path) if finder is not Finder and hasattr(finder, "find_spec"))
         spec = next(filter(None, (finder.find_spec(name, path, target) for finder in others)), None)
         if spec is None:
             return None
@@ -21,7 +21,8 @@ class Finder:
 
         def then_tell(module):
             execute(module)
-            tell(name, module)
+            if module.__name__ == name:  # a loader may serve others too
+                tell(name, module)
 
         spec.loader.exec_module = then_tell
         return spec
