@@ -42,6 +42,17 @@ def replaced(function, tensor, callable, **others):
     return tensor.copy_(_create.tensor(values, dtype=tensor.dtype).view(tensor.shape))
 
 
+class NotComplexError(AttributeError, TypeError):
+    """A real tensor was asked for its imaginary part. Who looks by hasattr() is told that it has none."""
+
+
+def imaginary(tensor):
+    try:
+        return _f.imag(tensor)
+    except TypeError as error:
+        raise NotComplexError(str(error)) from None
+
+
 @extends(Tensor)
 class Tensor:
     def __new__(cls, *args, device=None):
@@ -178,7 +189,7 @@ class Tensor:
     mT = property(lambda self: _f.mT(self))
     mH = property(lambda self: _f.mH(self))
     real = property(lambda self: _f.real(self) if self.is_complex() else self, lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
-    imag = property(lambda self: _f.imag(self), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
+    imag = property(imaginary, lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
 
     @property
     def data(self):
