@@ -81,3 +81,27 @@ def test_either_is_imported_first(imports):
 def test_importing_libtensor_imports_none_of_its_neighbours():
     code = "import sys, libtensor; print(sorted({'numpy', 'einops', 'opt_einsum', 'joblib', 'PIL', 'pandas'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_transforms_subclasses_and_devices():
+    class Marked(torch.Tensor):
+        pass
+
+    def swapped(x):
+        return rearrange(x, "b c -> c b")
+
+    assert torch.vmap(swapped)(X).equal(X.transpose(1, 2)) and torch.func.grad(lambda x: reduce(x * x, "a b c ->", "sum"))(X).equal(2 * X)
+    assert type(swapped(X[0].as_subclass(Marked))) is Marked
+    assert repeat(torch.ones(2, device="meta"), "a -> a b", b=3).shape == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("make", "fact"),
+    [
+        (lambda: torch.ones(2, 3, names=("a", "b")), r"named tensors; rename\(None\)"),
+        (lambda: torch.ones(2, 3).to_sparse_csr(), r"to_dense\(\) converts"),
+    ],
+)
+def test_refusals(make, fact):
+    with pytest.raises((RuntimeError, NotImplementedError), match=fact):
+        rearrange(make(), "a b -> (a b)")

@@ -49,3 +49,9 @@ def test_gradients():
     a, c = A.clone().requires_grad_(), C.clone().requires_grad_()
     contract("ab,bc,cd->ad", a, B, c).sum().backward()
     assert torch.allclose(a.grad, (B @ C).sum(1).expand(5, 6)) and torch.allclose(c.grad, (A @ B).sum(0).view(7, 1).expand(7, 8))
+
+
+def test_transforms():
+    batched = torch.vmap(lambda a: contract("ab,bc,cd->ad", a, B, C))(torch.stack([A, 2 * A]))
+    assert torch.allclose(batched, torch.stack([A @ B @ C, 2 * A @ B @ C]))
+    assert torch.allclose(torch.func.grad(lambda a: contract("ab,bc->", a, B))(A), B.sum(1).expand(5, 6))
