@@ -42,6 +42,15 @@ def test_files(tmp_path, compress):
     assert joblib.load(tmp_path / "a")["big"].equal(BIG.t())
 
 
+def test_mapped_files(tmp_path):
+    joblib.dump([BIG, BIG.bfloat16()], tmp_path / "a")
+    mapped, _ = joblib.load(tmp_path / "a", mmap_mode="r")
+    assert mapped.equal(BIG) and torch.is_read_only(mapped)
+    copied, _ = joblib.load(tmp_path / "a", mmap_mode="c")
+    copied.zero_()
+    assert joblib.load(tmp_path / "a")[0].equal(BIG) and joblib.load(tmp_path / "a")[1].equal(BIG.bfloat16())
+
+
 EQUAL = [
     (lambda: torch.ones(2, 3), lambda: torch.ones(1, 3).expand(2, 3)),
     (lambda: BIG.t(), lambda: BIG.t().contiguous()),

@@ -1,7 +1,8 @@
-"""How joblib sends tensors to its workers, and how it tells equal ones by a hash."""
+"""How joblib sends tensors to its workers, keeps them in files, and tells equal ones by a hash."""
 
 from joblib.externals.loky.backend.reduction import register
 from joblib.hashing import Hasher
+from joblib.numpy_pickle import NumpyPickler
 
 from .._base.dtypes import strided
 from .._core.tensor import Tensor
@@ -17,11 +18,15 @@ def is_plain(tensor):
 
 
 def reduce(tensor):
-    """A tensor's pickle for a worker, by way of an array: joblib maps large ones from a file, which all workers have but once."""
+    """A tensor's pickle, by way of an array: joblib maps large ones for workers, which have it but once, and those of files if asked."""
     return (from_numpy, (tensor.numpy(),)) if tensor.dtype in TYPES and is_plain(tensor) else tensor.__reduce_ex__(2)
 
 
-def save(hasher, tensor):
+def dump(pickler, tensor):
+    pickler.save_reduce(*reduce(tensor), obj=tensor)
+
+
+def identify(hasher, tensor):
     """Gives a hash what makes tensors equal: the strides, which a pickle has, do not."""
     if is_plain(tensor):
         hasher.save((Tensor, str(tensor.dtype), tuple(tensor.shape), tensor.tobytes()))
@@ -30,4 +35,5 @@ def save(hasher, tensor):
 
 
 register(Tensor, reduce)
-Hasher.dispatch[Tensor] = save
+NumpyPickler.dispatch[Tensor] = dump
+Hasher.dispatch[Tensor] = identify
