@@ -170,10 +170,3 @@ def test_real_zeros():
         assert all(math.copysign(1, v) == 1 and v == 0 for v in got)
         a = torch.tensor([-0.0, -INF], dtype=dtype)
         assert [math.copysign(1, v) for v in torch.logaddexp(a, a.flip(0)).tolist()] == [1, 1]
-
-
-def test_a_real_tensor_has_no_imaginary_part():
-    x = torch.ones(2)
-    assert not hasattr(x, "imag") and hasattr(torch.ones(2, dtype=torch.complex64), "imag")
-    with pytest.raises(TypeError, match="imag: is only implemented for tensors with complex dtypes, but self has dtype float32"):
-        x.imag  # noqa: B018

@@ -42,15 +42,22 @@ def replaced(function, tensor, callable, **others):
     return tensor.copy_(_create.tensor(values, dtype=tensor.dtype).view(tensor.shape))
 
 
-class NotComplexError(AttributeError, TypeError):
-    """A real tensor was asked for its imaginary part. Who looks by hasattr() is told that it has none."""
+class NoPartError(AttributeError, RuntimeError, TypeError):
+    """A tensor has no such part: a real one no imaginary part, a vector no transposed matrix. hasattr() tells so who looks for it."""
 
 
-def imaginary(tensor):
-    try:
-        return _f.imag(tensor)
-    except TypeError as error:
-        raise NotComplexError(str(error)) from None
+def part(operator):
+    """The getter of a property that not all tensors have."""
+
+    def get(tensor):
+        try:
+            return operator(tensor)
+        except (RuntimeError, TypeError) as error:
+            if type(error) not in (RuntimeError, TypeError):
+                raise
+            raise NoPartError(str(error)) from None
+
+    return get
 
 
 @extends(Tensor)
@@ -185,11 +192,11 @@ class Tensor:
         return _f.neg(self)
 
     T = property(lambda self: _f.T(self))
-    H = property(lambda self: _f.H(self))
-    mT = property(lambda self: _f.mT(self))
-    mH = property(lambda self: _f.mH(self))
+    H = property(part(_f.H))
+    mT = property(part(_f.mT))
+    mH = property(part(_f.mH))
     real = property(lambda self: _f.real(self) if self.is_complex() else self, lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
-    imag = property(imaginary, lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
+    imag = property(part(_f.imag), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
 
     @property
     def data(self):
