@@ -3,10 +3,8 @@
 import contextlib
 
 from .._base.errors import ForkedError
-from .._base.imports import once_imported
+from .._base.imported import when_imported
 from .._gen import gen_functions as _f
-
-NAME = "threadpoolctl"
 
 
 def register(package):
@@ -36,4 +34,4 @@ def register(package):
 
 
 def watch():
-    once_imported(NAME, register)
+    when_imported("threadpoolctl", register)

@@ -1,6 +1,6 @@
 """What libtensor tells packages that look for it in a place of their own, once they are imported."""
 
-from .._base.imports import once_imported
+from .._base.imported import when_imported
 
 
 def _einops(package):
@@ -17,4 +17,4 @@ def _joblib(package):
 
 def watch():
     for name, call in (("einops", _einops), ("opt_einsum", _opt_einsum), ("joblib", _joblib)):
-        once_imported(name, call)
+        when_imported(name, call)
