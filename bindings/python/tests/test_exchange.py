@@ -425,3 +425,19 @@ def test_arrays_of_objects_are_no_numbers():
             call(np.array([1, None]))
     with pytest.raises(TypeError, match=r"'\|O'"):
         torch.tensor(Column(np.array(["a", 1], dtype=object)))
+
+
+@pytest.mark.parametrize(
+    ("make", "fact"),
+    [
+        (lambda: torch.ones(2, requires_grad=True), "detach"),
+        (lambda: torch.eye(2).to_sparse(), "to_dense"),
+        (lambda: torch.ones(2, device="meta"), "cpu"),
+        (lambda: torch.ones(2, dtype=torch.bfloat16), "another dtype"),
+        (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), "dequantize"),
+    ],
+)
+def test_what_has_no_array_interface(make, fact):
+    assert not hasattr(make(), "__array_interface__")
+    with pytest.raises(AttributeError, match=fact):
+        make().__array_interface__  # noqa: B018

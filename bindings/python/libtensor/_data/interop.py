@@ -211,14 +211,18 @@ def strides_of(tensor):
     return None if tensor.is_contiguous() else tuple(s * tensor.itemsize for s in tensor.stride())
 
 
+class NotLentError(AttributeError, RuntimeError):
+    """There is no array interface, as hasattr() tells who looks for one."""
+
+
 def lend(tensor):
     """What an array needs that uses a tensor's memory from now on: a tensor that holds it whatever becomes of this one, and its
     array interface."""
     try:
         reachable(tensor, "numpy")
-    except TypeError as error:
-        raise AttributeError(str(error)) from None
-    held, address, read_only = _f.lend(lendable(tensor))
+        held, address, read_only = _f.lend(lendable(tensor))
+    except (RuntimeError, TypeError) as error:
+        raise NotLentError(str(error)) from None
     if not held.numel():
         address = NO_ELEMENTS
     return held, {
