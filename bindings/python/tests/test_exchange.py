@@ -421,10 +421,16 @@ def test_what_becomes_an_array_is_an_index():
 
 def test_arrays_of_objects_are_no_numbers():
     for call in (torch.tensor, torch.as_tensor, torch.from_numpy):
-        with pytest.raises(TypeError, match=r"'\|O': of texts, dates.*astype"):
+        with pytest.raises(TypeError, match=r"'\|O', of Python's objects; astype\(\) converts"):
             call(np.array([1, None]))
-    with pytest.raises(TypeError, match=r"'\|O'"):
-        torch.tensor(Column(np.array(["a", 1], dtype=object)))
+    mixed = torch.tensor(Column(np.array([[2**60 + 1, True]], dtype=object)))
+    assert mixed.dtype is torch.int64 and mixed.tolist() == [[2**60 + 1, 1]]
+    for make in (torch.tensor, torch.as_tensor, torch.asarray):
+        assert make(Column(np.array([0.1, 2**60 + 1], dtype=object)), dtype=torch.float64).tolist() == [0.1, 2**60]
+        assert make(Column(np.array([2**63], dtype=object)), dtype=torch.uint64).tolist() == [2**63]
+    for value, fact in (("a", "str"), (None, "NoneType")):
+        with pytest.raises((RuntimeError, TypeError, ValueError), match=fact):
+            torch.tensor(Column(np.array([1, value], dtype=object)))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from .._core.tensor import Tensor, checked
 from .._gen import gen_functions as _f
 from .arrow import from_arrow
 from .interop import TYPES, View, from_cuda, from_interface, lendable, reachable
+from .sequence import from_sequence
 
 VERSION = (1, 1)
 CPU, CUDA, CUDA_HOST = 1, 2, 3
@@ -135,8 +136,9 @@ def shows_bytes(data):
     return isinstance(interface, dict) and isinstance(interface.get("data"), (bytes, bytearray, memoryview))
 
 
-def from_array(data):
-    """A tensor of an array, of one of NumPy's numbers, or of what becomes an array, sharing its memory where that is possible."""
+def from_array(data, dtype=None):
+    """A tensor of an array, of one of NumPy's numbers, or of what becomes an array, sharing its memory where that is possible. `dtype` is
+    what becomes of it: objects, such as those of columns of several types, are read as such."""
     if hasattr(data, "__array_interface__"):
         if is_number(data):
             return from_numpy(data.__array__())
@@ -148,7 +150,8 @@ def from_array(data):
         return from_cuda(data)
     import numpy
 
-    return from_numpy(numpy.asarray(data))
+    made = numpy.asarray(data)
+    return from_sequence(made.tolist(), dtype) if made.dtype.kind == "O" else from_numpy(made)
 
 
 def from_numpy_slowly(array):

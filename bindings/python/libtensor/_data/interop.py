@@ -165,8 +165,8 @@ def from_interface(data, name="__array_interface__", device="cpu"):
             )
         if text == "|O":
             raise TypeError(
-                "can't convert an array of type '|O': of texts, dates, missing values, or columns of several types. "
-                "Choose columns of one type of numbers, or convert them with astype() first."
+                "can't convert an array of type '|O', of Python's objects; astype() converts it where these are numbers, and "
+                "tensor() takes its tolist()"
             )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     if stride is not None:
