@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 from einops import asnumpy, einsum, pack, parse_shape, rearrange, reduce, repeat, unpack
+from layouts import MATRICES, of_all, values
 
 import libtensor as torch
 
@@ -105,3 +106,8 @@ def test_transforms_subclasses_and_devices():
 def test_refusals(make, fact):
     with pytest.raises((RuntimeError, NotImplementedError), match=fact):
         rearrange(make(), "a b -> (a b)")
+
+
+@of_all(MATRICES, without=("named",))
+def test_odd_layouts(t):
+    assert values(rearrange(t, "a b -> b a")) == values(t.t()) and values(rearrange(t, "a b -> (b a)")) == values(t.t().flatten())

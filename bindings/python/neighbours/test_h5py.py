@@ -4,6 +4,8 @@ import io
 
 import h5py
 import pytest
+from layouts import ERRORS, MATRICES, VECTORS, of_all, refused, values
+from layouts import GRID as SHAPE
 
 import libtensor as torch
 from libtensor import hdf5
@@ -59,3 +61,15 @@ def test_attributes(file):
 def test_what_has_no_place(file, make, fact):
     with pytest.raises((RuntimeError, TypeError), match=fact):
         file["x"] = make()
+
+
+@of_all(MATRICES, VECTORS)
+def test_odd_layouts(file, t):
+    file["x"] = t
+    assert values(file["x"][()]) == values(t)
+
+
+@refused(SHAPE)
+def test_kinds_without_memory(file, t, fact):
+    with pytest.raises(ERRORS, match=fact):
+        file["x"] = t

@@ -3,6 +3,7 @@
 import joblib
 import pytest
 from joblib import Memory, Parallel, delayed
+from layouts import MATRICES, VECTORS, of_all, values
 
 import libtensor as torch
 
@@ -90,3 +91,9 @@ def test_memory(tmp_path):
     kept = Memory(tmp_path, verbose=0).cache(double)
     assert kept(torch.ones(3)).tolist() == kept(torch.ones(1).expand(3)).tolist() == [2, 2, 2] and len(calls) == 1
     assert kept(torch.zeros(3)).tolist() == [0, 0, 0] and len(calls) == 2
+
+
+@of_all(MATRICES, VECTORS)
+def test_odd_layouts(tmp_path, t):
+    joblib.dump(t, tmp_path / "a")
+    assert values(joblib.load(tmp_path / "a")) == values(t) and joblib.hash(t) == joblib.hash(joblib.load(tmp_path / "a"))

@@ -3,6 +3,8 @@
 import matplotlib
 import numpy as np
 import pytest
+from layouts import ERRORS, MATRICES, VECTORS, of_all, refused, values
+from layouts import GRID as SHAPE
 
 import libtensor as torch
 
@@ -72,4 +74,19 @@ def test_what_cannot_be_drawn(make, fact):
     figure, ax = plt.subplots()
     with pytest.raises((RuntimeError, TypeError), match=fact):
         ax.imshow(make())
+    plt.close(figure)
+
+
+@of_all(MATRICES, VECTORS, without=("uint64",))
+def test_odd_layouts(ax, t):
+    if t.dim() == 2:
+        assert values(ax.imshow(t).get_array()) == values(t)
+    assert values(np.stack([line.get_ydata(orig=False) for line in ax.plot(t)], -1)) == values(t if t.dim() == 2 else t.rename(None).view(-1, 1))
+
+
+@refused(SHAPE)
+def test_kinds_without_memory(t, fact):
+    figure, ax = plt.subplots()
+    with pytest.raises(ERRORS, match=fact):
+        ax.imshow(t)
     plt.close(figure)

@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from layouts import ERRORS, GRID, MATRICES, VECTORS, of_all, refused, values
 
 import libtensor as torch
 
@@ -75,3 +76,19 @@ def test_random_numbers_go_into_a_tensor():
 def test_what_cannot_become_an_array(make, fact):
     with pytest.raises((RuntimeError, TypeError), match=fact):
         np.asarray(make())
+
+
+@of_all(MATRICES, VECTORS)
+def test_odd_layouts(t):
+    for take in (np.asarray, np.array, np.ascontiguousarray, np.from_dlpack, lambda t: np.array(memoryview(t)), lambda t: np.stack([t, t])[0]):
+        assert values(take(t)) == values(t)
+    file = io.BytesIO()
+    np.save(file, t)
+    assert values(np.load(io.BytesIO(file.getvalue()))) == values(t)
+
+
+@refused(GRID)
+def test_kinds_without_memory(t, fact):
+    for take in (np.asarray, np.array, np.sin, lambda t: t.numpy()):
+        with pytest.raises(ERRORS, match=fact):
+            take(t)

@@ -2,6 +2,7 @@
 
 import opt_einsum
 import pytest
+from layouts import MATRICES, of_all, values
 from opt_einsum import contract, contract_expression
 
 import libtensor as torch
@@ -55,3 +56,8 @@ def test_transforms():
     batched = torch.vmap(lambda a: contract("ab,bc,cd->ad", a, B, C))(torch.stack([A, 2 * A]))
     assert torch.allclose(batched, torch.stack([A @ B @ C, 2 * A @ B @ C]))
     assert torch.allclose(torch.func.grad(lambda a: contract("ab,bc->", a, B))(A), B.sum(1).expand(5, 6))
+
+
+@of_all(MATRICES, without=("bool", "named", "subclass"))
+def test_odd_layouts(t):
+    assert values(contract("ab,cb->ca", t, torch.eye(t.shape[1], dtype=t.dtype))) == values(t.t())

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from layouts import ERRORS, LINE, MATRICES, VECTORS, of_all, refused, values
+from layouts import GRID as SHAPE
 
 import libtensor as torch
 
@@ -73,3 +75,25 @@ def test_columns_of_several_types():
             torch.tensor(made)
     with pytest.raises(TypeError, match="M8"):
         torch.tensor(pd.Series(pd.date_range("2020", periods=2)))
+
+
+@of_all(MATRICES)
+def test_frames_of_odd_layouts(t):
+    assert values(pd.DataFrame(t).to_numpy()) == values(t)
+
+
+@of_all(VECTORS)
+def test_series_of_odd_layouts(t):
+    assert values(pd.Series(t).to_numpy()) == values(t)
+
+
+@refused(SHAPE)
+def test_frames_of_kinds_without_memory(t, fact):
+    with pytest.raises(ERRORS, match=fact):
+        pd.DataFrame(t)
+
+
+@refused(LINE)
+def test_series_of_kinds_without_memory(t, fact):
+    with pytest.raises(ERRORS, match=fact):
+        pd.Series(t)

@@ -2,6 +2,7 @@
 
 import polars as pl
 import pytest
+from layouts import ERRORS, LINE, VECTORS, of_all, refused, values
 
 import libtensor as torch
 
@@ -58,3 +59,14 @@ def test_slices_and_lists():
             (RuntimeError, TypeError, ValueError), match="can't convert an array of type|expected sequence|NoneType|infer dtype|length"
         ):
             torch.tensor(series)
+
+
+@of_all(VECTORS, without=("half",))
+def test_odd_layouts(t):
+    assert values(pl.Series(t).to_numpy()) == values(t) == values(pl.DataFrame({"a": t})["a"].to_numpy())
+
+
+@refused(LINE)
+def test_kinds_without_memory(t, fact):
+    with pytest.raises(ERRORS, match=fact):
+        pl.Series(t)

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from layouts import ERRORS, LINE, VECTORS, of_all, refused, values
 
 import libtensor as torch
 
@@ -69,3 +70,14 @@ def test_slices():
 def test_types_without_a_dtype(values):
     with pytest.raises(TypeError, match="is not a primitive one that a dtype stands for"):
         torch.tensor(pa.array(values) if isinstance(values, list) else values)
+
+
+@of_all(VECTORS)
+def test_odd_layouts(t):
+    assert values(pa.array(t).to_numpy(zero_copy_only=False)) == values(t) == values(torch.from_arrow(pa.array(t)))
+
+
+@refused(LINE)
+def test_kinds_without_memory(t, fact):
+    with pytest.raises(ERRORS, match=fact):
+        pa.array(t)

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 import xarray as xr
+from layouts import ERRORS, MATRICES, VECTORS, of_all, refused, values
+from layouts import GRID as SHAPE
 
 import libtensor as torch
 
@@ -40,3 +42,14 @@ def test_sets():
 def test_what_has_no_values(make, fact):
     with pytest.raises((RuntimeError, TypeError), match=fact):
         xr.DataArray(make(), dims="a").values  # noqa: B018
+
+
+@of_all(MATRICES, VECTORS)
+def test_odd_layouts(t):
+    assert values(xr.DataArray(t).values) == values(t)
+
+
+@refused(SHAPE)
+def test_kinds_without_memory(t, fact):
+    with pytest.raises(ERRORS, match=fact):
+        xr.DataArray(t).values  # noqa: B018

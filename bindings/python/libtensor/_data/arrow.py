@@ -40,6 +40,8 @@ destructor = cast(discard, c_void_p).value
 
 
 def export(tensor):
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"to_arrow: the tensor is on {tensor.device}, not on the cpu; cpu() copies it")
     if tensor.dim() != 1:
         raise ValueError(
             f"to_arrow: an Arrow array has one dimension, and the tensor of sizes {list(tensor.shape)} has {tensor.dim()}; "
