@@ -97,3 +97,10 @@ def test_frames_of_kinds_without_memory(t, fact):
 def test_series_of_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         pd.Series(t)
+
+
+def test_a_series_lies_in_the_memory_of_the_tensor_and_a_frame_does_not():
+    t = torch.zeros(4)
+    series, frame = pd.Series(t), pd.DataFrame(t.view(2, 2))
+    t[0] = 7
+    assert series[0] == 7 and frame.iloc[0, 0] == 0

@@ -70,3 +70,10 @@ def test_odd_layouts(t):
 def test_kinds_without_memory(t, fact):
     with pytest.raises(ERRORS, match=fact):
         pl.Series(t)
+
+
+def test_a_series_lies_in_the_memory_of_the_tensor():
+    t = torch.zeros(4)
+    series, apart = pl.Series(t), pl.Series(t.clone())
+    t[0] = 7
+    assert series[0] == 7 and apart[0] == 0
