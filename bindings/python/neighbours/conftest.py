@@ -44,5 +44,5 @@ def distribution(name):
 def pytest_sessionfinish(session, exitstatus):
     to = session.config.getoption("table")
     if to and exitstatus == 0:
-        rows = sorted((*distribution(name), passed[name], tried[name]) for name in tried)
+        rows = sorted(((*distribution(name), passed[name], tried[name]) for name in tried), key=lambda row: row[0].lower())
         to.write_text(HEAD + "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows))
