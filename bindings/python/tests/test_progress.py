@@ -65,11 +65,15 @@ def test_an_error_of_the_file_is_told_as_ever(tmp_path, capsys):
         torch.load(tmp_path / "a", progress=True)
 
 
-def test_silent_without_a_terminal_and_by_default(tmp_path, capfd):
+def test_silent_by_default_and_lines_without_a_terminal(tmp_path, capfd, monkeypatch):
     torch.save(T, tmp_path / "a")
-    torch.save(T, tmp_path / "a", progress=True)  # a line every ten seconds, which this does not take
     assert torch.load(tmp_path / "a", progress=False).equal(T)
+    monkeypatch.setattr(progress, "INTERVAL", 1e9)  # longer than this takes
+    torch.save(T, tmp_path / "a", progress=True)
     assert capfd.readouterr() == ("", "")
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+    torch.save(T, tmp_path / "a", progress=True)
+    assert capfd.readouterr().err.endswith(f"  saving {tmp_path}/a 100% of 12.0 MiB\n")
 
 
 def test_a_bar_on_a_terminal(tmp_path):
