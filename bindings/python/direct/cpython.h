@@ -42,7 +42,19 @@ typedef struct {
   const char *doc;
 } PyMemberDef;
 
+typedef struct {
+  void *buf;
+  PyObject *obj;
+  Py_ssize_t len, itemsize;
+  int readonly, ndim;
+  char *format;
+  Py_ssize_t *shape, *strides, *suboffsets;
+  void *internal;
+} Py_buffer;
+
 enum {
+  Py_bf_getbuffer = 1,
+  Py_bf_releasebuffer = 2,
   Py_tp_call = 50,
   Py_tp_clear = 51,
   Py_tp_dealloc = 52,
@@ -59,6 +71,15 @@ enum {
   Py_TPFLAGS_HAVE_GC = 1 << 14,
   Py_TPFLAGS_METHOD_DESCRIPTOR = 1 << 17,
   Py_TPFLAGS_DEFAULT = 1 << 18,
+};
+enum {
+  PyBUF_WRITABLE = 1,
+  PyBUF_FORMAT = 4,
+  PyBUF_ND = 8,
+  PyBUF_STRIDES = 16 | PyBUF_ND,
+  PyBUF_C_CONTIGUOUS = 32 | PyBUF_STRIDES,
+  PyBUF_F_CONTIGUOUS = 64 | PyBUF_STRIDES,
+  PyBUF_ANY_CONTIGUOUS = 128 | PyBUF_STRIDES,
 };
 #define PY_VECTORCALL_ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))
 

@@ -27,16 +27,10 @@ static int tensor_clear(PyObject *self) {
   return 0;
 }
 
-// The owner of lent memory may be freed with the tensor, by Python code. An exception that is on
-// its way has to arrive.
 static void tensor_dealloc(PyObject *self) {
-  PyObject *type, *value, *trace;
-  bool raised = PyErr_Occurred();
-  if (raised) PyErr_Fetch(&type, &value, &trace);
   PyObject_GC_UnTrack(self);
-  if (((tensor *)self)->handle) library.free((void *)((tensor *)self)->handle);
+  if (((tensor *)self)->handle) free_handle((void *)((tensor *)self)->handle);
   tensor_clear(self);
-  if (raised) PyErr_Restore(type, value, trace);
   free_object(self);
 }
 
@@ -66,9 +60,14 @@ EXPORT PyObject *direct_tensor_base(void) {
       {"_base", T_OBJECT, offsetof(tensor, base), READONLY,
        "The tensor that this one is a view of, None for other tensors."},
       {0}};
-  static PyType_Slot slots[] = {{Py_tp_members, members},          {Py_tp_new, tensor_new},
-                                {Py_tp_traverse, tensor_traverse}, {Py_tp_clear, tensor_clear},
-                                {Py_tp_dealloc, tensor_dealloc},   {0}};
+  static PyType_Slot slots[] = {{Py_tp_members, members},
+                                {Py_tp_new, tensor_new},
+                                {Py_tp_traverse, tensor_traverse},
+                                {Py_tp_clear, tensor_clear},
+                                {Py_tp_dealloc, tensor_dealloc},
+                                {Py_bf_getbuffer, give_buffer},
+                                {Py_bf_releasebuffer, take_buffer_back},
+                                {0}};
   static PyType_Spec spec = {"libtensor._base.direct.TensorBase", sizeof(tensor), 0,
                              Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
   return PyType_FromSpec(&spec);

@@ -11,6 +11,7 @@
 //   getters.c    what is known of a tensor, as Python objects
 //   lists.c      nested lists of numbers, to and from tensors
 //   dlpack.c     capsules of DLPack, to and from tensors
+//   buffer.c     Python's buffer protocol
 //   apply.c      calls of functions with gradients of their own
 //   calls.c      calls of operators: which overload, and who else takes a call over
 //   direct.c     the callables and classes
@@ -169,6 +170,7 @@ typedef struct {
   tensor_status (*to_dlpack)(const void *, bool, bool, void **);
   tensor_status (*from_dlpack)(void *, bool, void **);
   void (*free_dlpack)(void *, bool);
+  tensor_status (*lend)(const void *, void **, void **, bool *);
   const char *(*last_error)(void);
   void (*list_begin)(struct lt_list *, tensor_dtype, tensor_dtype);
   tensor_status (*list_open)(struct lt_list *, int64_t);
@@ -233,6 +235,10 @@ PyObject *result_of(const function *f, const overload *o, arguments *a);
 PyObject *device_of(const state *s, tensor_device d);
 bool is_contiguous(const void *handle);
 
+// Frees the handle of a tensor. The owner of lent memory may be freed with it, by Python code: an
+// exception that is on its way has to arrive.
+void free_handle(void *handle);
+
 // Raises what the library has told the calling thread of a refused call; NULL.
 PyObject *refuse(const state *s, intptr_t status);
 
@@ -252,6 +258,10 @@ PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *apply(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+
+// The slots of the buffer protocol.
+int give_buffer(PyObject *self, Py_buffer *view, int flags);
+void take_buffer_back(PyObject *self, Py_buffer *view);
 
 // The elements of a tensor on the CPU as nested lists; NULL without an exception for another one
 // and for 16-bit numbers.

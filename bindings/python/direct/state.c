@@ -9,3 +9,11 @@ PyObject *refuse(const state *s, intptr_t status) {
   if (number) Py_DecRef(number);
   return NULL;
 }
+
+void free_handle(void *handle) {
+  PyObject *type, *value, *trace;
+  bool raised = PyErr_Occurred();
+  if (raised) PyErr_Fetch(&type, &value, &trace);
+  library.free(handle);
+  if (raised) PyErr_Restore(type, value, trace);
+}

@@ -75,6 +75,7 @@ from ._gradients import grad as _grad  # for the methods that they give Tensor
 from ._gradients import hooks as _hooks
 from ._gradients.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from ._gradients.vmap import vmap
+from ._neighbours import watch as _watch_for_neighbours
 from ._storages import serialize as _serialize
 from ._storages.files import load, load_npy, load_npz, save, save_npy, save_npz
 from ._storages.sharing import register as _register_sharing
@@ -110,6 +111,7 @@ globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES}
 
 _refuse_in_forks(Tensor)
 _watch_for_threadpoolctl()
+_watch_for_neighbours()
 
 # Submodules that were imported above are no names of the package, unless they are public.
 __all__ = [name for name in globals() if name[0] != "_" and (name in _SUBMODULES or not name.startswith("gen_"))]

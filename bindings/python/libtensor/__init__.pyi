@@ -309,6 +309,7 @@ class SupportsWrite(Protocol):
 
 _Path: TypeAlias = str | os.PathLike[str]
 _Readable: TypeAlias = SupportsRead | bytes | bytearray | memoryview
+_Progress: TypeAlias = builtins.bool | Callable[[builtins.int, builtins.int], object]
 _Place: TypeAlias = _Device | Mapping[Any, Any] | Callable[[Any, str], Any]
 
 def save(
@@ -319,6 +320,7 @@ def save(
     _use_new_zipfile_serialization: builtins.bool = ...,
     *,
     compact: builtins.bool = ...,
+    progress: _Progress = ...,
 ) -> None: ...
 def load(
     f: _Path | _Readable,
@@ -327,6 +329,7 @@ def load(
     *,
     weights_only: builtins.bool | None = ...,
     mmap: builtins.bool | None = ...,
+    progress: _Progress = ...,
     **_: Any,
 ) -> Any: ...
 def save_npy(tensor: Tensor, f: _Path | SupportsWrite) -> None: ...

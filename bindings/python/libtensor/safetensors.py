@@ -8,8 +8,11 @@ import json
 import os
 import weakref
 
+from ._base.dtypes import strided
+from ._core.tensor import Tensor
 from ._data.interop import raw_bytes
 from ._gen import gen_functions as _f
+from ._storages import progress as _progress
 from ._storages.files import read, readable, writing
 
 __all__ = ["SafetensorError", "load", "load_file", "safe_open", "save", "save_file"]
@@ -49,13 +52,15 @@ def _metadata(metadata):
     return json.dumps(metadata, ensure_ascii=False, separators=(",", ":"))
 
 
-def save_file(tensors, filename, metadata=None):
+def save_file(tensors, filename, metadata=None, *, progress=False):
     """Saves a dict of tensors, at once in the place of an older file.
 
-    Tensors that are not contiguous, or share memory with others, are written out each. `metadata` is a dict of strings.
+    Tensors that are not contiguous, or share memory with others, are written out each. `metadata` is a dict of strings. `progress` is as in
+    torch.save.
     """
     names, values = _checked(tensors)
-    with _errors(), writing(filename) as path:
+    total = sum(value.nbytes for value in values if isinstance(value, Tensor) and value.layout is strided)
+    with _progress.shown(progress, f"saving {filename}", _progress.WRITTEN, total), _errors(), writing(filename) as path:
         _f.safetensors_save_file(path, names, values, metadata=_metadata(metadata))
 
 
@@ -66,14 +71,14 @@ def save(tensors, metadata=None):
         return raw_bytes(_f.safetensors_save(names, values, metadata=_metadata(metadata)))
 
 
-def load_file(filename, device="cpu", *, mmap=True):
+def load_file(filename, device="cpu", *, mmap=True, progress=False):
     """Loads all tensors of a file as a dict.
 
     With `mmap` the file is mapped: bytes are read when they are used, writes stay in this process, and the file must not
-    shrink while a tensor lives. Without, they are read now.
+    shrink while a tensor lives. Without, they are read now, and `progress` tells how far that is, as in torch.load.
     """
     path = readable(filename)
-    with _errors():
+    with _progress.shown(progress, f"loading {path}", _progress.READ, os.path.getsize(path)), _errors():
         names, tensors, _ = _f.safetensors_load_file(path, mmap=mmap)
     return {name: _placed(tensor, device) for name, tensor in zip(names, tensors, strict=True)}
 

@@ -37,7 +37,7 @@ def test_views_are_shared_both_ways():
     assert n.shape == (3, 2) and n.strides == (4, 12)
 
 
-@pytest.mark.parametrize("share", [np.asarray, lambda t: t.numpy(), lambda t: np.frombuffer(t.__buffer__(0), "f4"), np.from_dlpack])
+@pytest.mark.parametrize("share", [np.asarray, lambda t: t.numpy(), lambda t: np.frombuffer(memoryview(t), "f4"), np.from_dlpack])
 def test_an_array_keeps_the_memory_of_a_tensor_that_gets_another_storage(share):
     t = torch.full((10000,), 7.0)
     first = share(t)
@@ -373,3 +373,77 @@ def test_memory_is_lent_where_no_calls_are_recorded():
         assert np.asarray(x).tolist() == [1, 1, 1] and np.add(x, 1).tolist() == [2, 2, 2]
         array[0] = 5
     assert x.tolist() == [5, 1, 1]
+
+
+def test_masked_elements_are_not_passed_over():
+    masked = np.ma.array([1, 2, 3], mask=[False, True, False])
+    t = torch.tensor([1, 2, 3])
+    for call in (torch.tensor, torch.as_tensor, torch.from_numpy, lambda a: t[a - 1]):
+        with pytest.raises(ValueError, match=r"1 of 3 elements of the array are masked.*filled\(value\)"):
+            call(masked)
+    assert torch.tensor(masked.filled(0)).tolist() == [1, 0, 3] and torch.tensor(masked.compressed()).tolist() == [1, 3]
+    assert torch.tensor(np.ma.array([1, 2])).tolist() == torch.tensor(np.ma.array([1, 2], mask=[0, 0])).tolist() == [1, 2]
+
+
+class Column:
+    """What becomes an array, as columns and tables do."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array.astype(dtype) if dtype else self.array
+
+
+class Picture:
+    """What shows its elements as bytes, as pictures do."""
+
+    __array_interface__ = {"shape": (2, 2), "typestr": "|u1", "version": 3, "data": b"abcd"}
+
+
+def test_what_becomes_an_array():
+    a = np.array([2.0, 0.0, 1.0])
+    for make in (torch.tensor, torch.as_tensor, torch.asarray):
+        assert make(Column(a)).dtype is torch.float64 and make(Column(a)).tolist() == [2, 0, 1]
+        assert make(Picture()).tolist() == [[97, 98], [99, 100]]
+    assert torch.as_tensor(Column(a)).data_ptr() == a.ctypes.data != torch.tensor(Column(a)).data_ptr()
+    assert torch.is_read_only(torch.as_tensor(Picture())) and not torch.is_read_only(torch.tensor(Picture()))
+
+
+def test_what_becomes_an_array_is_an_index():
+    t = torch.arange(6).view(3, 2)
+    assert t[Column(np.array([2, 0]))].tolist() == [[4, 5], [0, 1]] and t[Column(np.array([True, False, True])), 1].tolist() == [1, 5]
+    t[Column(np.array([1]))] = 9
+    assert t.tolist() == [[0, 1], [9, 9], [4, 5]]
+    with pytest.raises(IndexError):
+        t[Column(np.array([0.5]))]
+
+
+def test_arrays_of_objects_are_no_numbers():
+    for call in (torch.tensor, torch.as_tensor, torch.from_numpy):
+        with pytest.raises(TypeError, match=r"'\|O', of Python's objects; astype\(\) converts"):
+            call(np.array([1, None]))
+    mixed = torch.tensor(Column(np.array([[2**60 + 1, True]], dtype=object)))
+    assert mixed.dtype is torch.int64 and mixed.tolist() == [[2**60 + 1, 1]]
+    for make in (torch.tensor, torch.as_tensor, torch.asarray):
+        assert make(Column(np.array([0.1, 2**60 + 1], dtype=object)), dtype=torch.float64).tolist() == [0.1, 2**60]
+        assert make(Column(np.array([2**63], dtype=object)), dtype=torch.uint64).tolist() == [2**63]
+    for value, fact in (("a", "str"), (None, "NoneType")):
+        with pytest.raises((RuntimeError, TypeError, ValueError), match=fact):
+            torch.tensor(Column(np.array([1, value], dtype=object)))
+
+
+@pytest.mark.parametrize(
+    ("make", "fact"),
+    [
+        (lambda: torch.ones(2, requires_grad=True), "detach"),
+        (lambda: torch.eye(2).to_sparse(), "to_dense"),
+        (lambda: torch.ones(2, device="meta"), "cpu"),
+        (lambda: torch.ones(2, dtype=torch.bfloat16), "another dtype"),
+        (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), "dequantize"),
+    ],
+)
+def test_what_has_no_array_interface(make, fact):
+    assert not hasattr(make(), "__array_interface__")
+    with pytest.raises(AttributeError, match=fact):
+        make().__array_interface__  # noqa: B018

@@ -8,7 +8,7 @@ import pytest
 import libtensor
 
 PACKAGE = Path(libtensor.__file__).parent
-ORDER = ["_base", "_core", "_gen", "_data", "_devices", "_storages", "_gradients", "_tensors"]
+ORDER = ["_base", "_core", "_gen", "_data", "_devices", "_storages", "_gradients", "_tensors", "_neighbours"]
 FILES = sorted(path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py"))
 
 

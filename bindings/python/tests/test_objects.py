@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import inspect
 import pickle
 
 import pytest
@@ -156,3 +157,21 @@ def test_modes_of_gradients_give_no_object(mode):
 def test_no_generators_on_meta():
     with pytest.raises(RuntimeError, match="no generators on the meta device"):
         torch.Generator("meta")
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "fact"),
+    [
+        (lambda: torch.ones(2), "imag", "imag: is only implemented for tensors with complex dtypes, but self has dtype float32"),
+        (lambda: torch.ones(2), "mT", "only supported on matrices or batches"),
+        (lambda: torch.ones(2), "mH", "only supported on matrices or batches"),
+        (lambda: torch.ones(1, 2, 3), "H", r"only supported on matrices .*got 3-D tensor"),
+    ],
+)
+def test_parts_that_a_tensor_has_not(make, name, fact):
+    """hasattr() is answered, as other packages ask for what arrays have; the errors are of the kinds that they were, too."""
+    assert not hasattr(make(), name) and hasattr(torch.ones(2, 2, dtype=torch.complex64), name)
+    for kind in (AttributeError, RuntimeError):
+        with pytest.raises(kind, match=fact):
+            getattr(make(), name)
+    assert name not in dict(inspect.getmembers(make()))

@@ -32,7 +32,7 @@ FUNCTIONS = (
         "get_device",
         "get_layout",
     ),
-    *("hold", "let_go", "scalar_operand", "get_default_device", "dim_by_name", "to_dlpack", "from_dlpack", "dlpack_free", "last_error"),
+    *("hold", "let_go", "scalar_operand", "get_default_device", "dim_by_name", "to_dlpack", "from_dlpack", "dlpack_free", "lend", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
     *("is_grad_enabled", "set_grad_enabled", "requires_grad", "new_handle", "record_function", "node_weak", "node_free"),
 )

@@ -40,6 +40,13 @@ destructor = cast(discard, c_void_p).value
 
 
 def export(tensor):
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"to_arrow: the tensor is on {tensor.device}, not on the cpu; cpu() copies it")
+    if tensor.dim() != 1:
+        raise ValueError(
+            f"to_arrow: an Arrow array has one dimension, and the tensor of sizes {list(tensor.shape)} has {tensor.dim()}; "
+            "give flatten() of it, its columns one by one, or its numpy()"
+        )
     schema, array = create_string_buffer(SCHEMA_BYTES), create_string_buffer(ARRAY_BYTES)
     status = c_export(tensor._h, addressof(schema), addressof(array))
     if status:

@@ -18,12 +18,12 @@ from .sequence import from_sequence, is_sequence, item
 
 
 def is_array(data):
-    """Tells whether data is an array of another library, whose memory a tensor can share."""
+    """Tells whether data is an array of another library, whose memory a tensor can share, or becomes one, as tables do."""
     if sequence(data):
         return False
     if hasattr(data, "__array_interface__"):
         return True
-    return not isinstance(data, Tensor) and (hasattr(data, "__dlpack__") or hasattr(data, "__cuda_array_interface__"))
+    return not isinstance(data, Tensor) and any(hasattr(data, name) for name in ("__dlpack__", "__cuda_array_interface__", "__array__"))
 
 
 def as_dtype(dtype):
@@ -68,7 +68,7 @@ def copied(data, dtype, device, requires_grad, pin_memory):
         dtype = dtype or _f.get_default_dtype()
         made = _f.storage_view(untyped(data, dtype), dtype=dtype).clone()
     else:
-        made = _dlpack.from_array(data).to(dtype=dtype, copy=True) if is_array(data) else from_sequence(data, dtype)
+        made = _dlpack.from_array(data, dtype).to(dtype=dtype, copy=True) if is_array(data) else from_sequence(data, dtype)
     device = device if device is not None else default_device()
     return made if device is None else made.to(device=device)
 
@@ -90,7 +90,7 @@ def as_tensor(data, dtype=None, device=None):
     if isinstance(data, Tensor):
         return data.to(dtype=dtype, device=device)
     if is_array(data) and getattr(data, "ndim", 1):
-        return _dlpack.from_array(data).to(dtype=dtype, device=device or default_device())
+        return _dlpack.from_array(data, dtype).to(dtype=dtype, device=device or default_device())
     return tensor(data, dtype=dtype, device=device)
 
 
@@ -111,7 +111,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         if isinstance(obj, Tensor):
             made = obj.detach()
         else:
-            made, device = _dlpack.from_array(obj), device or default_device()
+            made, device = _dlpack.from_array(obj, dtype), device or default_device()
         if copy:
             return made.to(dtype=dtype, device=device, copy=True)
         converted = made.to(dtype=dtype, device=device)

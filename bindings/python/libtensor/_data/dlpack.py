@@ -7,7 +7,9 @@ from .._base import dtypes as _dtypes
 from .._base.device import device as Device
 from .._core.tensor import Tensor, checked
 from .._gen import gen_functions as _f
+from .arrow import from_arrow
 from .interop import TYPES, View, from_cuda, from_interface, lendable, reachable
+from .sequence import from_sequence
 
 VERSION = (1, 1)
 CPU, CUDA, CUDA_HOST = 1, 2, 3
@@ -114,6 +116,11 @@ def from_other(array):
         return from_numpy(array)
     if isinstance(array, Tensor) or not hasattr(array, "__array_interface__") or is_number(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if numpy is not None and hasattr(array, "filled") and numpy.ma.is_masked(array):
+        raise ValueError(
+            f"{numpy.ma.count_masked(array)} of {array.size} elements of the array are masked, which tensors do not have; "
+            "filled(value) gives an array with a value for them, compressed() one without them"
+        )
     return from_interface(array)
 
 
@@ -123,11 +130,28 @@ def is_number(value):
     return numpy is not None and isinstance(value, numpy.generic)
 
 
-def from_array(data):
-    """A tensor of an array, or of one of NumPy's numbers, sharing its memory where that is possible."""
-    if not hasattr(data, "__array_interface__"):
-        return from_dlpack(data) if hasattr(data, "__dlpack__") else from_cuda(data)
-    return from_numpy(data.__array__() if is_number(data) else data)
+def shows_bytes(data):
+    """Tells whether an array interface has its elements in an object, as that of a picture, which makes them when it is asked."""
+    interface = data.__array_interface__
+    return isinstance(interface, dict) and isinstance(interface.get("data"), (bytes, bytearray, memoryview))
+
+
+def from_array(data, dtype=None):
+    """A tensor of an array, of one of NumPy's numbers, or of what becomes an array, sharing its memory where that is possible. `dtype` is
+    what becomes of it: objects, such as those of columns of several types, are read as such."""
+    if hasattr(data, "__array_interface__"):
+        if is_number(data):
+            return from_numpy(data.__array__())
+        if not shows_bytes(data):
+            return from_numpy(data)
+    elif hasattr(data, "__dlpack__"):
+        return from_arrow(data) if hasattr(data, "__arrow_c_array__") else from_dlpack(data)  # Arrow has bool, too
+    elif hasattr(data, "__cuda_array_interface__"):
+        return from_cuda(data)
+    import numpy
+
+    made = numpy.asarray(data)
+    return from_sequence(made.tolist(), dtype) if made.dtype.kind == "O" else from_numpy(made)
 
 
 def from_numpy_slowly(array):

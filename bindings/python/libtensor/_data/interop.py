@@ -163,6 +163,11 @@ def from_interface(data, name="__array_interface__", device="cpu"):
             raise ValueError(
                 "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
             )
+        if text == "|O":
+            raise TypeError(
+                "can't convert an array of type '|O', of Python's objects; astype() converts it where these are numbers, and "
+                "tensor() takes its tolist()"
+            )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
     if stride is not None:
         if any(s < 0 for s in stride):
@@ -188,7 +193,8 @@ def reachable(tensor, what):
     if tensor.device.type != "cpu":
         raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
     if tensor.dtype not in TYPES:
-        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; convert the tensor to another dtype for {what} first")
+        convert = "dequantize() the tensor" if tensor.is_quantized else "convert the tensor to another dtype"
+        raise TypeError(f"Got unsupported ScalarType {tensor.dtype.name}; {convert} for {what} first")
 
 
 def lendable(tensor):
@@ -200,20 +206,28 @@ def lendable(tensor):
     return tensor.detach()
 
 
+def strides_of(tensor):
+    """The strides of an array interface, in bytes; None of elements that lie one after the other."""
+    return None if tensor.is_contiguous() else tuple(s * tensor.itemsize for s in tensor.stride())
+
+
+class NotLentError(AttributeError, RuntimeError):
+    """There is no array interface, as hasattr() tells who looks for one."""
+
+
 def lend(tensor):
     """What an array needs that uses a tensor's memory from now on: a tensor that holds it whatever becomes of this one, and its
     array interface."""
     try:
         reachable(tensor, "numpy")
-    except TypeError as error:
-        raise AttributeError(str(error)) from None
-    held, address, read_only = _f.lend(lendable(tensor))
+        held, address, read_only = _f.lend(lendable(tensor))
+    except (RuntimeError, TypeError) as error:
+        raise NotLentError(str(error)) from None
     if not held.numel():
         address = NO_ELEMENTS
-    item = held.itemsize
     return held, {
         "shape": tuple(held.shape),
-        "strides": tuple(s * item for s in held.stride()),
+        "strides": strides_of(held),
         "typestr": TYPES[held.dtype][0],
         "data": (address, read_only),
         "version": 3,
@@ -245,7 +259,7 @@ def cuda_array_interface(tensor):
     kept[address] = held
     return {
         "shape": tuple(held.shape),
-        "strides": None if held.is_contiguous() else tuple(s * held.itemsize for s in held.stride()),
+        "strides": strides_of(held),
         "typestr": TYPES[held.dtype][0],
         "data": (address or 0, read_only),
         "version": 3,
@@ -268,23 +282,33 @@ def raw_bytes(tensor):
     return raw_bytes(tensor.cpu().contiguous()) if tensor.numel() else b""
 
 
-def buffer(tensor, flags):
-    """The memoryview that Python 3.12's buffer protocol asks for."""
-    reachable(tensor, "a buffer")
-    if tensor.is_complex() or not tensor.is_contiguous():
-        raise BufferError("only contiguous tensors of real numbers export a buffer")
+def elements(tensor):
+    """The bytes of a tensor's elements, for tobytes() and bytes()."""
+    if tensor.layout is not _dtypes.strided:
+        raise NotImplementedError(f"tobytes is not implemented for {tensor.layout.name} tensors; to_dense() converts")
+    if tensor.is_quantized:
+        raise NotImplementedError("tobytes is not implemented for quantized tensors; int_repr() has their integers, dequantize() their numbers")
+    if tensor.is_meta:
+        raise NotImplementedError("a meta tensor has a shape and no bytes")
+    return raw_bytes(tensor)
+
+
+WRITABLE = 1  # what a consumer of a buffer asks for, as in Python's C interface
+
+
+def no_buffer(tensor, flags):
+    """Refuses to lend a buffer of the kind that a consumer asks for, in the words that tell why."""
+    try:
+        reachable(tensor, "a buffer")
+    except TypeError as error:
+        raise BufferError(str(error)) from None
     if tensor.requires_grad:
         raise BufferError("a tensor that requires grad exports no buffer; give detach() of it")
-    held, address, read_only = _f.lend(tensor)
-    code = TYPES[held.dtype][1]
-    if not held.numel():
-        return memoryview(b"").cast(code)
-    kept = (ctypes.c_char * held.nbytes).from_address(address)
-    kept._owner = held
-    view = memoryview(kept).cast("B")
-    if read_only:
-        view = view.toreadonly()
-    return view.cast(code, held.shape) if held.dim() else view.cast(code)
+    if _f.lend(tensor)[2] and flags & WRITABLE:
+        raise BufferError("the tensor is read-only, and a buffer to write to was asked for; clone() copies it")
+    raise BufferError(
+        f"a contiguous buffer was asked for, and the tensor of sizes {list(tensor.shape)} has strides {list(tensor.stride())}; contiguous() copies it"
+    )
 
 
 def storage_of_buffer(buffer, byte_order, count, offset, dtype):

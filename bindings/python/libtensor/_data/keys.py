@@ -61,8 +61,8 @@ POSITIONS = _dtypes.INTEGERS - {_dtypes.uint8, _dtypes.int32, _dtypes.int64}
 
 
 def listed(k):
-    """The index tensor of a sequence or of another library's array, on the CPU whatever the default device: it indexes tensors anywhere."""
-    if isinstance(k, (list, tuple, range)) or hasattr(k, "__array_interface__"):
+    """The index tensor of a sequence or of another library's array or column, on the CPU whatever the default device: it indexes tensors anywhere."""
+    if isinstance(k, (list, tuple, range)) or _create.is_array(k):
         none = isinstance(k, (list, tuple, range)) and not k
         made = _create.tensor(k, dtype=_dtypes.int64 if none else None, device="cpu")
         return made.to(_dtypes.int64) if made.dtype in POSITIONS else made

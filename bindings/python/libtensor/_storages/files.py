@@ -14,8 +14,9 @@ from .._base.device import device
 from .._base.direct import TensorBase
 from .._base.errors import in_name_of, wrong_type
 from .._core.owner import TypedStorage, UntypedStorage
-from .._data.interop import buffer
 from .._gen import gen_functions as _f
+from . import progress as _progress
+from .serialize import parts
 from .structure import Decoder, Encoder
 
 
@@ -45,6 +46,19 @@ def refusing(kind, function):
 
 def is_path(f):
     return isinstance(f, (str, os.PathLike))
+
+
+def with_path(function, *, f, **options):
+    """Refuses options that need a path where there is a file object."""
+    for name, value in options.items():
+        if value and not is_path(f):
+            raise ValueError(f"{function}(): {name} needs a path, not a file object")
+
+
+def nbytes(tensors):
+    """The bytes of what tensors lie in, each storage counted once."""
+    strided = [part for t in tensors for part in ([t] if t.layout is _dtypes.strided else parts(t))]
+    return sum({s._cdata: s.nbytes() for s in (t.untyped_storage() for t in strided)}.values())
 
 
 def path_of(f):
@@ -91,7 +105,7 @@ def write(f, data, function):
     """Writes a file, which is in a uint8 tensor, to a file object."""
     if not hasattr(f, "write"):
         raise wrong_type(function, "f", "a path or a file object with write()", f)
-    view = buffer(data, 0)
+    view = memoryview(data)
     while len(view):
         written = f.write(view)
         if written is None:
@@ -121,7 +135,7 @@ def read(f, function):
 
 def fill(f, data, at, function):
     """Reads into a uint8 tensor from a place on, as far as the file object goes, and gives the place that it came to."""
-    view = buffer(data, 0)
+    view = memoryview(data)
     while at < len(view):
         rest = view[at:]
         if hasattr(f, "readinto"):
@@ -157,11 +171,11 @@ def from_bytes(data):
         view = memoryview(view.tobytes())
     made = _f.empty(view.nbytes, dtype=_dtypes.uint8)
     if view.nbytes:
-        buffer(made, 0)[:] = view.cast("B")
+        memoryview(made)[:] = view.cast("B")
     return made
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False):
+def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True, *, compact=False, progress=False):
     """Saves tensors, and containers of them, in PyTorch's file format: torch.load reads the file.
 
     `obj` may be or hold tensors, storages, lists, tuples, dicts, OrderedDicts, sets, numbers, strings, bytes, sizes, dtypes,
@@ -171,12 +185,14 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     old one or the new one, whole. Tensors that share a storage share it after loading. As in PyTorch, a storage is saved
     whole even where a tensor views a part of it; with `compact` only as far as the saved tensors reach. The pickle
     in the file is always of protocol 2, and `pickle_module` has no part in it.
+    With `progress`, which needs a path, a bar on stderr tells how far it is; a function is called instead, with the bytes so far and all of them.
     """
+    with_path("save", progress=progress, f=f)
     if pickle_protocol != 2 or not _use_new_zipfile_serialization:
         raise ValueError("save(): only zip files with a pickle of protocol 2 are written, which all PyTorch versions since 1.6 read")
     encoded = Encoder(obj)
     if is_path(f):
-        with writing(f) as path:
+        with _progress.shown(progress, f"saving {f}", _progress.WRITTEN, nbytes(encoded.tensors)), writing(f) as path:
             _f.save(path, encoded.text, encoded.tensors, compact=compact)
     else:
         with in_name_of("save"):
@@ -184,7 +200,7 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
         write(f, data, "save")
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **_):
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, progress=False, **_):
     """Loads what save, or PyTorch's torch.save, has written.
 
     `f` is a path or a file object with read(): where files follow each other in one that can seek, each call gives the next.
@@ -196,9 +212,9 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     containers are refused, as are damaged files, with an error that says what was found: it is a pickle.UnpicklingError and a
     RuntimeError, for empty files an EOFError too, and a NotImplementedError for what PyTorch has and libtensor has not. Reading takes
     memory in proportion to the file's size, within the memory limit. `pickle_module` has no part in it.
+    With `progress`, which needs a path, a bar on stderr tells how far it is; a function is called instead, with the bytes so far and all of them.
     """
-    if mmap and not is_path(f):
-        raise ValueError("load(): mmap=True needs a path, not a file object")
+    with_path("load", mmap=mmap, progress=progress, f=f)
     place = map_location
     if callable(map_location):
         place = "cpu"
@@ -207,7 +223,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     elif map_location is not None:
         place = str(device(map_location))
     found = opened(f, "load", read)
-    with refusing(UnpicklingError, "load"):
+    size = os.path.getsize(found) if is_path(f) else 0
+    with _progress.shown(progress, f"loading {f}", _progress.READ, size), refusing(UnpicklingError, "load"):
         if is_path(f):
             text, tensors = _f.load(found, map_location=place, mmap=bool(mmap))
         else:
@@ -242,7 +259,7 @@ def load_first(f, data, place):
         return _f.load_bytes(data, map_location=place)
     except RuntimeError:
         rest = data.numel()
-        length = archive_length(buffer(data, 0)) if hasattr(f, "seek") and f.seekable() else rest
+        length = archive_length(memoryview(data)) if hasattr(f, "seek") and f.seekable() else rest
         if length >= rest:
             raise
     found = _f.load_bytes(data[:length], map_location=place)
@@ -308,8 +325,7 @@ def load_npy(f, *, mmap=False):
     Of a file object, one array is read: where several follow each other, each call gives the next. With `mmap` the file at a path is
     mapped: bytes are read when they are used, and writes stay in this process.
     """
-    if mmap and not is_path(f):
-        raise ValueError("load_npy(): mmap=True needs a path, not a file object")
+    with_path("load_npy", mmap=mmap, f=f)
     found = opened(f, "load_npy", read_npy)
     with refusing(NumPyFileError, "load_npy"):
         return _f.npy_load(found, mmap=mmap) if is_path(f) else _f.npy_load_bytes(found)

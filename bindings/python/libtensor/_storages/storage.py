@@ -219,7 +219,7 @@ class UntypedStorage:
         return _interop.raw_bytes(readable(self)._tensor())
 
     def __buffer__(self, flags):
-        return _interop.buffer(self._tensor(), flags)
+        return memoryview(self._tensor())
 
     @shows
     def __repr__(self):

@@ -42,6 +42,24 @@ def replaced(function, tensor, callable, **others):
     return tensor.copy_(_create.tensor(values, dtype=tensor.dtype).view(tensor.shape))
 
 
+class NoPartError(AttributeError, RuntimeError, TypeError):
+    """A tensor has no such part: a real one no imaginary part, a vector no transposed matrix. hasattr() tells so who looks for it."""
+
+
+def part(operator):
+    """The getter of a property that not all tensors have."""
+
+    def get(tensor):
+        try:
+            return operator(tensor)
+        except (RuntimeError, TypeError) as error:
+            if type(error) not in (RuntimeError, TypeError):
+                raise
+            raise NoPartError(str(error)) from None
+
+    return get
+
+
 @extends(Tensor)
 class Tensor:
     def __new__(cls, *args, device=None):
@@ -174,11 +192,11 @@ class Tensor:
         return _f.neg(self)
 
     T = property(lambda self: _f.T(self))
-    H = property(lambda self: _f.H(self))
-    mT = property(lambda self: _f.mT(self))
-    mH = property(lambda self: _f.mH(self))
+    H = property(part(_f.H))
+    mT = property(part(_f.mT))
+    mH = property(part(_f.mH))
     real = property(lambda self: _f.real(self) if self.is_complex() else self, lambda self, value: _f.real(self).copy_(_create.as_tensor(value)))
-    imag = property(lambda self: _f.imag(self), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
+    imag = property(part(_f.imag), lambda self, value: _f.imag(self).copy_(_create.as_tensor(value)))
 
     @property
     def data(self):
@@ -263,6 +281,8 @@ class Tensor:
         """The tensor as a NumPy array that shares its memory."""
         return _dlpack.to_numpy(self, force)
 
+    to_numpy = numpy  # by which matplotlib and others tell arrays from sequences
+
     def __array__(self, dtype=None, copy=None):
         return _dlpack.array(self, dtype, copy)
 
@@ -278,8 +298,18 @@ class Tensor:
     def __cuda_array_interface__(self):
         return _interop.cuda_array_interface(self)
 
-    def __buffer__(self, flags):
-        return _interop.buffer(self, flags)
+    def tobytes(self):
+        """The bytes of the elements in row-major order, a copy, whatever the strides and the device are; bytes(tensor) gives the same.
+
+        >>> torch.tensor([[1, 2], [3, 4]], dtype=torch.uint8).t().tobytes()
+        b'\\x01\\x03\\x02\\x04'
+        """
+        return _interop.elements(self)
+
+    __bytes__ = tobytes
+
+    def _no_buffer(self, flags):
+        _interop.no_buffer(self, flags)
 
     @_direct.special(_direct.LENDS)
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
@@ -336,6 +366,12 @@ class Tensor:
             if type(self) is Tensor:
                 return _f.to_string(self, **_print.options)
             return _print.renamed(_f.to_string(self, **_print.narrowed(name)), name)
+
+    def _repr_html_(self):
+        from .._data.html import html  # which only notebooks need
+
+        with _overrides.disabled():
+            return html(self, type(self).__name__)
 
     def __iter__(self):
         if not self.dim():

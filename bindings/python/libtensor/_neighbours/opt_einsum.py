@@ -1,0 +1,22 @@
+"""What opt_einsum calls on tensors. It looks for NumPy's forms of three functions in a module, which a table of its has for each package."""
+
+from opt_einsum.backends import dispatch
+
+from .._data.compose import tensordot as _tensordot
+from .._gen import gen_functions as _f
+
+
+def einsum(equation, *operands, out=None):
+    result = _f.einsum(equation, operands)
+    return result if out is None else out.copy_(result)
+
+
+def tensordot(x, y, axes=2):
+    return _tensordot(x, y, axes)
+
+
+def transpose(x, axes):
+    return x.permute(axes)
+
+
+dispatch._aliases["libtensor"] = __name__
