@@ -24,7 +24,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     change is given back itself, with its history.
     """
     if not isinstance(obj, Tensor):
-        return _create.asarray(obj, dtype=dtype, device=device, copy=copy)
+        made = _create.asarray(obj, dtype=dtype, device=device, copy=copy)
+        return made.reshape(obj.shape) if isinstance(obj, memoryview) else made
     made = obj.to(dtype=dtype, device=device, copy=builtins.bool(copy))
     if copy is False and made is not obj:
         raise ValueError(f"asarray(): {obj.dtype} on {obj.device} becomes {made.dtype} on {made.device} by a copy, which copy=False forbids")

@@ -52,11 +52,18 @@ def result_type(*arrays_and_dtypes):
 def promoted(function, *operands):
     """The operands as tensors of the dtype to which they are promoted."""
     operands = [number(x, function, f"x{i}") for i, x in enumerate(operands, 1)]
-    first = next((x for x in operands if isinstance(x, Tensor)), None)
-    if first is None:
-        raise TypeError(f"{function}(): one operand must be a tensor, not {' and '.join(type(x).__name__ for x in operands)}")
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    if not tensors:
+        raise TypeError(f"{function}(): one operand must be a tensor, not {' and '.join(type(x).__name__ for x in operands) or 'none at all'}")
     dtype = result_type(*operands)
-    return [x.to(dtype) if isinstance(x, Tensor) else _f.full((), x, dtype=dtype, device=first.device) for x in operands]
+    return [x.to(dtype) if isinstance(x, Tensor) else filled(x, dtype, tensors[0].device, function) for x in operands]
+
+
+def filled(value, dtype, device, function):
+    """The tensor of a number, which the dtype must hold."""
+    if dtype in KINDS["integral"] and not iinfo(dtype).min <= value <= iinfo(dtype).max:
+        raise OverflowError(f"{function}(): {value} is beyond {dtype}, to which it is promoted; astype() gives the tensor a wider dtype")
+    return _f.full((), value, dtype=dtype, device=device)
 
 
 def can_cast(from_, to, /):

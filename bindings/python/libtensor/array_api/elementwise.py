@@ -6,18 +6,16 @@ from .._gen import gen_functions as _f
 from .dtypes import promoted
 
 ONE = (
-    *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "expm1", "floor", "imag", "isfinite"),
-    *("isinf", "isnan", "log", "log1p", "log2", "log10", "logical_not", "reciprocal", "round", "signbit", "sin", "sinh", "sqrt", "square"),
-    *("tan", "tanh", "trunc"),
-    *("bitwise_invert", "negative", "sign"),
+    *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "floor", "imag", "isfinite"),
+    *("isinf", "isnan", "log", "log1p", "log2", "log10", "logical_not", "reciprocal", "signbit", "sin", "sinh", "sqrt", "square"),
+    *("tan", "tanh", "trunc", "bitwise_invert", "negative"),
 )
 TWO = (
     *("add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "divide"),
-    *("floor_divide", "greater", "greater_equal", "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor"),
-    *("maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "remainder", "subtract"),
-    "equal",
+    *("greater", "greater_equal", "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor"),
+    *("maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "subtract", "equal"),
 )
-RENAMED = {"bitwise_invert": "bitwise_not", "negative": "neg", "sign": "sgn", "equal": "eq"}
+RENAMED = {"bitwise_invert": "bitwise_not", "negative": "neg", "equal": "eq"}
 
 
 def described(made, name, function):
@@ -36,8 +34,6 @@ def of_one(name, function):
 
 def of_two(name, function):
     def made(x1, x2, /):
-        if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
-            return function(x1, x2)
         return function(*promoted(name, x1, x2))
 
     return described(made, name, function)
@@ -47,13 +43,48 @@ globals().update({name: of_one(name, getattr(_f, RENAMED.get(name, name))) for n
 globals().update({name: of_two(name, getattr(_f, RENAMED.get(name, name))) for name in TWO})
 
 
+def expm1(x, /):
+    """exp(x) - 1, with the digits that the difference loses beside 0."""
+    made = _f.expm1(checked(x, "expm1", "x"))
+    return made + 0.0 if x.dtype.is_complex else made  # 0 + 0j of -0 + 0j
+
+
+def floor_divide(x1, x2, /):
+    """The largest integers up to the quotients. Those with an infinity are the quotients themselves: inf of inf // 2, -0 of 2 // -inf."""
+    x1, x2 = promoted("floor_divide", x1, x2)
+    made = _f.floor_divide(x1, x2)
+    return _f.where(_f.isfinite(x1) & _f.isfinite(x2), made, x1 / x2) if made.dtype.is_floating_point else made
+
+
+def remainder(x1, x2, /):
+    """What division leaves, with the sign of x2, a zero too."""
+    x1, x2 = promoted("remainder", x1, x2)
+    made = _f.remainder(x1, x2)
+    return _f.copysign(made, x2) if made.dtype.is_floating_point else made
+
+
+def round(x, /):
+    """The nearest integers, of two the even one; of complex numbers both parts."""
+    if checked(x, "round", "x").dtype.is_complex:
+        return _f.view_as_complex(_f.round(_f.view_as_real(x)))
+    return _f.round(x)
+
+
+def sign(x, /):
+    """-1, 0 or 1, of complex numbers x / abs(x), of NaN NaN."""
+    made = _f.sgn(checked(x, "sign", "x"))
+    return _f.where(_f.isnan(x), x, made) if made.dtype.is_floating_point else made
+
+
 def clip(x, /, min=None, max=None):
     """The elements, or the nearest bound where they are beyond one, in x's dtype. NaN in any of them gives NaN."""
-    made = checked(x, "clip", "x")
-    for bound, nearer in ((min, _f.maximum), (max, _f.minimum)):
-        if bound is not None:
+    made = checked(x, "clip", "x").clone()
+    for name, bound, nearer in (("min", min, _f.maximum), ("max", max, _f.minimum)):
+        if isinstance(bound, Tensor):
             made = nearer(*promoted("clip", made, bound))
-    return made.clone() if made is x else made.to(x.dtype)
+        elif bound is not None:  # a number that the dtype may not hold, which bounds nothing then
+            made = _f.clamp(made, **{name: bound})
+    return made.to(x.dtype)
 
 
 def positive(x, /):
@@ -66,4 +97,4 @@ def real(x, /):
     return checked(x, "real", "x").real
 
 
-__all__ = [*ONE, *TWO, "clip", "positive", "real"]
+__all__ = [*ONE, *TWO, "clip", "expm1", "floor_divide", "positive", "real", "remainder", "round", "sign"]

@@ -44,6 +44,3 @@ def fftshift(x, /, *, axes=None):
 def ifftshift(x, /, *, axes=None):
     """What fftshift has moved, at its place again."""
     return _fft.ifftshift(checked(x, "ifftshift", "x"), axes)
-
-
-__all__ = [*ONE, *SEVERAL, "fftfreq", "rfftfreq", "fftshift", "ifftshift"]

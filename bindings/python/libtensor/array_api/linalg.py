@@ -38,7 +38,10 @@ def cholesky(x, /, *, upper=False):
 
 def cross(x1, x2, /, *, axis=-1):
     """The cross product along an axis of size 3."""
-    return _linalg.cross(*promoted("cross", x1, x2), dim=axis)
+    x1, x2 = promoted("cross", x1, x2)
+    if not x1.shape[axis] == x2.shape[axis] == 3:
+        raise ValueError(f"cross(): axis {axis} must have size 3, not {x1.shape[axis]} in x1 and {x2.shape[axis]} in x2")
+    return _linalg.cross(*_f.broadcast_tensors(x1, x2), dim=axis)
 
 
 def det(x, /):
@@ -77,8 +80,8 @@ def inv(x, /):
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):
-    """A norm of matrices: "fro", "nuc", or of order 1, 2, infinity, and the negatives of these."""
-    return _linalg.matrix_norm(x, ord, keepdim=keepdims)
+    """A norm of matrices: "fro", as None, "nuc", or of order 1, 2, infinity, and the negatives of these."""
+    return _linalg.matrix_norm(x, "fro" if ord is None else ord, keepdim=keepdims)
 
 
 def matrix_power(x, n, /):
@@ -139,6 +142,3 @@ def trace(x, /, *, offset=0, dtype=None):
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
     """A norm of the elements over axes, or over all of them."""
     return statistical.reduced("vector_norm", lambda x, axis, keepdims: _linalg.vector_norm(x, ord, axis, keepdims), x, axis, keepdims)
-
-
-__all__ = [name for name, made in globals().items() if getattr(made, "__module__", None) == __name__]
