@@ -83,8 +83,9 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
 
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """Ones on the diagonal `k`, above the main one where that is positive, and zeros elsewhere."""
-    made = _f.zeros(n_rows, n_rows if n_cols is None else n_cols, dtype=dtype, device=device)
-    _f.diagonal(made, k).fill_(1)
+    n_cols = n_rows if n_cols is None else n_cols
+    made = _f.zeros(n_rows, n_cols, dtype=dtype, device=device)
+    _f.diagonal(made, max(-n_rows, min(k, n_cols))).fill_(1)
     return made
 
 

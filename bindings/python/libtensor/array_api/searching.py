@@ -94,35 +94,36 @@ class unique_inverse_result(NamedTuple):
     inverse_indices: Tensor
 
 
-def distinct(x, name):
-    """The distinct elements in order, where each element of x is among them, and how often each occurs."""
-    if not checked(x, name, "x").dtype.is_complex:
-        return _f.unique(x, True, True, True)
-    parts, inverse, counts = _f.unique(_f.view_as_real(x.flatten()), True, True, True, 0)
-    return _f.view_as_complex(parts), inverse.reshape(x.shape), counts
+def ranks(x):
+    """Numbers in the order of elements, the same for equal ones."""
+    if not x.dtype.is_complex:
+        return x
+    real, imag = (_f.unique(part, True, True)[1] for part in (x.real, x.imag))
+    return real * x.numel() + imag
 
 
 def unique_all(x, /):
     """The distinct elements, where each occurs first in the order of all elements, where each element of x is among them, and how often
     each occurs. NaN is distinct from NaN.
     """
-    values, inverse, counts = distinct(x, "unique_all")
-    groups = _f.argsort(inverse.flatten(), stable=True)
-    return unique_all_result(values, groups[_f.cumsum(counts, 0) - counts], inverse, counts)
+    flat = checked(x, "unique_all", "x").flatten()
+    _, inverse, counts = _f.unique(ranks(flat), True, True, True)
+    indices = _f.argsort(inverse, stable=True)[_f.cumsum(counts, 0) - counts]
+    return unique_all_result(flat[indices], indices, inverse.reshape(x.shape), counts)
 
 
 def unique_counts(x, /):
     """The distinct elements, and how often each occurs."""
-    values, _, counts = distinct(x, "unique_counts")
-    return unique_counts_result(values, counts)
+    found = unique_all(x)
+    return unique_counts_result(found.values, found.counts)
 
 
 def unique_inverse(x, /):
     """The distinct elements, and where each element of x is among them."""
-    values, inverse, _ = distinct(x, "unique_inverse")
-    return unique_inverse_result(values, inverse)
+    found = unique_all(x)
+    return unique_inverse_result(found.values, found.inverse_indices)
 
 
 def unique_values(x, /):
     """The distinct elements."""
-    return distinct(x, "unique_values")[0]
+    return unique_all(x).values
