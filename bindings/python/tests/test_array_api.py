@@ -522,6 +522,25 @@ def test_from_dlpack_shares_and_copies():
         xp.from_dlpack(array, device="meta", copy=False)
 
 
+class Old:
+    """A producer of a version of DLPack's protocol that knows no copies."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_from_dlpack_copies_what_older_producers_share():
+    array = np.arange(3)
+    assert xp.from_dlpack(Old(array)).data_ptr() == array.ctypes.data != xp.from_dlpack(Old(array), copy=True).data_ptr()
+    assert xp.from_dlpack(Old(array), copy=True).tolist() == [0, 1, 2]
+
+
 def test_reshape_shares_and_copies():
     for copy, shares in ((None, True), (False, True), (True, False)):
         assert (xp.reshape(GRID, (3, -1), copy=copy).data_ptr() == GRID.data_ptr()) is shares
