@@ -10,37 +10,68 @@ ONE = (
     *("isinf", "isnan", "log", "log1p", "log2", "log10", "logical_not", "reciprocal", "signbit", "sin", "sinh", "sqrt", "square"),
     *("tan", "tanh", "trunc", "bitwise_invert", "negative"),
 )
-TWO = (
-    *("add", "atan2", "bitwise_and", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "copysign", "divide"),
-    *("greater", "greater_equal", "hypot", "less", "less_equal", "logaddexp", "logical_and", "logical_or", "logical_xor"),
-    *("maximum", "minimum", "multiply", "nextafter", "not_equal", "pow", "subtract", "equal"),
-)
+TWO = {
+    "add": "x1 + x2",
+    "atan2": "The angle of the point (x2, x1), in radians",
+    "bitwise_and": "x1 & x2, of bool the logical one",
+    "bitwise_left_shift": "x1 << x2; bits that leave are lost",
+    "bitwise_or": "x1 | x2, of bool the logical one",
+    "bitwise_right_shift": "x1 >> x2; the sign is copied in",
+    "bitwise_xor": "x1 ^ x2, of bool the logical one",
+    "copysign": "The magnitude of x1 with the sign of x2",
+    "divide": "x1 / x2; integers divided are floats of the default dtype",
+    "equal": "x1 == x2, as bool",
+    "greater": "x1 > x2, as bool",
+    "greater_equal": "x1 >= x2, as bool",
+    "hypot": "sqrt(x1 ** 2 + x2 ** 2) without overflow of the squares",
+    "less": "x1 < x2, as bool",
+    "less_equal": "x1 <= x2, as bool",
+    "logaddexp": "log(exp(x1) + exp(x2)) without overflow",
+    "logical_and": "Whether x1 and x2 are both true, as bool",
+    "logical_or": "Whether x1 or x2 is true, as bool",
+    "logical_xor": "Whether one of x1 and x2 is true, and the other is not, as bool",
+    "maximum": "The larger of x1 and x2; NaN where one is",
+    "minimum": "The smaller of x1 and x2; NaN where one is",
+    "multiply": "x1 * x2",
+    "nextafter": "The next number of the dtype after x1 in the direction of x2",
+    "not_equal": "x1 != x2, as bool",
+    "pow": "x1 ** x2; integers wrap around",
+    "subtract": "x1 - x2",
+}
 RENAMED = {"bitwise_invert": "bitwise_not", "negative": "neg", "equal": "eq"}
 
 
-def described(made, name, function):
-    """A function under its name here, with the first lines of the documentation of the one that it calls."""
+def operator(name):
+    return getattr(_f, RENAMED.get(name, name))
+
+
+def described(made, name, text):
     made.__name__ = made.__qualname__ = name
-    made.__doc__ = (function.__doc__ or "").partition("\n\n")[0]
+    made.__doc__ = text
     return made
+
+
+def summary(function):
+    """The first lines of an operator's documentation, with the names that the standard gives its arguments."""
+    return (function.__doc__ or "").partition("\n\n")[0].replace("`input`", "x").replace("`dim`", "`axis`")
 
 
 def of_one(name, function):
     def made(x, /):
         return function(checked(x, name, "x"))
 
-    return described(made, name, function)
+    return described(made, name, summary(function))
 
 
-def of_two(name, function):
+def of_two(name, function, text):
     def made(x1, x2, /):
         return function(*promoted(name, x1, x2))
 
-    return described(made, name, function)
+    return described(made, name, f"{text}; element by element, in shapes that broadcast and the dtype to which they are promoted.")
 
 
-globals().update({name: of_one(name, getattr(_f, RENAMED.get(name, name))) for name in ONE})
-globals().update({name: of_two(name, getattr(_f, RENAMED.get(name, name))) for name in TWO})
+globals().update({name: of_one(name, operator(name)) for name in ONE})
+globals().update({name: of_two(name, operator(name), text) for name, text in TWO.items()})
 
 
 def expm1(x, /):

@@ -2,7 +2,7 @@
 
 from .._core.tensor import checked
 from .._gen import gen_fft as _fft
-from .elementwise import described
+from .elementwise import described, summary
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 SEVERAL = ("fftn", "ifftn", "rfftn", "irfftn")
@@ -12,14 +12,14 @@ def along_one(name, function):
     def made(x, /, *, n=None, axis=-1, norm="backward"):
         return function(checked(x, name, "x"), n, axis, norm)
 
-    return described(made, name, function)
+    return described(made, name, summary(function))
 
 
 def along_several(name, function):
     def made(x, /, *, s=None, axes=None, norm="backward"):
         return function(checked(x, name, "x"), s, axes, norm)
 
-    return described(made, name, function)
+    return described(made, name, summary(function).replace("`axis`", "`axes`"))
 
 
 globals().update({name: along_one(name, getattr(_fft, name)) for name in ONE})
