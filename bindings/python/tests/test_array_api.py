@@ -1,9 +1,11 @@
 """libtensor.array_api has every function of the array API standard, with its signatures, promotion and special cases."""
 
+import ast
 import inspect
 import itertools
 import math
 import operator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -103,6 +105,24 @@ def test_signatures_are_those_of_the_standard(name, signature):
     function = operator.attrgetter(name)(xp)
     assert str(inspect.signature(function)) == signature
     assert function.__name__ == name.rpartition(".")[2] and function.__doc__
+
+
+def test_types_are_of_these_signatures():
+    typed = {}
+    for file in ("__init__", "linalg", "fft"):
+        for node in ast.walk(ast.parse((Path(xp.__file__).parent / f"{file}.pyi").read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name != "__init__":
+                a = node.args
+                kinds = [[x.arg for x in group] for group in (a.posonlyargs, a.args, [a.vararg] if a.vararg else [], a.kwonlyargs)]
+                typed[node.name if file == "__init__" else f"{file}.{node.name}"] = kinds
+    P = inspect.Parameter
+    for name, _ in FUNCTIONS:
+        if name in ("finfo", "iinfo"):
+            continue  # classes
+        found = inspect.signature(operator.attrgetter(name)(xp)).parameters.values()
+        kinds = (P.POSITIONAL_ONLY, P.POSITIONAL_OR_KEYWORD, P.VAR_POSITIONAL, P.KEYWORD_ONLY)
+        key = name if name in typed else f"linalg.{name}"
+        assert [[p.name for p in found if p.kind is kind] for kind in kinds] == typed[key], name
 
 
 def test_constants_and_names():
