@@ -51,6 +51,8 @@ def result_type(*arrays_and_dtypes):
 
 def promoted(function, *operands):
     """The operands as tensors of the dtype to which they are promoted."""
+    if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) == 1:
+        return operands
     operands = [number(x, function, f"x{i}") for i, x in enumerate(operands, 1)]
     tensors = [x for x in operands if isinstance(x, Tensor)]
     if not tensors:
