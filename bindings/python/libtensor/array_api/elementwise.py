@@ -8,7 +8,7 @@ from .dtypes import promoted
 ONE = (
     *("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "conj", "cos", "cosh", "exp", "floor", "imag", "isfinite"),
     *("isinf", "isnan", "log", "log1p", "log2", "log10", "logical_not", "reciprocal", "signbit", "sin", "sinh", "sqrt", "square"),
-    *("tan", "tanh", "trunc", "bitwise_invert", "negative"),
+    *("tan", "trunc", "bitwise_invert", "negative"),
 )
 TWO = {
     "add": "x1 + x2",
@@ -107,6 +107,15 @@ def sign(x, /):
     return _f.where(_f.isnan(x), x, made) if made.dtype.is_floating_point else made
 
 
+def tanh(x, /):
+    """The hyperbolic tangent; of an infinity beside a finite imaginary part, 1 or -1 and a zero with the sign of that part."""
+    made = _f.tanh(checked(x, "tanh", "x"))
+    if not x.dtype.is_complex:
+        return made
+    limit = _f.complex(made.real, _f.copysign(_f.zeros_like(x.imag), x.imag))
+    return _f.where(_f.isinf(x.real) & _f.isfinite(x.imag), limit, made)
+
+
 def clip(x, /, min=None, max=None):
     """The elements, or the nearest bound where they are beyond one, in x's dtype. NaN in any of them gives NaN."""
     made = checked(x, "clip", "x").clone()
@@ -128,4 +137,4 @@ def real(x, /):
     return checked(x, "real", "x").real
 
 
-__all__ = [*ONE, *TWO, "clip", "expm1", "floor_divide", "positive", "real", "remainder", "round", "sign"]
+__all__ = [*ONE, *TWO, "clip", "expm1", "floor_divide", "positive", "real", "remainder", "round", "sign", "tanh"]
