@@ -254,9 +254,8 @@ TWO = {
 
 
 def test_zeros_of_complex_numbers():
-    for found, real, imag in ((xp.tanh(t(complex(inf, 2))), 1, 1), (xp.tanh(t(complex(-inf, -2))), -1, -1), (xp.expm1(t(complex(-0.0, 0))), 1, 1)):
-        assert (math.copysign(1, found.item().real), math.copysign(1, found.item().imag)) == (real, imag)
-        assert (abs(found.item().real), found.item().imag) == (round(abs(found.item().real)), 0)
+    shown = [repr(x.item()) for x in (xp.tanh(t(complex(inf, 2))), xp.tanh(t(complex(-inf, -2))), xp.expm1(t(complex(-0.0, 0))))]
+    assert shown == ["(1+0j)", "(-1-0j)", "0j"]
 
 
 def numbers(name):
