@@ -24,6 +24,10 @@ def main() -> None:
     total: float = float(y.to(torch.float64).sum())
     print(f"{total:.3f}", torch.zeros(2, 3, dtype=torch.int32).nbytes, torch.finfo(torch.float16).max)
 
+    xp = torch.array_api
+    counts = xp.unique_counts(order).counts
+    print(counts.tolist(), xp.isdtype(counts.dtype, ("integral", xp.bool)), xp.linalg.vector_norm(y, axis=0).shape)
+
 
 if __name__ == "__main__":
     main()

@@ -95,9 +95,9 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
-        *("dispatch", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing"),
-        *("utils", "version", "xpu", "_C"),
+        *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps"),
+        *("dispatch", "multiprocessing", "nn", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
+        *("special", "storage", "testing", "utils", "version", "xpu", "_C"),
     )
 )
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeGuard
 
 from . import accelerator as accelerator
+from . import array_api as array_api
 from . import autograd as autograd
 from . import backends as backends
 from . import cpu as cpu

@@ -11,13 +11,14 @@ c_default = bind("tensor_get_default_dtype", c_void_p)
 class dtype:
     """The type of a tensor's elements, such as torch.float32."""
 
-    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits")
+    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits", "kind")
 
     def __init__(self, code, name, itemsize, kind, numpy_name=None):
         self.code = code
         self.name = name
         self.itemsize = itemsize
         self.bits = itemsize * 8
+        self.kind = kind  # the letter that NumPy's dtypes have, which xarray asks for
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
         self.is_signed = kind in "fic" or name.startswith("qi")

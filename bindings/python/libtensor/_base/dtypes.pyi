@@ -2,6 +2,7 @@ class dtype:
     name: str
     itemsize: int
     bits: int
+    kind: str
     is_floating_point: bool
     is_complex: bool
     is_signed: bool

@@ -29,7 +29,7 @@ def is_integer(value):
 def foreign(value):
     """The Python number of a number of another library such as NumPy's; None for everything else."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
-    if len(kind) != 1 or getattr(value, "ndim", 1):
+    if len(kind) != 1 or getattr(value, "ndim", 1) or isinstance(value, Tensor):
         return None
     return {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(kind, lambda v: None)(value)
 

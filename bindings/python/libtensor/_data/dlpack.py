@@ -77,8 +77,9 @@ def capsule_of(ext, copy):
     options = {} if copy is None else {"copy": copy}
     try:
         return ext.__dlpack__(max_version=VERSION, **stream, **options)
-    except TypeError:
-        return ext.__dlpack__(**stream)
+    except TypeError:  # a producer that knows no versions and copies
+        capsule = ext.__dlpack__(**stream)
+        return to_dlpack(consume(capsule).clone()) if copy else capsule
 
 
 @_direct.special(_direct.RECEIVES)

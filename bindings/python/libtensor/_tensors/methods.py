@@ -1,6 +1,7 @@
 """The methods of Tensor that are made of the package's other parts."""
 
 import copy
+import sys
 from numbers import Number
 
 from .._base import direct as _direct
@@ -23,6 +24,9 @@ from .._gen import gen_functions as _f
 from .._storages import serialize as _serialize
 from .._storages import sharing as _sharing
 from .._storages import typed_storage as _typed_storage
+
+VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # of the array API standard
+PACKAGE = __name__.partition(".")[0]
 
 
 def given_to(cls, tensor):
@@ -317,6 +321,22 @@ class Tensor:
 
     def __dlpack_device__(self):
         return _dlpack.device(self)
+
+    def __array_namespace__(self, /, *, api_version=None):
+        """libtensor.array_api, the functions of the array API standard, of any version of it up to 2025.12."""
+        if api_version not in VERSIONS:
+            raise ValueError(f"__array_namespace__(): api_version must be None or one of {', '.join(VERSIONS[1:])}, not {api_version!r}")
+        return sys.modules[PACKAGE].array_api
+
+    def to_device(self, device, /, *, stream=None):
+        """The tensor on another device; `self` where it is there. The copy is ordered by the current stream, so that `stream` must be None.
+
+        >>> torch.ones(2).to_device("cpu")
+        tensor([1., 1.])
+        """
+        if stream is not None:
+            raise ValueError("to_device(): stream must be None; torch.cuda.stream() sets the stream of a copy")
+        return self.to(device)
 
     def __arrow_c_array__(self, requested_schema=None):
         return _arrow.export(self)

@@ -1,0 +1,113 @@
+"""Dtypes, their promotion, and constants of the array API standard."""
+
+import builtins
+import math
+from functools import reduce
+
+from .._base import dtypes as _dtypes
+from .._base.dtypes import complex64, complex128, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from .._core.convert import number
+from .._core.tensor import Tensor, checked
+from .._gen import gen_functions as _f
+
+bool = _dtypes.bool_
+e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
+
+KINDS = {
+    "bool": (bool,),
+    "signed integer": (int8, int16, int32, int64),
+    "unsigned integer": (uint8, uint16, uint32, uint64),
+    "real floating": (float32, float64),
+    "complex floating": (complex64, complex128),
+}
+KINDS["integral"] = KINDS["signed integer"] + KINDS["unsigned integer"]
+KINDS["numeric"] = KINDS["integral"] + KINDS["real floating"] + KINDS["complex floating"]
+
+
+def dtype_of(value, function):
+    """A dtype, or that of a tensor."""
+    return value if isinstance(value, _dtypes.dtype) else checked(value, function, "type").dtype
+
+
+def with_number(dtype, value):
+    """The dtype that a Python number makes of a tensor's: its own where that is of the number's kind, or of one that holds it."""
+    if isinstance(value, complex):
+        return (dtype if dtype.is_floating_point or dtype.is_complex else _dtypes.default()).to_complex()
+    if isinstance(value, float):
+        return dtype if dtype.is_floating_point or dtype.is_complex else _dtypes.default()
+    return int64 if dtype is bool and not isinstance(value, builtins.bool) else dtype
+
+
+def result_type(*arrays_and_dtypes):
+    """The dtype to which tensors, dtypes and Python numbers are promoted together. Tensors without dimensions count as all others; an
+    integer beside a float, which the standard leaves open, is promoted as in PyTorch. A call without tensors and dtypes is refused.
+    """
+    known = [x if isinstance(x, _dtypes.dtype) else x.dtype for x in arrays_and_dtypes if isinstance(x, (Tensor, _dtypes.dtype))]
+    if not known:
+        raise ValueError("result_type(): a tensor or a dtype is needed; Python numbers take theirs from it")
+    numbers = [number(x, "result_type", "arrays_and_dtypes") for x in arrays_and_dtypes if not isinstance(x, (Tensor, _dtypes.dtype))]
+    return reduce(with_number, numbers, reduce(_f.promote_types, known))
+
+
+def promoted(function, *operands):
+    """The operands as tensors of the dtype to which they are promoted."""
+    if all(isinstance(x, Tensor) for x in operands) and len({x.dtype for x in operands}) == 1:
+        return operands
+    operands = [number(x, function, f"x{i}") for i, x in enumerate(operands, 1)]
+    tensors = [x for x in operands if isinstance(x, Tensor)]
+    if not tensors:
+        raise TypeError(f"{function}(): one operand must be a tensor, not {' and '.join(type(x).__name__ for x in operands) or 'none at all'}")
+    dtype = result_type(*operands)
+    return [x.to(dtype) if isinstance(x, Tensor) else filled(x, dtype, tensors[0].device, function) for x in operands]
+
+
+def filled(value, dtype, device, function):
+    """The tensor of a number, which the dtype must hold."""
+    if dtype in KINDS["integral"] and not iinfo(dtype).min <= value <= iinfo(dtype).max:
+        raise OverflowError(f"{function}(): {value} is beyond {dtype}, to which it is promoted; astype() gives the tensor a wider dtype")
+    return _f.full((), value, dtype=dtype, device=device)
+
+
+def can_cast(from_, to, /):
+    """Whether promotion leads from one dtype, or a tensor's, to another: int8 to int16, not back."""
+    return _f.promote_types(dtype_of(from_, "can_cast"), to) is to
+
+
+def isdtype(dtype, kind):
+    """Whether a dtype is of a kind: another dtype, one of "bool", "signed integer", "unsigned integer", "integral", "real floating",
+    "complex floating" and "numeric", or one of a tuple of these.
+    """
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, each) for each in kind)
+    if isinstance(kind, _dtypes.dtype):
+        return dtype is kind
+    if kind not in KINDS:
+        raise ValueError(f"isdtype(): kind must be a dtype, a tuple, or one of {', '.join(map(repr, KINDS))}, not {kind!r}")
+    if kind in ("real floating", "numeric") and dtype.is_floating_point:
+        return True  # those of 16 bits, which the standard does not have, too
+    return dtype in KINDS[kind]
+
+
+def astype(x, dtype, /, *, copy=True, device=None):
+    """The elements in another dtype: a new tensor, or with `copy=False` x itself where nothing changes. Complex numbers become no real
+    ones: real() or imag() tells which part is meant.
+    """
+    if checked(x, "astype", "x").dtype.is_complex and not dtype.is_complex and dtype is not bool:
+        raise TypeError(f"astype(): {x.dtype} is not converted to {dtype}; real(x) or imag(x) is")
+    return x.to(dtype=dtype, device=device, copy=copy)
+
+
+class finfo(_dtypes.finfo):
+    """Numerical properties of a float or complex dtype, or that of a tensor: bits, eps, max, min, smallest_normal, and the real dtype."""
+
+    def __init__(self, type, /):
+        super().__init__(dtype_of(type, "finfo"))
+        self.dtype = self._dtype
+
+
+class iinfo(_dtypes.iinfo):
+    """Numerical properties of an integer dtype, or that of a tensor: bits, max, min, dtype."""
+
+    def __init__(self, type, /):
+        super().__init__(dtype_of(type, "iinfo"))
+        self.dtype = self._dtype
