@@ -138,9 +138,10 @@ static bool make_operand(arguments *a, lt_value *v) {
   return v->pointer = a->operand, true;
 }
 
+// A slice that goes forwards; Python turns others round.
 bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *step) {
   if (o->type != &PySlice_Type) return false;
-  if (!PySlice_Unpack(o, start, stop, step)) return true;
+  if (!PySlice_Unpack(o, start, stop, step)) return *step > 0;
   PyErr_Clear();
   return false;
 }

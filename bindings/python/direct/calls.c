@@ -209,7 +209,7 @@ PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObj
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
       result = invoke(f, f->overloads, &a);
-    } else if (n >= 0 && read_slice(args[1], &start, &stop, &step) && step > 0) {
+    } else if (n >= 0 && read_slice(args[1], &start, &stop, &step)) {
       v[2].i = start, v[3].i = stop, v[4].i = step;
       result = invoke(f, f->overloads + 1, &a);
     } else {

@@ -50,6 +50,7 @@ CALLS = {
     "fft.fftn": fft.fftn,
     "fft.fftshift": fft.fftshift,
     "fft.irfft": lambda x: fft.irfft(fft.rfft(x)),
+    "signal.convolve": lambda x: signal.convolve(x, x[:2, :5]),
     "signal.detrend": signal.detrend,
     "signal.fftconvolve": lambda x: signal.fftconvolve(x, x),
     "signal.freqz": lambda x: signal.freqz(x[0, :])[1],

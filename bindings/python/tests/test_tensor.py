@@ -5,6 +5,7 @@ import gc
 import math
 import pickle
 
+import numpy as np
 import pytest
 
 import libtensor as torch
@@ -218,9 +219,39 @@ def test_assignment():
     assert x.tolist() == [[-1.0, -1.0, 5.0], [7.0, 8.0, 6.0]]
 
 
+BACK = slice(None, None, -1)
+BACKWARDS = [BACK, slice(None, 0, -2), slice(-2, None, -3), slice(0, 2, -1), (0, BACK), (..., BACK, None), (None, BACK, slice(1, 3), BACK)]
+BACKWARDS += [(BACK, [[0, 1], [2, 0]]), ([1, 0], BACK), (True, BACK)]
+
+
+@pytest.mark.parametrize("key", BACKWARDS)
+def test_slices_with_negative_steps(key):
+    array = np.arange(24).reshape(2, 3, 4)
+    x = torch.from_numpy(array.copy())
+    assert x[key].tolist() == array[key].tolist() and x[key].shape == array[key].shape
+    assert not x[key].numel() or x[key].untyped_storage().data_ptr() != x.untyped_storage().data_ptr()
+    values = -array[key] - 1
+    array[key] = values
+    x[key] = torch.from_numpy(values)
+    assert x.tolist() == array.tolist()
+
+
+def test_slices_with_negative_steps_have_gradients():
+    x = torch.arange(3.0, requires_grad=True)
+    (x[::-1] * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
+    assert x.grad.tolist() == [3, 2, 1]
+
+
 @pytest.mark.parametrize(
     ("key", "error"),
-    [(3, IndexError), ((0, 0, 0), IndexError), ("a", TypeError), (1.5, IndexError), (slice(0, 2, -1), ValueError)],
+    [
+        (3, IndexError),
+        ((0, 0, 0), IndexError),
+        ("a", TypeError),
+        (1.5, IndexError),
+        (slice(0, 2, 0), ValueError),
+        ((slice(None, None, -1), 0, 0), IndexError),
+    ],
 )
 def test_bad_index(key, error):
     with pytest.raises(error):

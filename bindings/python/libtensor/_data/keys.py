@@ -47,6 +47,37 @@ def item(k):
     return listed(k)
 
 
+def backwards(key):
+    """Tells whether a plain key has a slice with a negative step."""
+    return any(k.__class__ is slice and k.step is not None and k.step < 0 for k in (key if isinstance(key, tuple) else (key,)))
+
+
+def width(k):
+    """How many dimensions a part of a plain key is about."""
+    if k is None or k is Ellipsis or isinstance(k, bool):
+        return 0
+    return k.dim() if isinstance(k, Tensor) and k.dtype in MASKS else 1
+
+
+def forwards(tensor, key):
+    """What slices with negative steps take of a tensor, in its own order; the dimensions that they reverse; the key for what comes of that."""
+    parts = key if isinstance(key, tuple) else (key,)
+    left = tensor.dim() - sum(map(width, parts))
+    if left < 0:
+        raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
+    taken, reversed, rest = [slice(None)] * tensor.dim(), [], []
+    dim = 0
+    for k in parts:
+        if backwards(k):
+            places = range(tensor.shape[dim])[k]
+            taken[dim] = slice(places[-1], places[0] + 1, -k.step) if places else slice(0, 0)
+            reversed.append(dim)
+            k = slice(None)
+        rest.append(k)
+        dim += left if k is Ellipsis else width(k)
+    return tensor[tuple(taken)], reversed, tuple(rest)
+
+
 def bound(value):
     """A slice's start, stop or step."""
     if value is None:
@@ -55,6 +86,8 @@ def bound(value):
         raise TypeError(f"slice indices must be integers or None or have an __index__ method, not {type(value).__name__}")
     return value.__index__()
 
+
+MASKS = {_dtypes.bool_, _dtypes.uint8}
 
 # Integers that are no dtype of index tensors, but positions as NumPy's.
 POSITIONS = _dtypes.INTEGERS - {_dtypes.uint8, _dtypes.int32, _dtypes.int64}

@@ -402,14 +402,25 @@ class Tensor:
         """The tensor with the order of its first dimension reversed: a copy."""
         return _f.flip(self, 0) if self.dim() else self
 
-    @_direct.operators("select slice index_get", how=_direct.SUBSCRIPTS)
+    @_direct.first("select slice index_get", _direct.SUBSCRIPTS)
     def __getitem__(self, key):
-        """The part of the tensor that a key tells, or the elements at its indices."""
+        """The part of the tensor that a key tells, or the elements at its indices. Slices with negative steps give copies."""
+        key = _keys.plain(key)
+        if not _keys.backwards(key):
+            return _f.index_get(self, key)
+        part, dims, rest = _keys.forwards(self, key)
+        return _f.flip(part, dims)[rest]
 
     @_direct.first("index_set_ index_set_scalar_", _direct.ASSIGNS)
     def __setitem__(self, key, value):
         """Writes a tensor, a number or a sequence to the part of the tensor that a key tells, or to the elements at its indices."""
-        if isinstance(value, Tensor):
+        key = _keys.plain(key)
+        if _keys.backwards(key):
+            part, dims, rest = _keys.forwards(self, key)
+            turned = _f.flip(part, dims)
+            turned[rest] = value
+            part.copy_(_f.flip(turned, dims))
+        elif isinstance(value, Tensor):
             _f.index_set_(self, key, value)
         elif _match.is_number(value):
             _f.index_set_scalar_(self, key, value)
