@@ -29,7 +29,7 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 	r.results = p.run(r.c, func(_ int, t *tensor.Tensor) *tensor.Tensor {
 		slope := p.tangent(t)
 		if slope == nil {
-			return change(t)
+			return change(p.primal(t))
 		}
 		input := p.input(r, change(p.primal(t)))
 		r.inputs, r.tangents = append(r.inputs, input), append(r.tangents, change(slope))

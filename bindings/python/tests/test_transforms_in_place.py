@@ -50,7 +50,11 @@ WRITES = (
         lambda r, x: r.pow_(2),
         lambda r, x: r.lerp_(x[1] * r, 0.25),
     ),
-    *(lambda r, x: r.index_fill_(0, torch.tensor([0]), x.prod()), lambda r, x: r.index_add_(0, torch.tensor([0]), r[:1] * x[1])),
+    *(
+        lambda r, x: r.index_fill_(0, torch.tensor([0]), x.prod()),
+        lambda r, x: r.scatter_reduce_(0, torch.zeros_like(r, dtype=torch.int64), r * x[1], "prod"),
+        lambda r, x: r.index_add_(0, torch.tensor([0]), r[:1] * x[1]),
+    ),
 )
 
 
