@@ -23,6 +23,18 @@ class dtype:
         self.is_signed = kind in "fic" or name.startswith("qi")
         self.numpy_name = numpy_name or name
 
+    @property
+    def dtype(self):
+        """NumPy's dtype, which numpy.dtype() asks for."""
+        if self not in OF_NUMPY:
+            raise AttributeError(f"NumPy has no dtype for {self}, only for {', '.join(d.name for d in OF_NUMPY)}")
+        import numpy
+
+        return numpy.dtype(self.name)
+
+    __numpy_dtype__ = dtype
+    char = property(lambda self: self.dtype.char)  # which SciPy reads
+
     def to_real(self):
         return REAL.get(self, self)
 
@@ -93,6 +105,7 @@ QUANTIZED = DTYPES[14:19]
 uint16, uint32, uint64 = DTYPES[19:]
 quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
 INTEGERS = frozenset((uint8, int8, int16, int32, int64, uint16, uint32, uint64))
+OF_NUMPY = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
 REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 class dtype:
     name: str
     itemsize: int
@@ -5,8 +7,16 @@ class dtype:
     is_floating_point: bool
     is_complex: bool
     is_signed: bool
-    def to_real(self) -> dtype: ...
-    def to_complex(self) -> dtype: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def __numpy_dtype__(self) -> Any: ...
+    @property
+    def char(self) -> str: ...
+    def to_real(self) -> _dtype: ...
+    def to_complex(self) -> _dtype: ...
+
+_dtype = dtype  # dtype, inside of the class, is NumPy's
 
 class layout:
     name: str

@@ -28,6 +28,8 @@ def is_integer(value):
 
 def foreign(value):
     """The Python number of a number of another library such as NumPy's; None for everything else."""
+    if value.__class__ is dtype:  # whose dtype is NumPy's, which is not needed here
+        return None
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     if len(kind) != 1 or getattr(value, "ndim", 1):
         return None

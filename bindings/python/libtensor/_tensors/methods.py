@@ -11,6 +11,7 @@ from .._base.extend import extends
 from .._core import match as _match
 from .._core.owner import untyped
 from .._core.tensor import Tensor, as_leaf, as_object, checked, with_names
+from .._data import array_protocols as _protocols
 from .._data import arrow as _arrow
 from .._data import create as _create
 from .._data import dlpack as _dlpack
@@ -269,6 +270,12 @@ class Tensor:
     def __array_wrap__(self, array, context=None, return_scalar=False):
         """The result of a NumPy function of tensors."""
         return _overrides.converted(_dlpack.from_numpy(array), type(self))
+
+    def __array_function__(self, func, types, args, kwargs):
+        return _protocols.array_function(self, func, types, args, kwargs)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        return _protocols.array_ufunc(self, ufunc, method, inputs, kwargs)
 
     @property
     def __array_interface__(self):
