@@ -9,9 +9,10 @@ import subprocess
 import sys
 import threading
 
-import libtensor as torch
 import numpy as np
 import pytest
+
+import libtensor as torch
 
 VERSION = tuple(map(int, np.__version__.split(".")[:2]))
 
