@@ -246,6 +246,10 @@ CALLS = [
         f"np.linalg.{name}(s)"
         for name in ["det", "slogdet", "inv", "pinv", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "qr", "matrix_rank", "cond", "norm"]
     ),
+    "np.linalg.qr(s, 'r')",
+    "np.nan_to_num(w, True, 3)",
+    "np.sum(a, axis=())",
+    "np.cross(a.T, v, 0)",
     "np.linalg.svd(a, full_matrices=False, compute_uv=False)",
     "np.linalg.norm(a, 1, axis=1)",
     "np.linalg.solve(s, v)",
@@ -282,7 +286,14 @@ if VERSION >= (2, 0):
     CALLS += [
         *("np.matrix_transpose(a)", "np.permute_dims(a, (1, 0))", "np.concat([a, b])", "np.astype(a, np.int16)", "np.vecdot(a, b)"),
         *("np.unique_all(u)", "np.unique_counts(u)", "np.unique_inverse(u)", "np.unique_values(u)", "np.bitwise_count(j)"),
-        *("np.linalg.vector_norm(a)", "np.linalg.matrix_norm(a)", "np.linalg.svdvals(s)", "np.linalg.outer(v, v)", "np.linalg.trace(s)"),
+        *(
+            "np.linalg.solve(s[None], b.T)",
+            "np.linalg.vector_norm(a)",
+            "np.linalg.matrix_norm(a)",
+            "np.linalg.svdvals(s)",
+            "np.linalg.outer(v, v)",
+            "np.linalg.trace(s)",
+        ),
         *("np.linalg.diagonal(s)", "np.linalg.cross(a, a)", "np.linalg.matmul(s, s)", "np.linalg.vecdot(v, v)", "np.linalg.tensordot(s, s)"),
     ]
 if VERSION >= (2, 1):

@@ -52,6 +52,8 @@ def row(function, parameters, **always):
             extra = sorted(given.keys() - names) or [f"number {len(names) + 1}"]
             raise NotThere(f"argument {', '.join(extra)} is not there for such a tensor; those that are: {', '.join(names)}")
         found = dict(always)
+        if given.get("axis") == ():
+            raise NotThere("an empty axis is not there for such a tensor")
         for name, value in given.items():
             if value is not None:
                 found[names[name]] = dtype_of(value) if name == "dtype" else as_array(value) if name in ARRAYS else value
@@ -235,7 +237,7 @@ def outer(a, b, out=None):
     return _f.outer(_f.flatten(a), _f.flatten(b), out=out)
 
 
-def cross(a, b, axis=-1):
+def cross(a, b, *, axis=-1):
     return alike(gen_linalg.cross)(*_f.broadcast_tensors(a, b), dim=axis)
 
 
@@ -247,12 +249,25 @@ def svd(a, full_matrices=True, compute_uv=True):
     return gen_linalg.svd(a, full_matrices) if compute_uv else gen_linalg.svdvals(a)
 
 
+def qr(a, mode="reduced"):
+    return gen_linalg.qr(a, mode).R if mode == "r" else gen_linalg.qr(a, mode)
+
+
+def solve(a, b):
+    """NumPy 2's: what has one dimension is a vector, and everything else matrices."""
+    if b.dim() == 1:
+        return alike(gen_linalg.solve)(a, b[:, None])[..., 0]
+    return alike(gen_linalg.solve)(a, b.reshape(*(1,) * (a.dim() - b.dim()), *b.shape))
+
+
 def meshgrid(*xi, indexing="xy"):
     return tuple(alike(_f.meshgrid)(*xi, indexing=indexing))
 
 
-def digitize(x, bins, right=False):
-    return _f.bucketize(x, as_array(bins), right=not right)
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if not copy:
+        raise NotThere("copy=False is not there for such a tensor")
+    return _f.nan_to_num(x, nan, posinf, neginf)
 
 
 def unique(ar, *, return_inverse=False, return_counts=False, axis=None):
@@ -340,12 +355,12 @@ FUNCTIONS = {
     **{name: row(getattr(_f, name), "x:input") for name in ("sinc", "i0", "isreal")},
     **{name: row(getattr(_f, name), OF_EACH) for name in ("isposinf", "isneginf")},
     "fix": row(_f.trunc, OF_EACH),
-    "nan_to_num": row(_f.nan_to_num, "x:input nan posinf neginf"),
+    "nan_to_num": nan_to_num,
     "isclose": row(alike(_f.isclose), "a:input b:other rtol atol equal_nan"),
     "allclose": row(alike(_f.allclose), "a:input b:other rtol atol equal_nan"),
     "isin": row(_f.isin, "element:elements test_elements assume_unique invert"),
     # sets, places, counts
-    **{made.__name__: made for made in (unique, digitize, meshgrid, array_equal)},
+    **{made.__name__: made for made in (unique, meshgrid, array_equal)},
     "searchsorted": row(_f.searchsorted, "a:sorted_sequence v:input side sorter"),
     "bincount": row(_f.bincount, "x:input weights minlength"),
     # creation
@@ -363,15 +378,15 @@ FUNCTIONS = {
     "linalg.matrix_power": row(gen_linalg.matrix_power, "a:input n"),
     "linalg.cond": row(gen_linalg.cond, "x:input p"),
     "linalg.outer": outer,
-    "linalg.cross": lambda x1, x2, axis=-1: cross(x1, x2, axis),
+    "linalg.cross": lambda x1, x2, *, axis=-1: cross(x1, x2, axis=axis),
     "linalg.matmul": alike(_f.matmul),
     "linalg.vecdot": row(alike(gen_linalg.vecdot), "x1:x x2:y axis:dim"),
     "linalg.tensordot": row(alike(compose.tensordot), "x1:a x2:b axes:dims"),
     "linalg.multi_dot": row(alike(gen_linalg.multi_dot), "arrays:tensors out"),
-    "linalg.solve": row(alike(gen_linalg.solve), "a:A b:B"),
+    "linalg.solve": solve,
     "linalg.svd": svd,
     "linalg.svdvals": row(gen_linalg.svdvals, "x:A"),
-    "linalg.qr": row(gen_linalg.qr, "a:A mode"),
+    "linalg.qr": qr,
     # Fourier transforms
     **{f"fft.{kind}": row(getattr(gen_fft, kind), "a:input n axis:dim norm out") for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
     **{
@@ -455,6 +470,8 @@ def elements(name, *inputs, out=None, where=True, dtype=None):
 
 
 def reduce(name, array, axis=0, dtype=None, out=None, keepdims=False):
+    if axis == ():
+        raise NotThere("an empty axis is not there for such a tensor")
     if name not in SUMS:
         raise NotThere(f"reduce is there for {', '.join(SUMS)}")
     return into(out, SUMS[name](*of_dtype([array], dtype), tuple(range(array.dim())) if axis is None else axis, keepdim=keepdims))
