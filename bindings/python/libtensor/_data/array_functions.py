@@ -12,7 +12,6 @@ from .._core.tensor import Tensor
 from .._gen import gen_fft, gen_linalg
 from .._gen import gen_functions as _f
 from . import compose, create
-from .interop import FROM_TYPESTR
 
 
 class NotThere(TypeError):
@@ -23,18 +22,6 @@ class NotThere(TypeError):
 ARRAYS = frozenset(
     ["a", "b", "x", "y", "v", "m", "q", "x1", "x2", "ar", "arr", "ary", "array", "condition", "element", "test_elements", "weights", "val", "z"]
 )
-
-
-def dtype_of(value):
-    """The dtype that NumPy's, or a word for one, stands for."""
-    if value is None or isinstance(value, _dtypes.dtype):
-        return value
-    import numpy
-
-    text = numpy.dtype(value).str
-    if text not in FROM_TYPESTR:
-        raise NotThere(f"dtype {numpy.dtype(value)} is not there; a tensor has one of {', '.join(d.name for d in FROM_TYPESTR.values())}")
-    return FROM_TYPESTR[text]
 
 
 def as_array(value):
@@ -56,7 +43,7 @@ def row(function, parameters, **always):
             raise NotThere("an empty axis is not there for such a tensor")
         for name, value in given.items():
             if value is not None:
-                found[names[name]] = dtype_of(value) if name == "dtype" else as_array(value) if name in ARRAYS else value
+                found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value) if name in ARRAYS else value
         return function(**found)
 
     return call
@@ -107,7 +94,7 @@ def prod(input, dim=None, keepdim=False):
 
 
 def cumulative(function):
-    return lambda a, axis=None, dtype=None, out=None: whole(function)(a, axis, dtype=dtype_of(dtype), out=out)
+    return lambda a, axis=None, dtype=None, out=None: whole(function)(a, axis, dtype=_dtypes.of_numpy(dtype), out=out)
 
 
 def sort(a, axis=-1, kind=None, *, stable=None):
@@ -287,7 +274,7 @@ def size(a, axis=None):
 
 
 def astype(x, dtype, copy=True):
-    return x.to(dtype_of(dtype), copy=copy)
+    return x.to(_dtypes.of_numpy(dtype), copy=copy)
 
 
 # ---------------------------------------------------------------------------------------------------------------- the tables
@@ -452,7 +439,7 @@ def into(out, made):
 
 
 def of_dtype(values, dtype):
-    return list(values) if dtype is None else [cast(value, dtype_of(dtype)) for value in values]
+    return list(values) if dtype is None else [cast(value, _dtypes.of_numpy(dtype)) for value in values]
 
 
 def elements(name, *inputs, out=None, where=True, dtype=None):
