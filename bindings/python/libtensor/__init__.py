@@ -10,6 +10,7 @@ from ._base.dtypes import named as _constant
 from ._base.errors import OutOfMemoryError
 from ._base.extend import publish as _publish
 from ._base.forked import refuse as _refuse_in_forks
+from ._base.imported import when_imported as _when_imported
 from ._base.library import __version__
 from ._base.size import Size
 from ._core.modes import (
@@ -94,7 +95,22 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps", "multiprocessing", "nn"),
+        *(
+            "accelerator",
+            "autograd",
+            "backends",
+            "cpu",
+            "cuda",
+            "dask",
+            "distributed",
+            "fft",
+            "func",
+            "hdf5",
+            "linalg",
+            "mps",
+            "multiprocessing",
+            "nn",
+        ),
         *("dispatch", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing"),
         *("utils", "version", "xpu", "_C"),
     )
@@ -174,6 +190,19 @@ def __dir__():
     special = {name for name in globals() if name.startswith("__")}
     return sorted(special | set(__all__) | {name for name in _SUBMODULES if name[0] != "_"} | {"Storage", "default_generator"})
 
+
+def _offer_to_dask(what):
+    """Registers tensors in a module of Dask's once that is imported; libtensor.dask has what is registered."""
+    return lambda module: getattr(__getattr__("dask"), what)(module)
+
+
+for _name, _what in (
+    ("dask.array.dispatch", "chunks"),
+    ("dask.sizeof", "sizes"),
+    ("dask.tokenize", "tokens"),
+    ("distributed.protocol.serialize", "frames"),
+):
+    _when_imported(_name, _offer_to_dask("offer_" + _what))
 
 # A process that already uses multiprocessing, such as a spawned worker, shares the tensors that it sends.
 if "multiprocessing.reduction" in _sys.modules:

@@ -1,12 +1,10 @@
 """threadpoolctl lists the library and limits its threads, whichever of the two packages is imported first; it is not needed."""
 
 import contextlib
-import sys
 
 from .._base.errors import ForkedError
+from .._base.imported import when_imported
 from .._gen import gen_functions as _f
-
-NAME = "threadpoolctl"
 
 
 def register(package):
@@ -35,31 +33,5 @@ def register(package):
     package.register(Controller)
 
 
-class Finder:
-    """Waits for threadpoolctl's import, and registers once the package is there."""
-
-    def find_spec(self, name, path=None, target=None):
-        if name != NAME:
-            return None
-        found = (finder.find_spec(name, path, target) for finder in list(sys.meta_path) if finder is not self)
-        spec = next(filter(None, found), None)
-        if spec is None:
-            return None
-        execute = spec.loader.exec_module
-
-        def then_register(module):
-            execute(module)
-            if self in sys.meta_path:
-                sys.meta_path.remove(self)
-            register(module)
-
-        spec.loader.exec_module = then_register
-        return spec
-
-
 def watch():
-    package = sys.modules.get(NAME)
-    if package:
-        register(package)
-    else:
-        sys.meta_path.insert(0, Finder())
+    when_imported("threadpoolctl", register)
