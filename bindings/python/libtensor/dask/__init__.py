@@ -1,8 +1,7 @@
 """Tensors as the chunks of Dask's arrays, and on their way between Dask's workers.
 
-Nothing has to be imported or called: where Dask and libtensor are imported, in any order, Dask's arrays take tensors as chunks, and
-`distributed` sends them as their bytes. `Threads` is a plugin for workers; `dask.config.set({"array.backend": "libtensor"})` has Dask's creation functions
-make tensors.
+Nothing has to be called: where Dask and libtensor are imported, in any order, Dask's arrays take tensors as chunks, and `distributed` sends
+them as their bytes. `Threads` is a plugin for workers; with `dask.config.set({"array.backend": "libtensor"})` Dask's creation functions make tensors.
 """
 
 from . import chunks, frames
