@@ -14,7 +14,7 @@ from distributed import Client, LocalCluster
 import libtensor as torch
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "examples" / "digits"))
-from digits import BATCH, DECAY, HIDDEN, MOMENTUM, RATE, cross_entropy, scores  # noqa: E402
+from digits import BATCH, DECAY, HIDDEN, MOMENTUM, RATE, cross_entropy, scores
 
 PARTS = 4
 

@@ -95,24 +95,9 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *(
-            "accelerator",
-            "autograd",
-            "backends",
-            "cpu",
-            "cuda",
-            "dask",
-            "distributed",
-            "fft",
-            "func",
-            "hdf5",
-            "linalg",
-            "mps",
-            "multiprocessing",
-            "nn",
-        ),
-        *("dispatch", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage", "testing"),
-        *("utils", "version", "xpu", "_C"),
+        *("accelerator", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5", "linalg", "mps"),
+        *("multiprocessing", "nn", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse", "special", "storage"),
+        *("testing", "utils", "version", "xpu", "_C"),
     )
 )
 

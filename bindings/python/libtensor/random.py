@@ -28,11 +28,11 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         set_rng_state(before)
 
 
-def default_rng(seed=None):
-    """NumPy's Generator with tensors instead of arrays; `seed` may be one of its bit generators. Dask draws random chunks with it."""
+def default_rng(bits=None):
+    """NumPy's Generator with tensors instead of arrays, of one of its bit generators or of a seed. Dask draws random chunks with it."""
     from .dask.random import Draws
 
-    return Draws(seed)
+    return Draws(bits)
 
 
 def __getattr__(name):

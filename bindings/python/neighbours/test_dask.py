@@ -289,3 +289,28 @@ def test_threads_of_workers(workers):
         assert set(client.run(threads).values()) == {2}
         client.unregister_worker_plugin("libtensor-threads")
         assert set(client.run(threads).values()) == {1}
+
+
+# -------------------------------------------------------------------------------------------------------------------- examples
+
+
+def example(name, *arguments):
+    done = subprocess.run([sys.executable, PYTHON / "examples" / name, *arguments], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_network_learns_the_same_bits_on_workers(tmp_path):
+    generator = torch.Generator().manual_seed(1)
+    means = torch.rand(10, 64, generator=generator)
+    for name, rows in (("train", 300), ("test", 100)):
+        y = torch.randint(10, (rows,), generator=generator)
+        torch.save_npy(means[y] + torch.randn(rows, 64, generator=generator) / 4, tmp_path / f"{name}_x.npy")
+        torch.save_npy(y, tmp_path / f"{name}_y.npy")
+    told = example("dask_digits.py", tmp_path, "--epochs", "2")
+    assert "2 workers and one process: the same bits" in told and told.count("epoch") == 2
+
+
+def test_moments_of_many_numbers():
+    told = example("dask_moments.py", "--gigabytes", "0.3")
+    assert "0.3 GB of numbers" in told and "means -0.00" in told or "means 0.00" in told

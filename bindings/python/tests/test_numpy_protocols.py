@@ -389,6 +389,46 @@ def test_numpy_knows_the_dtypes(name):
     assert np.sum(torch.ones(2), dtype=dtype).dtype is dtype and np.ones_like(torch.ones(2), dtype=dtype).dtype is dtype
 
 
+def test_numpys_dtypes_and_types_stand_for_dtypes():
+    for theirs in (np.float32, np.dtype("f4"), torch.float32):
+        assert torch.zeros(2, dtype=theirs).dtype is torch.float32 and torch.ones(2).long().sum(dtype=theirs).dtype is torch.float32
+        assert (
+            torch.float32 == theirs
+            and theirs == torch.float32
+            and torch.float64 != theirs
+            and torch.ones(1).long().astype(theirs).dtype is torch.float32
+        )
+    for ours, theirs, same in (
+        (torch.bool, bool, True),
+        (torch.int64, int, True),
+        (torch.float32, float, False),
+        (torch.bfloat16, np.float32, False),
+    ):
+        assert (ours == theirs) is same and (theirs == ours) is same and (ours != theirs) is not same
+    assert torch.float32 != "f4"
+    assert (
+        {torch.float32: 1}[torch.ones(1).dtype] == 1 and torch.float32 in (torch.float64, torch.float32) and torch.float32 not in (torch.int32, None)
+    )
+    assert torch.float32.kind == "f" and torch.int16.char == "h" and torch.bool.type is np.bool_
+    for wrong in ("f4", np.dtype(">f4"), np.dtype("M8[s]"), np.str_, [], object):
+        with pytest.raises(TypeError, match="argument 'dtype' must be torch.dtype, not"):
+            torch.zeros(2, dtype=wrong)
+
+
+def test_astype():
+    t = torch.tensor([1.5, -2.5])
+    assert t.astype("i4").tolist() == [1, -2] and t.astype(np.float64).dtype is torch.float64 and t.astype(torch.float32).data_ptr() != t.data_ptr()
+    assert t.astype("f4", copy=False) is t
+    with pytest.raises(TypeError, match="a tensor has no dtype <U3; those of NumPy's that it has: bool, uint8"):
+        t.astype("U3")
+
+
+def test_arrays_of_uint8_are_positions():
+    t = torch.arange(4.0)
+    for key in (np.array([0, 3], "u1"), [np.uint8(0), np.uint8(3)]):
+        assert t[key].tolist() == [0, 3] == t.view(2, 2).flatten()[key].tolist()
+
+
 @pytest.mark.parametrize("name", ["bfloat16", "complex32", "quint8", "qint32"])
 def test_dtypes_that_numpy_lacks(name):
     dtype = getattr(torch, name)
@@ -698,7 +738,7 @@ REFUSED = [
     (lambda t: t.to(device="meta"), "np.pad(t, 1)", r"numpy.pad\(\): .* meta device .* Tensor.cpu\(\)"),
     (lambda t: t.to_sparse(), "np.interp(t, t, t)", r"numpy.interp\(\): .*sparse_coo layout .* Tensor.to_dense\(\)"),
     (lambda t: t.rename("a"), "np.pad(t, 1)", r"numpy.pad\(\): .* rename\(None\)"),
-    (lambda t: torch.quantize_per_tensor(t, 0.1, 0, torch.quint8), "np.pad(t, 1)", r"numpy.pad\(\): .* quint8; convert"),
+    (lambda t: torch.quantize_per_tensor(t, 0.1, 0, torch.quint8), "np.pad(t, 1)", r"numpy.pad\(\): .* quint8; "),
     (lambda t: t.requires_grad_(), "np.sum(t, where=t > 1)", r"numpy.sum\(\): argument where is not there .* those that are: a, axis, dtype"),
     (lambda t: t.requires_grad_(), "np.add.reduceat(t, [0])", r"numpy.add.reduceat\(\): "),
     (lambda t: t.requires_grad_(), "np.add.at(t, 0, 1)", r"numpy.add.at\(\): "),

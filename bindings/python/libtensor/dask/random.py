@@ -12,8 +12,8 @@ class Bits(PCG64):
 class Draws:
     """NumPy's Generator with tensors instead of arrays."""
 
-    def __init__(self, seed=None):
-        self.generator = Generator(seed if isinstance(seed, PCG64) else Bits(seed))
+    def __init__(self, bits):
+        self.generator = Generator(bits if isinstance(bits, PCG64) else Bits(bits))
 
     def __getattr__(self, name):
         method = getattr(self.generator, name)
