@@ -181,12 +181,8 @@ def _offer_to_dask(what):
     return lambda module: getattr(__getattr__("dask"), what)(module)
 
 
-for _name, _what in (
-    ("dask.array.dispatch", "chunks"),
-    ("dask.sizeof", "sizes"),
-    ("dask.tokenize", "tokens"),
-    ("distributed.protocol.serialize", "frames"),
-):
+_DASK = {"dask.array.chunk_types": "types", "dask.array.dispatch": "chunks", "dask.sizeof": "sizes", "dask.tokenize": "tokens"}
+for _name, _what in {**_DASK, "distributed.protocol.serialize": "frames"}.items():
     _when_imported(_name, _offer_to_dask("offer_" + _what))
 
 # A process that already uses multiprocessing, such as a spawned worker, shares the tensors that it sends.

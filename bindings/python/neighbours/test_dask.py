@@ -108,6 +108,21 @@ def test_metas_are_tensors(ndim):
         assert type(part._meta) is torch.Tensor and type(part.compute()) is torch.Tensor
 
 
+def test_tensors_beside_arrays_of_dask():
+    x, t = da.ones(4, chunks=2), torch.ones(4)
+    for made in (x + t, t + x, np.add(t, x), t * x + 1, da.add(t, x)):
+        assert isinstance(made, da.Array) and made.compute().tolist() == [2, 2, 2, 2] and made.dtype == np.float64
+    joined = np.concatenate([t, x])
+    assert isinstance(joined, da.Array) and type(joined.compute()) is torch.Tensor and joined.shape == (8,)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_schedulers_give_the_same_bits(scheduler):
+    x = da.from_array(torch.rand(200, 300, generator=torch.Generator().manual_seed(2)), chunks=(30, 40))
+    for made in (x.sum(), x.std(axis=0), da.dot(x, x.T), da.exp(x).mean()):
+        assert torch.equal(made.compute(scheduler=scheduler), made.compute(scheduler="synchronous"))
+
+
 def test_dtypes_are_numpys_to_dask():
     x = da.from_array(torch.ones(4), 2)
     assert x.dtype == np.float32 and x.dtype.kind == "f" and x.itemsize == 4 and (x > 1).dtype == bool and "float32" in repr(x)

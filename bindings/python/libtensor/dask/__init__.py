@@ -6,9 +6,10 @@ them as their bytes. `Threads` is a plugin for workers; with `dask.config.set({"
 
 from . import chunks, frames
 
-__all__ = ["Backend", "Threads", "offer_chunks", "offer_frames", "offer_sizes", "offer_tokens"]
+__all__ = ["Backend", "Threads", "offer_chunks", "offer_frames", "offer_sizes", "offer_tokens", "offer_types"]
 
-offer_chunks, offer_sizes, offer_tokens, offer_frames = chunks.offer, chunks.offer_sizes, frames.offer_tokens, frames.offer
+offer_chunks, offer_sizes, offer_types = chunks.offer, chunks.offer_sizes, chunks.offer_types
+offer_frames, offer_tokens = frames.offer, frames.offer_tokens
 
 
 def __getattr__(name):

@@ -49,6 +49,11 @@ def offer(dispatch):
     dispatch.to_numpy_dispatch.register(Tensor, as_array)
 
 
+def offer_types(types):
+    """Registers tensors in dask.array.chunk_types, by which operators and functions of Dask's arrays take them beside those."""
+    types.register_chunk_type(Tensor)
+
+
 def nbytes(x):
     """The bytes that a tensor is worth: those of its elements, of which an expanded dimension has one."""
     if x.layout is not strided:
