@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -324,6 +325,12 @@ def test_a_network_learns_the_same_bits_on_workers(tmp_path):
         torch.save_npy(y, tmp_path / f"{name}_y.npy")
     told = example("dask_digits.py", tmp_path, "--epochs", "2")
     assert "2 workers and one process: the same bits" in told and told.count("epoch") == 2
+
+
+def test_the_example_of_the_documentation(capsys):
+    code = re.search(r"```py\n(.*?)```", (PYTHON.parents[1] / "docs" / "dask.md").read_text(), re.DOTALL).group(1)
+    exec(code, {})
+    assert capsys.readouterr().out.startswith("tensor([")
 
 
 def test_moments_of_many_numbers():

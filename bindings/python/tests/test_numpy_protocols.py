@@ -759,6 +759,12 @@ def test_refusals_say_what_works(make, call, facts):
         eval(call, {"np": np, "torch": torch, "t": make(torch.tensor([1.0, 2.0]))})
 
 
+def test_functions_that_tell_about_tensors_with_gradients():
+    x = torch.ones(3, requires_grad=True)
+    assert np.array_repr(x) == "array([1., 1., 1.], dtype=float32)" and np.result_type(x, np.float64) == np.float64
+    assert np.shares_memory(x, x.detach()) and not np.may_share_memory(x, torch.ones(3)) and np.shape(x) == (3,) and np.array_equal(x, [1, 1, 1])
+
+
 def test_nothing_is_recorded_under_no_grad():
     x = torch.ones(3, requires_grad=True)
     with torch.no_grad():

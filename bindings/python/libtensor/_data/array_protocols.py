@@ -5,9 +5,12 @@ copied, and the meaning, dtypes among it, is NumPy's. Where NumPy cannot read a 
 bfloat16, sparse, ...), libtensor's function of the same meaning computes, where array_functions.py has one.
 """
 
+from contextlib import nullcontext
+
 from .._base import dtypes as _dtypes
 from .._base import overrides as _overrides
 from .._core.convert import foreign
+from .._core.modes import no_grad
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .dlpack import from_numpy, is_number, to_numpy
@@ -39,6 +42,10 @@ UNLIKE = {"equal": False, "not_equal": True}  # what == and != of objects that k
 
 # Functions that write to their first argument.
 WRITE = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
+
+# Functions that tell about arrays, through which no gradient could flow.
+TELL = frozenset(("array2string", "array_repr", "array_str", "array_equiv", "common_type", "may_share_memory", "min_scalar_type"))
+TELL |= {"result_type", "shares_memory"}
 
 
 class Lent:
@@ -149,7 +156,8 @@ def array_function(tensor, function, types, args, kwargs):
     if not all(issubclass(kind, Tensor) or kind.__array_function__ is plain for kind in types):
         return NotImplemented
     lent, name = Lent(), function.__name__
-    arrays, named = lent.lend(args), lent.keywords(kwargs)
+    with no_grad() if name in TELL else nullcontext():
+        arrays, named = lent.lend(args), lent.keywords(kwargs)
     if lent.refused is not None:
         module = function.__module__
         return stand_in(f"{module}.{name}", lent, lambda table: table.function(f"{module}.{name}"), args, kwargs)
