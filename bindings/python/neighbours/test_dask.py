@@ -1,6 +1,5 @@
 """Arrays with tensors as chunks: functions, reductions, products, slices, creation, random numbers; two worker processes, a worker that is killed."""
 
-import importlib.metadata
 import os
 import re
 import signal
@@ -20,7 +19,7 @@ from dask.array.utils import meta_from_array
 from dask.base import tokenize
 from dask.sizeof import sizeof
 from distributed import Client, LocalCluster, wait
-from distributed.protocol import deserialize, serialize
+from distributed.protocol import deserialize, deserialize_bytes, serialize, serialize_bytes
 
 import libtensor as torch
 from libtensor.dask import Backend, Threads
@@ -149,9 +148,16 @@ def test_importing_libtensor_imports_nothing_for_dask():
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_the_backend_is_found_by_its_entry_point():
+def test_the_backend_is_found_by_its_entry_point(tmp_path):
     ((name, value),) = tomllib.loads((PYTHON / "pyproject.toml").read_text())["project"]["entry-points"]["dask.array.backends"].items()
-    assert name == "libtensor" and importlib.metadata.EntryPoint(name, value, "dask.array.backends").load() is Backend
+    installed = tmp_path / "libtensor-0.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: libtensor\nVersion: 0\n")
+    (installed / "entry_points.txt").write_text(f"[dask.array.backends]\n{name} = {value}\n")
+    code = "import dask, dask.array as da\nwith dask.config.set({'array.backend': 'libtensor'}): print(type(da.ones(3, chunks=2).compute()))"
+    path = os.pathsep.join((str(tmp_path), str(PYTHON)))
+    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
+    assert done.stdout == "<class 'libtensor.Tensor'>\n"
 
 
 @pytest.fixture
@@ -238,6 +244,13 @@ def test_frames_are_the_memory_of_what_is_dense():
     assert np.shares_memory(deserialize(header, [memory.data]).numpy(), memory)
 
 
+def test_bytes_of_tensors():
+    t = torch.arange(24.0).view(4, 6)
+    assert torch.equal(deserialize_bytes(serialize_bytes(t.T)), t.T) and torch.equal(
+        deserialize_bytes(serialize_bytes([t, {"a": t[1:]}]))[1]["a"], t[1:]
+    )
+
+
 def test_frames_of_leaves_and_of_what_is_pickled():
     leaf = torch.ones(3, requires_grad=True)
     back = deserialize(*serialize(leaf))
@@ -283,6 +296,12 @@ def test_tensors_go_from_worker_to_worker(workers):
     parts = [workers.submit(torch.full, (100000,), k, dtype=torch.bfloat16, workers=[address]) for k, address in enumerate(addresses)]
     total = workers.submit(torch.add, *parts).result(timeout=60)
     assert total.dtype is torch.bfloat16 and torch.equal(total, torch.ones(100000, dtype=torch.bfloat16))
+
+
+def test_large_tensors_go_in_several_frames(workers):
+    first, second = workers.scheduler_info()["workers"]
+    large = workers.submit(torch.arange, 2.0**24, dtype=torch.float64, workers=[first])
+    assert workers.submit(torch.sum, large, workers=[second]).result(timeout=100).item() == 2.0**23 * (2**24 - 1)
 
 
 def test_a_killed_worker_loses_nothing(workers):
