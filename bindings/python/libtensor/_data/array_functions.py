@@ -24,9 +24,11 @@ ARRAYS = frozenset(
 )
 
 
-def as_array(value):
-    """A tensor, or a number; lists become tensors."""
-    return create.tensor(value) if isinstance(value, (list, tuple)) else value
+def as_array(value, *beside):
+    """A tensor, or a number; lists become tensors on the device of the first tensor beside them."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return create.tensor(value, device=next((x.device for x in beside if isinstance(x, Tensor)), None))
 
 
 def row(function, parameters, **always):
@@ -43,7 +45,7 @@ def row(function, parameters, **always):
             raise NotThere("an empty axis is not there for such a tensor")
         for name, value in given.items():
             if value is not None:
-                found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value) if name in ARRAYS else value
+                found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value, *given.values()) if name in ARRAYS else value
         return function(**found)
 
     return call
@@ -108,13 +110,13 @@ def argsort(a, axis=-1, kind=None, *, stable=None):
 def quantile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
     if isinstance(axis, tuple):
         raise NotThere("several axes are not there for such a tensor")
-    q = as_array(q)
+    q = as_array(q, a)
     q = q.to(a.dtype) if isinstance(q, Tensor) else q
     return _f.quantile(a, q, axis, keepdims, interpolation=method, out=out)
 
 
 def percentile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
-    return quantile(a, as_array(q) / 100, axis, out, method=method, keepdims=keepdims)
+    return quantile(a, as_array(q, a) / 100, axis, out, method=method, keepdims=keepdims)
 
 
 def median(a, axis=None, out=None, *, keepdims=False):
@@ -124,7 +126,7 @@ def median(a, axis=None, out=None, *, keepdims=False):
 def average(a, axis=None, weights=None, *, keepdims=False):
     if weights is None:
         return _f.mean(a, axis, keepdims)
-    weights = as_array(weights)
+    weights = as_array(weights, a)
     if weights.dim() != a.dim() and axis is not None:
         weights = weights.reshape([-1 if d == axis % a.dim() else 1 for d in range(a.dim())])
     weights = weights.expand(a.shape)
@@ -137,14 +139,14 @@ def ptp(a, axis=None, out=None, keepdims=False):
 
 
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
-    low, high = as_array(a_min if min is None else min), as_array(a_max if max is None else max)
+    low, high = as_array(a_min if min is None else min, a), as_array(a_max if max is None else max, a)
     if isinstance(low, Tensor) or isinstance(high, Tensor):
         _, low, high = without_numbers(a, low, high)
     return into(out, _f.clamp(a, low, high))
 
 
 def where(condition, *values):
-    return _f.where(as_array(condition), *map(as_array, values))
+    return _f.where(*(as_array(x, condition, *values) for x in (condition, *values)))
 
 
 def transpose(a, axes=None):
@@ -178,7 +180,7 @@ def parts(function):
 
 
 def repeat(a, repeats, axis=None):
-    return _f.repeat_interleave(a, as_array(repeats), axis)
+    return _f.repeat_interleave(a, as_array(repeats, a), axis)
 
 
 def flip(m, axis=None):
@@ -194,7 +196,7 @@ def roll(a, shift, axis=None):
 
 
 def take(a, indices, axis=None, out=None):
-    indices = as_array(indices)
+    indices = as_array(indices, a)
     if not isinstance(indices, Tensor):
         indices = create.tensor(indices, device=a.device)
     if axis is None:
@@ -210,7 +212,7 @@ def nonzero(a):
 
 
 def dot(a, b, out=None):
-    a, b = as_array(a), as_array(b)
+    a, b = as_array(a, b), as_array(b, a)
     if not all(isinstance(x, Tensor) and x.dim() for x in (a, b)):
         return into(out, a * b)
     return into(out, alike(_f.matmul)(a, b) if b.dim() <= 2 else alike(compose.tensordot)(a, b, ([-1], [-2])))
@@ -262,7 +264,7 @@ def unique(ar, *, return_inverse=False, return_counts=False, axis=None):
 
 
 def array_equal(a1, a2):
-    return _f.equal(*(x if isinstance(x, Tensor) else create.as_tensor(x) for x in (a1, a2)))
+    return _f.equal(*without_numbers(as_array(a1, a2), as_array(a2, a1)))
 
 
 def shape(a):
@@ -445,7 +447,7 @@ def of_dtype(values, dtype):
 def elements(name, *inputs, out=None, where=True, dtype=None):
     if name not in UFUNCS:
         raise NotThere(NOTHING)
-    inputs = of_dtype(map(as_array, inputs), dtype)
+    inputs = of_dtype((as_array(x, *inputs) for x in inputs), dtype)
     if name in TENSORS:
         inputs = without_numbers(*inputs)
     made = UFUNCS[name](*inputs)
@@ -453,7 +455,7 @@ def elements(name, *inputs, out=None, where=True, dtype=None):
         return into(out, made)
     if out is None:
         raise NotThere("where= needs out=, which has the other elements")
-    return into(out, _f.where(as_array(where), made, out[0]))
+    return into(out, _f.where(as_array(where, out[0]), made, out[0]))
 
 
 def reduce(name, array, axis=0, dtype=None, out=None, keepdims=False):
@@ -471,7 +473,7 @@ def accumulate(name, array, axis=0, dtype=None, out=None):
 
 
 def outer_of(name, a, b, **others):
-    a, b = as_array(a), as_array(b)
+    a, b = as_array(a, b), as_array(b, a)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         a = a.reshape(*a.shape, *(1,) * b.dim())
     return elements(name, a, b, **others)
