@@ -8,298 +8,13 @@ import re
 import subprocess
 import sys
 import threading
+from collections import deque
 
 import numpy as np
 import pytest
+from numpy_calls import CALLS, POSITIVE, UNARY, arrays, evaluate
 
 import libtensor as torch
-
-VERSION = tuple(map(int, np.__version__.split(".")[:2]))
-
-
-def arrays():
-    """What the calls below are of: the same numbers as arrays, and as tensors."""
-    return {
-        "a": np.array([[1.5, -2.0, 3.25], [0.5, 4.0, -1.0]], "f4"),
-        "b": np.array([[0.5, 1.0, 2.0], [4.0, 0.25, 3.0]]),
-        "s": np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]]),
-        "v": np.array([0.1, 0.7, 0.4]),
-        "w": np.array([3.0, np.nan, -1.0, np.inf, 0.0, 2.0]),
-        "i": np.array([2, 0, 1]),
-        "j": np.array([[3, 1, 2], [12, 6, 9]], "i4"),
-        "u": np.array([7, 200, 7, 3], "u1"),
-        "m": np.array([[True, False, True], [False, False, True]]),
-        "c": np.array([[1 + 2j, -0.5j], [3, 2 - 1j]], "c8"),
-        "z": np.zeros((2, 3)),
-    }
-
-
-UNARY = """absolute fabs negative positive rint sign square exp exp2 expm1 sin cos tan arctan sinh cosh tanh arcsinh deg2rad rad2deg degrees
-radians floor ceil trunc isnan isinf isfinite signbit spacing conjugate logical_not cbrt frexp modf"""
-POSITIVE = "sqrt log log2 log10 log1p reciprocal"
-UNIT = "arcsin arccos arctanh"
-BINARY = """add subtract multiply divide true_divide floor_divide remainder mod fmod power float_power maximum minimum fmax fmin
-greater greater_equal less less_equal equal not_equal logical_and logical_or logical_xor arctan2 hypot copysign nextafter logaddexp
-logaddexp2 heaviside divmod"""
-INTEGER = "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm"
-OF_ALL = """sum prod mean std var min max amin amax ptp median nansum nanprod nanmean nanstd nanvar nanmin nanmax nanmedian argmin argmax nanargmin
-nanargmax"""
-RUNNING = "cumsum cumprod nancumsum nancumprod"
-PLACES = "atleast_1d atleast_2d atleast_3d ravel transpose squeeze flip fliplr flipud copy zeros_like ones_like argwhere nonzero flatnonzero"
-
-CALLS = [
-    *(f"np.{name}({x})" for name in UNARY.split() for x in "ab"),
-    *(f"np.{name}(b)" for name in POSITIVE.split()),
-    *(f"np.{name}(v)" for name in UNIT.split()),
-    "np.arccosh(b + 1)",
-    *(f"np.{name}(b, {x})" for name in BINARY.split() for x in ("a", "2", "v", "j")),
-    *(f"np.{name}(j, {x})" for name in INTEGER.split() for x in ("i", "2", "j[:1]")),
-    "np.ldexp(a, j)",
-    "np.invert(j)",
-    "np.invert(m)",
-    "np.matmul(a, s)",
-    "np.matmul(v, v)",
-    *(f"np.{name}(a{rest})" for name in OF_ALL.split() for rest in ("", ", axis=0", ", 1")),
-    *(f"np.{name}(b, axis=(0, 1), keepdims=True)" for name in ["sum", "prod", "mean", "std", "var", "min", "max", "ptp", "median"]),
-    *(f"np.{name}(a{rest})" for name in RUNNING.split() for rest in ("", ", axis=1")),
-    *(f"np.{name}(a)" for name in PLACES.split()),
-    *(f"np.{name}(m{rest})" for name in ("any", "all", "count_nonzero") for rest in ("", ", axis=1")),
-    "np.sum(a, axis=1, dtype='f8', where=m)",
-    "np.sum(j, initial=5)",
-    "np.mean(u, dtype=np.float32)",
-    "np.std(b, ddof=1, axis=0)",
-    "np.average(b, weights=v, axis=1)",
-    "np.percentile(b, [25, 50], axis=1)",
-    "np.quantile(b, 0.3)",
-    "np.nanquantile(w, 0.3)",
-    "np.nanpercentile(w[:3], 30)",
-    "np.cov(b)",
-    "np.corrcoef(b)",
-    "np.correlate(v, v, 'full')",
-    "np.convolve(v, w[4:])",
-    "np.histogram(b, bins=3)",
-    "np.histogram2d(v, v, bins=2)",
-    "np.histogramdd(s, bins=2)",
-    "np.histogram_bin_edges(b, bins=4)",
-    "np.bincount(i, weights=v, minlength=5)",
-    "np.digitize(v, np.sort(v))",
-    "np.searchsorted(np.sort(v), v, side='right')",
-    "np.diff(b, n=2)",
-    "np.ediff1d(v)",
-    "np.gradient(b)",
-    "np.gradient(v)",
-    "np.trapezoid(b, dx=0.5)" if VERSION >= (2, 0) else "np.trapz(b, dx=0.5)",
-    "np.interp(v, np.sort(v), i)",
-    "np.unwrap(b)",
-    "np.angle(c)",
-    "np.real(c)",
-    "np.imag(c)",
-    "np.real(a)",
-    "np.real_if_close(c)",
-    "np.conj(c)",
-    "np.iscomplex(c)",
-    "np.isreal(c)",
-    "np.iscomplexobj(c)",
-    "np.isrealobj(c)",
-    "np.isposinf(w)",
-    "np.isneginf(w)",
-    "np.nan_to_num(w, nan=7, posinf=1)",
-    "np.fix(a)",
-    "np.round(b, 1)",
-    "np.around(b)",
-    "np.sinc(b)",
-    "np.i0(b)",
-    "np.clip(a, -1, 2)",
-    "np.clip(b, v, None)",
-    "np.sort(a)",
-    "np.sort(a, axis=None, kind='stable')",
-    "np.argsort(a, axis=0)",
-    "np.lexsort((v, i))",
-    "np.partition(v, 1)",
-    "np.argpartition(v, 1)",
-    "np.sort_complex(c)",
-    "np.unique(u)",
-    "np.unique(u, return_index=True, return_inverse=True, return_counts=True)",
-    "np.intersect1d(i, u)",
-    "np.union1d(i, u)",
-    "np.setdiff1d(i, u)",
-    "np.setxor1d(i, u)",
-    "np.isin(i, [0, 2])",
-    "np.where(m, a, b)",
-    "np.where(m, a, 0)",
-    "np.where(m)",
-    "np.select([m, ~m], [a, b])",
-    "np.choose(i, [v, i, v])",
-    "np.compress([True, False], a, axis=0)",
-    "np.extract(m, a)",
-    "np.piecewise(b, [m, ~m], [1, lambda x: x * 2])",
-    "np.apply_along_axis(np.sort, 1, a)",
-    "np.apply_over_axes(np.sum, b, [0, 1])",
-    "np.take(a, i, axis=1)",
-    "np.take(a, i)",
-    "np.take_along_axis(a, np.argsort(a, 1), 1)",
-    "np.diag(v)",
-    "np.diag(s, 1)",
-    "np.diagflat(v)",
-    "np.diagonal(s)",
-    "np.diag_indices_from(s)",
-    "np.trace(s)",
-    "np.tril(s)",
-    "np.triu(s, 1)",
-    "np.tril_indices_from(s)",
-    "np.triu_indices_from(s)",
-    "np.vander(v, 3)",
-    "np.reshape(a, (3, 2))",
-    "np.reshape(a, -1, order='F')",
-    "np.resize(a, (4, 2))",
-    "np.moveaxis(a, 0, 1)",
-    "np.rollaxis(a, 1)",
-    "np.swapaxes(a, 0, 1)",
-    "np.expand_dims(a, (0, 2))",
-    "np.broadcast_to(v, (2, 3))",
-    "np.broadcast_arrays(v, a)",
-    "np.rot90(a)",
-    "np.roll(a, 1)",
-    "np.roll(a, (1, 2), axis=(0, 1))",
-    "np.tile(a, (2, 1))",
-    "np.repeat(a, 2, axis=1)",
-    "np.repeat(v, i)",
-    "np.pad(a, 1, mode='reflect')",
-    "np.pad(a, ((1, 0), (0, 2)))",
-    "np.delete(a, 1, axis=1)",
-    "np.insert(a, 1, 9, axis=0)",
-    "np.append(a, b, axis=0)",
-    "np.trim_zeros(z[0])",
-    "np.concatenate([a, b])",
-    "np.concatenate([a, b], axis=None)",
-    "np.stack([a, b], axis=1)",
-    "np.vstack([a, b])",
-    "np.hstack([a, b])",
-    "np.dstack([a, b])",
-    "np.column_stack([v, i])",
-    "np.block([[a, b], [b, a]])",
-    "np.split(a, 3, axis=1)",
-    "np.array_split(u, 3)",
-    "np.hsplit(a, 3)",
-    "np.vsplit(a, 2)",
-    "np.dsplit(a[None], 3)",
-    "np.meshgrid(v, i)",
-    "np.ix_(i, u > 5)",
-    "np.unravel_index(i, (2, 3))",
-    "np.ravel_multi_index((i, i), (3, 3))",
-    "np.dot(a, s)",
-    "np.dot(v, 2)",
-    "np.vdot(c, c)",
-    "np.inner(a, b)",
-    "np.outer(v, i)",
-    "np.kron(a, c)",
-    "np.cross(a, v)",
-    "np.tensordot(a, s, axes=1)",
-    "np.einsum('ij,kj->ik', a, b)",
-    "np.einsum_path('ij,kj->ik', a, b)",
-    "np.full_like(a, 3)",
-    "np.empty_like(a[:0])",
-    "np.ones_like(a, dtype=int, shape=(2,))",
-    "np.linspace(v, i, 4)",
-    "np.logspace(v, i, 3)",
-    "np.geomspace(v, v + 1, 3)",
-    "np.poly(v)",
-    "np.polyfit(i, v, 1)",
-    "np.polyval(v, b)",
-    "np.polyadd(v, i)",
-    "np.polysub(v, i)",
-    "np.polymul(v, i)",
-    "np.polydiv(v, v[:2])",
-    "np.polyder(v)",
-    "np.polyint(v)",
-    "np.roots(v)",
-    "np.packbits(m)",
-    "np.unpackbits(u)",
-    "np.array_equal(a, a)",
-    "np.array_equiv(a, a[:1])",
-    "np.allclose(a, b)",
-    "np.isclose(a, b, atol=1)",
-    "np.shape(a)",
-    "np.ndim(a)",
-    "np.size(a, 1)",
-    "np.result_type(a, b)",
-    "np.common_type(a, b)",
-    "np.min_scalar_type(a)",
-    "np.shares_memory(a, a[1])",
-    "np.may_share_memory(a, b)",
-    "np.array_repr(a)",
-    "np.array_str(a)",
-    "np.array2string(a)",
-    "np.tri(3, 2, like=v)",
-    "np.zeros(3, like=v)",
-    "np.ones((1, 2), 'i2', like=v)",
-    "np.full(2, 5.0, like=v)",
-    "np.empty((0, 2), like=v)",
-    "np.arange(4, like=v)",
-    "np.eye(2, like=v)",
-    "np.identity(2, like=v)",
-    "np.array([1, 2], like=v)",
-    "np.asarray([1.5], like=v)",
-    "np.fromiter([1, 2], 'i8', like=v)",
-    "np.frombuffer(b'ab', 'u1', like=v)",
-    *(
-        f"np.linalg.{name}(s)"
-        for name in ["det", "slogdet", "inv", "pinv", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "qr", "matrix_rank", "cond", "norm"]
-    ),
-    "np.linalg.qr(s, 'r')",
-    "np.nan_to_num(w, True, 3)",
-    "np.sum(a, axis=())",
-    "np.cross(a.T, v, 0)",
-    "np.linalg.svd(a, full_matrices=False, compute_uv=False)",
-    "np.linalg.norm(a, 1, axis=1)",
-    "np.linalg.solve(s, v)",
-    "np.linalg.lstsq(s, v, rcond=None)",
-    "np.linalg.matrix_power(s, 3)",
-    "np.linalg.multi_dot([a, s, v])",
-    "np.linalg.tensorsolve(s, v)",
-    "np.linalg.tensorinv(s, ind=1)",
-    *(
-        f"np.fft.{name}(b)"
-        for name in [
-            "fft",
-            "ifft",
-            "rfft",
-            "irfft",
-            "hfft",
-            "ihfft",
-            "fft2",
-            "ifft2",
-            "rfft2",
-            "irfft2",
-            "fftn",
-            "ifftn",
-            "rfftn",
-            "irfftn",
-            "fftshift",
-            "ifftshift",
-        ]
-    ),
-    *("np.add.reduce(a)", "np.add.reduce(a, axis=None, initial=3, where=m)", "np.maximum.reduce(a, axis=1, keepdims=True)"),
-    *("np.multiply.accumulate(a, axis=1)", "np.subtract.outer(v, i)", "np.add.reduceat(v, [0, 2])"),
-]
-if VERSION >= (2, 0):
-    CALLS += [
-        *("np.matrix_transpose(a)", "np.permute_dims(a, (1, 0))", "np.concat([a, b])", "np.astype(a, np.int16)", "np.vecdot(a, b)"),
-        *("np.unique_all(u)", "np.unique_counts(u)", "np.unique_inverse(u)", "np.unique_values(u)", "np.bitwise_count(j)"),
-        *(
-            "np.linalg.solve(s[None], b.T)",
-            "np.linalg.vector_norm(a)",
-            "np.linalg.matrix_norm(a)",
-            "np.linalg.svdvals(s)",
-            "np.linalg.outer(v, v)",
-            "np.linalg.trace(s)",
-        ),
-        *("np.linalg.diagonal(s)", "np.linalg.cross(a, a)", "np.linalg.matmul(s, s)", "np.linalg.vecdot(v, v)", "np.linalg.tensordot(s, s)"),
-    ]
-if VERSION >= (2, 1):
-    CALLS += ["np.cumulative_sum(v, include_initial=True)", "np.cumulative_prod(v)", "np.unstack(a)"]
-if VERSION >= (2, 2):
-    CALLS += ["np.matvec(s, v)", "np.vecmat(v, s)"]
 
 
 def same(found, wanted, path="result"):
@@ -314,10 +29,6 @@ def same(found, wanted, path="result"):
         np.testing.assert_array_equal(found.numpy(), wanted, path)
     else:
         assert type(found) is type(wanted) and found == wanted, path
-
-
-def evaluate(call, names):
-    return eval(call, {"np": np, **names})
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -499,7 +210,7 @@ def test_out_is_written_in_place():
 
 def test_functions_that_write_their_argument():
     t = torch.zeros(2, 3)
-    np.copyto(t, [1, 2, 3])
+    np.copyto(dst=t, src=[1, 2, 3])
     np.put(t, [0], 7)
     np.place(t, t == 3, [5])
     np.putmask(t, t == 2, 4)
@@ -580,6 +291,18 @@ class Foreign:
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
         return ufunc.__name__, method
+
+
+def test_tensors_in_sequences_of_any_kind():
+    t = torch.tensor([[1.0, 4.0], [3.0, 2.0]])
+    for rows in (list(t), tuple(t), deque(t), {0: t[0], 1: t[1]}.values(), t.unbind(), np.linalg.eigh(t)[1:] + (t[:1],)):
+        assert type(np.concatenate(rows)) is torch.Tensor
+    assert np.stack(t.max(0)).tolist() == [[3, 4], [1, 0]] and np.hstack(t.double().sort(1)).shape == (2, 4)
+    assert np.stack(t.requires_grad_().max(0)).requires_grad and np.vstack(deque([t, t])).requires_grad
+    assert np.zeros(2, object, like=t).dtype == object
+    objects = np.empty(2, object)
+    objects[:] = [torch.ones(2), torch.zeros(2)]
+    assert np.concatenate(objects).tolist() == [1, 1, 0, 0]
 
 
 def test_other_libraries_have_their_turn():

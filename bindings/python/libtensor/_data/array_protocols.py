@@ -5,6 +5,7 @@ copied, and the meaning, dtypes among it, is NumPy's. Where NumPy cannot read a 
 bfloat16, sparse, ...), libtensor's function of the same meaning computes, where array_functions.py has one.
 """
 
+from collections.abc import Sequence, ValuesView
 from contextlib import nullcontext
 
 from .._base import dtypes as _dtypes
@@ -48,6 +49,19 @@ TELL = frozenset(("array2string", "array_repr", "array_str", "array_equiv", "com
 TELL |= {"result_type", "shares_memory"}
 
 
+def is_sequence(value):
+    """Tells whether a value may have tensors as items: a list, a tuple of whatever class, a deque, the values of a dict."""
+    if isinstance(value, (list, tuple)):
+        return True
+    return isinstance(value, (Sequence, ValuesView)) and not isinstance(value, (str, bytes, bytearray, memoryview, range))
+
+
+def each(function, sequence):
+    """A tuple of what a function gives of the items of a tuple, and a list of what it gives of those of other sequences."""
+    made = [function(item) for item in sequence]
+    return tuple(made) if isinstance(sequence, tuple) else made
+
+
 class Lent:
     """The arrays over the memory of a call's tensors, and why there is none for one of them."""
 
@@ -60,9 +74,7 @@ class Lent:
             self.owners.append(value)
             self.arrays.append(self.array(value))
             return self.arrays[-1]
-        if value.__class__ in (list, tuple):
-            return value.__class__([self.lend(item) for item in value])
-        return value
+        return each(self.lend, value) if is_sequence(value) else value
 
     def keywords(self, kwargs):
         """lend() for arguments by name. An array that is written to comes back as itself."""
@@ -120,8 +132,8 @@ def is_array(value):
 
 def tensors_of(value):
     """A value with a tensor for each array in it, and Python's number for each of NumPy's."""
-    if value.__class__ in (list, tuple):
-        return value.__class__([tensors_of(item) for item in value])
+    if is_sequence(value):
+        return each(tensors_of, value)
     if is_number(value):
         number = foreign(value)
         return value if number is None else number
@@ -161,9 +173,11 @@ def array_function(tensor, function, types, args, kwargs):
     if lent.refused is not None:
         module = function.__module__
         return stand_in(f"{module}.{name}", lent, lambda table: table.function(f"{module}.{name}"), args, kwargs)
+    if not lent.owners:  # numpy.zeros(2, like=tensor), or tensors in what lend() does not look into, of which NumPy makes arrays
+        function = getattr(function, "_implementation", function)
     result = lent.taken(function(*arrays, **named))
-    written(args[0] if name in WRITE else kwargs.get("out"))
-    if all(owner is not tensor for owner in lent.owners):  # numpy.zeros(2, like=tensor)
+    written((*args[:1], *map(kwargs.get, ("dst", "a", "arr"))) if name in WRITE else kwargs.get("out"))
+    if isinstance(result, Tensor) and all(owner is not tensor for owner in lent.owners):
         return _overrides.converted(result.to(tensor.device), type(tensor))
     return result
 
