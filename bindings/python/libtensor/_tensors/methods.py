@@ -11,7 +11,6 @@ from .._base.extend import extends
 from .._core import match as _match
 from .._core.owner import untyped
 from .._core.tensor import Tensor, as_leaf, as_object, checked, with_names
-from .._data import array_protocols as _protocols
 from .._data import arrow as _arrow
 from .._data import create as _create
 from .._data import dlpack as _dlpack
@@ -281,10 +280,14 @@ class Tensor:
         return _overrides.converted(_dlpack.from_numpy(array), type(self))
 
     def __array_function__(self, func, types, args, kwargs):
-        return _protocols.array_function(self, func, types, args, kwargs)
+        from .._data.array_protocols import array_function
+
+        return array_function(self, func, types, args, kwargs)
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return _protocols.array_ufunc(self, ufunc, method, inputs, kwargs)
+        from .._data.array_protocols import array_ufunc
+
+        return array_ufunc(self, ufunc, method, inputs, kwargs)
 
     @property
     def __array_interface__(self):
