@@ -18,6 +18,8 @@ class NotThere(TypeError):
     """What is missing: a function, or an argument of one."""
 
 
+NOTHING, EMPTY = "libtensor has no function of this meaning", "an empty axis is not there for such a tensor"
+
 # Parameters that take arrays, for which lists of numbers may stand.
 ARRAYS = frozenset(
     ["a", "b", "x", "y", "v", "m", "q", "x1", "x2", "ar", "arr", "ary", "array", "condition", "element", "test_elements", "weights", "val", "z"]
@@ -42,7 +44,7 @@ def row(function, parameters, **always):
             raise NotThere(f"argument {', '.join(extra)} is not there for such a tensor; those that are: {', '.join(names)}")
         found = dict(always)
         if given.get("axis") == ():
-            raise NotThere("an empty axis is not there for such a tensor")
+            raise NotThere(EMPTY)
         for name, value in given.items():
             if value is not None:
                 found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value, *given.values()) if name in ARRAYS else value
@@ -79,8 +81,12 @@ def cast(value, dtype):
 
 
 def whole(function):
-    """A function along an axis that takes all elements, in a row, where axis is None."""
-    return lambda input, dim, **others: function(_f.flatten(input), dim=0, **others) if dim is None else function(input, dim=dim, **others)
+    """A function along an axis that takes all elements, in a row, where axis is None or there is none."""
+
+    def call(input, dim, **others):
+        return function(_f.flatten(input), dim=0, **others) if dim is None or not input.dim() else function(input, dim=dim, **others)
+
+    return call
 
 
 # ------------------------------------------------------------------------------------------ functions with a signature of NumPy's
@@ -90,7 +96,7 @@ def prod(input, dim=None, keepdim=False):
     """prod() over any dimensions."""
     if dim is None:
         return _f.prod(input) if not keepdim else prod(input, tuple(range(input.dim())), True)
-    for one in sorted((d % input.dim() for d in (dim if isinstance(dim, tuple) else (dim,))), reverse=True):
+    for one in sorted((d % max(input.dim(), 1) for d in (dim if isinstance(dim, tuple) else (dim,))), reverse=True):
         input = _f.prod(input, one, keepdim)
     return input
 
@@ -153,6 +159,17 @@ def transpose(a, axes=None):
     return _f.permute(a, tuple(range(a.dim()))[::-1] if axes is None else axes)
 
 
+def trace(a, offset=0, axis1=0, axis2=1):
+    return _f.diagonal(a, offset, axis1, axis2).sum(-1)
+
+
+def squeeze(a, axis=None):
+    axes = () if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if any(a.size(one) != 1 for one in axes):
+        raise ValueError(f"numpy.squeeze: {tuple(a.shape)} along axis {axis} is not 1")
+    return _f.squeeze(a) if axis is None else _f.squeeze(a, axes)
+
+
 def expand_dims(a, axis):
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     n = a.dim() + len(axes)
@@ -201,10 +218,18 @@ def take(a, indices, axis=None, out=None):
         indices = create.tensor(indices, device=a.device)
     if axis is None:
         return _f.take(a, indices, out=out)
-    axis %= a.dim()
-    found = _f.index_select(a, axis, _f.flatten(indices))
-    found = found.reshape(*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :])
+    axis %= max(a.dim(), 1)
+    from_start = _f.where(indices < 0, indices + (a.size(axis) if a.dim() else 1), indices)
+    found = _f.index_select(a, axis, _f.flatten(from_start)).reshape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
     return into(out, found)
+
+
+def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return alike(_f.isclose)(*without_numbers(as_array(a, b), as_array(b, a)), rtol, atol, equal_nan)
+
+
+def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return isclose(a, b, rtol, atol, equal_nan).all().item()
 
 
 def nonzero(a):
@@ -300,14 +325,13 @@ FUNCTIONS = {
     "diff": row(_f.diff, "a:input n axis:dim prepend append"),
     "trapezoid": row(_f.trapezoid, "y x dx axis:dim"),
     # shapes
-    **{made.__name__: made for made in (transpose, expand_dims, flip, tile, roll, repeat, shape, size, astype)},
+    **{made.__name__: made for made in (transpose, expand_dims, squeeze, trace, flip, tile, roll, repeat, shape, size, astype)},
     "permute_dims": transpose,
     "matrix_transpose": row(_f.mT, "x:input"),
     "reshape": row(_f.reshape, "a:input shape"),
     "ravel": row(_f.ravel, "a:input"),
     "moveaxis": row(_f.moveaxis, "a:input source destination"),
     "swapaxes": row(_f.swapaxes, "a:input axis1:axis0 axis2:axis1"),
-    "squeeze": row(_f.squeeze, "a:input axis:dim"),
     "broadcast_to": row(_f.broadcast_to, "array:input shape:size"),
     "broadcast_arrays": lambda *args: tuple(_f.broadcast_tensors(*args)),
     **{name: row(getattr(_f, name), "m:input") for name in ("fliplr", "flipud")},
@@ -324,7 +348,6 @@ FUNCTIONS = {
     **{name: row(getattr(_f, name), "m:input k:diagonal") for name in ("tril", "triu")},
     "diag": row(_f.diag, "v:input k:diagonal"),
     "diagonal": row(_f.diagonal, "a:input offset axis1:dim1 axis2:dim2", dim1=0, dim2=1),
-    "trace": row(_f.trace, "a:input"),
     "take_along_axis": row(_f.take_along_dim, "arr:input indices axis:dim", dim=-1),
     "diagflat": row(_f.diagflat, "v:input k:offset"),
     "argwhere": row(_f.argwhere, "a:input"),
@@ -338,18 +361,16 @@ FUNCTIONS = {
     "kron": row(_f.kron, "a:input b:other"),
     # elements
     "real": row(_f.real, "val:input"),
-    "imag": row(_f.imag, "val:input"),
+    "imag": lambda val: _f.imag(val) if val.is_complex() else _f.zeros_like(val),
     "angle": row(_f.angle, "z:input"),
     **{name: row(_f.round, "a:input decimals out") for name in ("round", "around")},
     **{name: row(getattr(_f, name), "x:input") for name in ("sinc", "i0", "isreal")},
     **{name: row(getattr(_f, name), OF_EACH) for name in ("isposinf", "isneginf")},
     "fix": row(_f.trunc, OF_EACH),
     "nan_to_num": nan_to_num,
-    "isclose": row(alike(_f.isclose), "a:input b:other rtol atol equal_nan"),
-    "allclose": row(alike(_f.allclose), "a:input b:other rtol atol equal_nan"),
     "isin": row(_f.isin, "element:elements test_elements assume_unique invert"),
     # sets, places, counts
-    **{made.__name__: made for made in (unique, meshgrid, array_equal)},
+    **{made.__name__: made for made in (unique, meshgrid, array_equal, isclose, allclose)},
     "searchsorted": row(_f.searchsorted, "a:sorted_sequence v:input side sorter"),
     "bincount": row(_f.bincount, "x:input weights minlength"),
     # creation
@@ -459,8 +480,6 @@ def elements(name, *inputs, out=None, where=True, dtype=None):
 
 
 def reduce(name, array, axis=0, dtype=None, out=None, keepdims=False):
-    if axis == ():
-        raise NotThere("an empty axis is not there for such a tensor")
     if name not in SUMS:
         raise NotThere(f"reduce is there for {', '.join(SUMS)}")
     return into(out, SUMS[name](*of_dtype([array], dtype), tuple(range(array.dim())) if axis is None else axis, keepdim=keepdims))
@@ -480,7 +499,6 @@ def outer_of(name, a, b, **others):
 
 
 METHODS = {"__call__": elements, "reduce": reduce, "accumulate": accumulate, "outer": outer_of}
-NOTHING = "libtensor has no function of this meaning"
 
 
 def checked(function):
@@ -488,9 +506,11 @@ def checked(function):
 
     def call(*args, **kwargs):
         try:
-            signature(function).bind(*args, **kwargs)
+            given = signature(function).bind(*args, **kwargs).arguments
         except TypeError as error:
             raise NotThere(f"{error}, for such a tensor") from None
+        if given.get("axis") == ():
+            raise NotThere(EMPTY)
         return function(*args, **kwargs)
 
     return call
