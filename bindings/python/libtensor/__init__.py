@@ -95,8 +95,8 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "distributed", "fft", "func", "hdf5", "linalg", "mps"),
-        *("dispatch", "multiprocessing", "nn", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
+        *("accelerator", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "hdf5"),
+        *("linalg", "mps", "multiprocessing", "nn", "ops", "overrides", "random", "return_types", "safetensors", "signal", "sparse"),
         *("special", "storage", "testing", "utils", "version", "xpu", "_C"),
     )
 )

@@ -9,6 +9,7 @@ from . import autograd as autograd
 from . import backends as backends
 from . import cpu as cpu
 from . import cuda as cuda
+from . import dask as dask
 from . import dispatch as dispatch
 from . import distributed as distributed
 from . import fft as fft

@@ -7,7 +7,7 @@ from ._data.random import Generator, get_rng_state, initial_seed, manual_seed, s
 from ._data.random import default as _default
 from ._devices.accelerators import Kind
 
-__all__ = ["Generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
+__all__ = ["Generator", "default_rng", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
 
 
 @contextmanager
@@ -26,6 +26,13 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
         yield
     finally:
         set_rng_state(before)
+
+
+def default_rng(bits=None):
+    """NumPy's Generator with tensors instead of arrays, of one of its bit generators or of a seed. Dask draws random chunks with it."""
+    from .dask.random import Draws
+
+    return Draws(bits)
 
 
 def __getattr__(name):

@@ -353,7 +353,7 @@ def test_empty_tensors_are_empty_arrays(name, sizes):
 
 def test_what_requires_a_gradient_is_not_lent():
     x = torch.ones(3, requires_grad=True)
-    for call in (np.asarray, np.array, np.sin, torch.from_numpy, lambda t: t.numpy(), lambda t: t.__array__(), lambda t: np.add(1, t)):
+    for call in (np.asarray, np.array, torch.from_numpy, lambda t: t.numpy(), lambda t: t.__array__()):
         kind, text = (
             (TypeError, "expected np.ndarray") if call is torch.from_numpy else (RuntimeError, "Can't call numpy.. on Tensor that requires grad")
         )

@@ -1,5 +1,6 @@
 """dtype, layout and memory_format objects, finfo and iinfo."""
 
+import sys
 from ctypes import c_void_p
 
 from . import gen_names
@@ -24,6 +25,25 @@ class dtype:
         self.is_signed = kind in "fic" or name.startswith("qi")
         self.numpy_name = numpy_name or name
 
+    @property
+    def dtype(self):
+        """NumPy's dtype, which numpy.dtype() asks for."""
+        if self not in OF_NUMPY:
+            raise AttributeError(f"NumPy has no dtype for {self}, only for {', '.join(d.name for d in OF_NUMPY)}")
+        import numpy
+
+        return numpy.dtype(self.name)
+
+    __numpy_dtype__ = dtype
+
+    def __eq__(self, other):
+        """A dtype is equal to NumPy's, and to Python's and NumPy's type of its elements, as NumPy's are."""
+        if other.__class__ is dtype_class:
+            return self is other
+        return of_type(other) is self if isinstance(other, type) else NotImplemented
+
+    __hash__ = object.__hash__
+
     def to_real(self):
         return REAL.get(self, self)
 
@@ -46,6 +66,14 @@ class dtype:
 
     def __deepcopy__(self, memo):
         return self
+
+
+dtype_class = dtype  # whose body has another dtype
+
+
+# What SciPy and Dask read of an array's dtype; dtypes that NumPy lacks do not have them.
+for _name in ("base", "char", "fields", "hasobject", "isnative", "names", "str", "subdtype", "type"):
+    setattr(dtype, _name, property(lambda self, name=_name: getattr(self.dtype, name)))
 
 
 class Named:
@@ -94,8 +122,33 @@ QUANTIZED = DTYPES[14:19]
 uint16, uint32, uint64 = DTYPES[19:]
 quint8, qint8, qint32, quint4x2, quint2x4 = QUANTIZED
 INTEGERS = frozenset((uint8, int8, int16, int32, int64, uint16, uint32, uint64))
+OF_NUMPY = (bool_, uint8, int8, int16, int32, int64, uint16, uint32, uint64, float16, float32, float64, complex64, complex128)
 REAL = {d: DTYPES[code] for d, code in zip(DTYPES, gen_names.REAL, strict=True) if d.is_complex}
 PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def of_type(value):
+    """The dtype of Python's or NumPy's type of numbers, or of a dtype of NumPy's; None for everything else."""
+    if value in PYTHON:
+        return PYTHON[value]
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.dtype) and not (isinstance(value, type) and issubclass(value, numpy.generic)):
+        return None
+    found = numpy.dtype(value)
+    return NAMES.get(found.name) if found.isnative else None
+
+
+def of_numpy(value):
+    """The dtype of what NumPy makes one of, such as "f4"; a dtype, or None, itself."""
+    if value is None or isinstance(value, dtype):
+        return value
+    import numpy
+
+    found = of_type(numpy.dtype(value))
+    if found is None:
+        raise TypeError(f"a tensor has no dtype {numpy.dtype(value)}; those of NumPy's that it has: {', '.join(d.name for d in OF_NUMPY)}")
+    return found
+
 
 LAYOUTS = tuple(layout(*item) for item in enumerate(gen_names.LAYOUTS))
 strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc = LAYOUTS

@@ -6,7 +6,7 @@ from ctypes import c_void_p, cast
 from struct import Struct
 
 from .._base.device import device as DeviceObject
-from .._base.dtypes import PYTHON, dtype, layout, memory_format
+from .._base.dtypes import dtype, layout, memory_format, of_type
 from .._base.errors import misfit, wrong_type
 from .._base.library import Scalar
 from .owner import Generator, TypedStorage, UntypedStorage
@@ -199,10 +199,10 @@ def generator_handle(value, function, argument):
 
 
 def known_dtype(value, function, argument):
-    """The dtype that Python's type of numbers stands for."""
+    """The dtype that Python's or NumPy's type of numbers, or NumPy's dtype, stands for."""
     if value.__class__ is dtype:
         return value
-    known = PYTHON.get(value) if isinstance(value, type) else None
+    known = of_type(value) if value.__hash__ else None
     if known is None:
         raise wrong_type(function, argument, "torch.dtype", value)
     return known

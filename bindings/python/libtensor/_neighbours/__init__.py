@@ -1,6 +1,14 @@
 """What libtensor tells packages that look for it in a place of their own, once they are imported."""
 
+from importlib import import_module
+
 from .._base.imported import when_imported
+
+ROOT = __name__.partition(".")[0]
+
+# Dask's modules, and what libtensor.dask offers them.
+DASK = {"dask.array.chunk_types": "types", "dask.array.dispatch": "chunks", "dask.sizeof": "sizes", "dask.tokenize": "tokens"}
+DASK["distributed.protocol.serialize"] = "frames"
 
 
 def _einops(package):
@@ -15,6 +23,15 @@ def _joblib(package):
     from . import joblib
 
 
+def _dask(what):
+    def offer(module):
+        getattr(import_module(ROOT + ".dask"), f"offer_{what}")(module)
+
+    return offer
+
+
 def watch():
     for name, call in (("einops", _einops), ("opt_einsum", _opt_einsum), ("joblib", _joblib)):
         when_imported(name, call)
+    for name, what in DASK.items():
+        when_imported(name, _dask(what))

@@ -281,6 +281,15 @@ class Tensor:
             return self.dequantize().tolist()
         return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
 
+    def astype(self, dtype, copy=True):
+        """NumPy's name for a copy of a dtype, which Dask and SciPy call: `dtype` may be NumPy's, or a word for one; without `copy` the tensor itself
+        where it is of that dtype.
+
+        >>> torch.ones(2).astype("i4")
+        tensor([1, 1], dtype=torch.int32)
+        """
+        return self.to(_dtypes.of_numpy(dtype), copy=copy)
+
     def numpy(self, *, force=False):
         """The tensor as a NumPy array that shares its memory."""
         return _dlpack.to_numpy(self, force)
@@ -293,6 +302,16 @@ class Tensor:
     def __array_wrap__(self, array, context=None, return_scalar=False):
         """The result of a NumPy function of tensors."""
         return _overrides.converted(_dlpack.from_numpy(array), type(self))
+
+    def __array_function__(self, func, types, args, kwargs):
+        from .._data.array_protocols import array_function
+
+        return array_function(self, func, types, args, kwargs)
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        from .._data.array_protocols import array_ufunc
+
+        return array_ufunc(self, ufunc, method, inputs, kwargs)
 
     @property
     def __array_interface__(self):

@@ -1,0 +1,533 @@
+"""What stands for NumPy's functions where they cannot read a tensor's memory: libtensor's of the same meaning, called with NumPy's arguments.
+
+A row has the function and NumPy's parameters in their order, each with libtensor's name behind a colon where that is another one. What no row
+can say is a function with NumPy's signature. Arguments that are in neither are refused.
+"""
+
+from functools import partial
+from inspect import signature
+
+from .._base import dtypes as _dtypes
+from .._core.tensor import Tensor
+from .._gen import gen_fft, gen_linalg
+from .._gen import gen_functions as _f
+from . import compose, create
+
+
+class NotThere(TypeError):
+    """What is missing: a function, or an argument of one."""
+
+
+NOTHING, EMPTY = "libtensor has no function of this meaning", "an empty axis is not there for such a tensor"
+
+# Parameters that take arrays, for which lists of numbers may stand.
+ARRAYS = frozenset(
+    ["a", "b", "x", "y", "v", "m", "q", "x1", "x2", "ar", "arr", "ary", "array", "condition", "element", "test_elements", "weights", "val", "z"]
+)
+
+
+def as_array(value, *beside):
+    """A tensor, or a number; lists become tensors on the device of the first tensor beside them."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return create.tensor(value, device=next((x.device for x in beside if isinstance(x, Tensor)), None))
+
+
+def row(function, parameters, **always):
+    """What calls `function` with NumPy's parameters under its own names; `always` are arguments where NumPy has another default."""
+    names = {theirs: ours or theirs for theirs, _, ours in (text.partition(":") for text in parameters.split())}
+
+    def call(*args, **kwargs):
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if len(args) > len(names) or given.keys() - names:
+            extra = sorted(given.keys() - names) or [f"number {len(names) + 1}"]
+            raise NotThere(f"argument {', '.join(extra)} is not there for such a tensor; those that are: {', '.join(names)}")
+        found = dict(always)
+        if given.get("axis") == ():
+            raise NotThere(EMPTY)
+        for name, value in given.items():
+            if value is not None:
+                found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value, *given.values()) if name in ARRAYS else value
+        return function(**found)
+
+    return call
+
+
+def alike(function):
+    """A function of tensors that must be of one dtype, of tensors that need not be."""
+
+    def call(*args, **kwargs):
+        values = [*args, *kwargs.values()]
+        found = [t for value in values for t in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(t, Tensor)]
+        dtype = found[0].dtype
+        for t in found[1:]:
+            dtype = _f.promote_types(dtype, t.dtype)
+        return function(*(cast(value, dtype) for value in args), **{name: cast(value, dtype) for name, value in kwargs.items()})
+
+    return call
+
+
+def without_numbers(*values):
+    """Values with a tensor for each number, whose dtype gives way to that of the tensors as the number's did."""
+    first = next(value for value in values if isinstance(value, Tensor))
+    return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in values]
+
+
+def cast(value, dtype):
+    """A tensor, or a list of tensors, of a dtype; every other value as it is."""
+    if isinstance(value, (list, tuple)):
+        return [cast(item, dtype) for item in value]
+    return value.to(dtype) if isinstance(value, Tensor) else value
+
+
+def whole(function):
+    """A function along an axis that takes all elements, in a row, where axis is None or there is none."""
+
+    def call(input, dim, **others):
+        return function(_f.flatten(input), dim=0, **others) if dim is None or not input.dim() else function(input, dim=dim, **others)
+
+    return call
+
+
+# ------------------------------------------------------------------------------------------ functions with a signature of NumPy's
+
+
+def prod(input, dim=None, keepdim=False):
+    """prod() over any dimensions."""
+    if dim is None:
+        return _f.prod(input) if not keepdim else prod(input, tuple(range(input.dim())), True)
+    for one in sorted((d % max(input.dim(), 1) for d in (dim if isinstance(dim, tuple) else (dim,))), reverse=True):
+        input = _f.prod(input, one, keepdim)
+    return input
+
+
+def cumulative(function):
+    return lambda a, axis=None, dtype=None, out=None: whole(function)(a, axis, dtype=_dtypes.of_numpy(dtype), out=out)
+
+
+def sort(a, axis=-1, kind=None, *, stable=None):
+    return whole(_f.sort)(a, axis, stable=bool(stable or kind == "stable")).values
+
+
+def argsort(a, axis=-1, kind=None, *, stable=None):
+    return whole(_f.sort)(a, axis, stable=bool(stable or kind == "stable")).indices
+
+
+def quantile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
+    if isinstance(axis, tuple):
+        raise NotThere("several axes are not there for such a tensor")
+    q = as_array(q, a)
+    q = q.to(a.dtype) if isinstance(q, Tensor) else q
+    return _f.quantile(a, q, axis, keepdims, interpolation=method, out=out)
+
+
+def percentile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
+    return quantile(a, as_array(q, a) / 100, axis, out, method=method, keepdims=keepdims)
+
+
+def median(a, axis=None, out=None, *, keepdims=False):
+    return quantile(a, 0.5, axis, out, keepdims=keepdims)
+
+
+def average(a, axis=None, weights=None, *, keepdims=False):
+    if weights is None:
+        return _f.mean(a, axis, keepdims)
+    weights = as_array(weights, a)
+    if weights.dim() != a.dim() and axis is not None:
+        weights = weights.reshape([-1 if d == axis % a.dim() else 1 for d in range(a.dim())])
+    weights = weights.expand(a.shape)
+    return _f.sum(a * weights, axis, keepdims) / _f.sum(weights, axis, keepdims)
+
+
+def ptp(a, axis=None, out=None, keepdims=False):
+    dim = () if axis is None else axis
+    return _f.sub(_f.amax(a, dim, keepdims), _f.amin(a, dim, keepdims), out=out)
+
+
+def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
+    low, high = as_array(a_min if min is None else min, a), as_array(a_max if max is None else max, a)
+    if isinstance(low, Tensor) or isinstance(high, Tensor):
+        _, low, high = without_numbers(a, low, high)
+    return into(out, _f.clamp(a, low, high))
+
+
+def where(condition, *values):
+    return _f.where(*(as_array(x, condition, *values) for x in (condition, *values)))
+
+
+def transpose(a, axes=None):
+    return _f.permute(a, tuple(range(a.dim()))[::-1] if axes is None else axes)
+
+
+def trace(a, offset=0, axis1=0, axis2=1):
+    return _f.diagonal(a, offset, axis1, axis2).sum(-1)
+
+
+def squeeze(a, axis=None):
+    axes = () if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if any(a.size(one) != 1 for one in axes):
+        raise ValueError(f"numpy.squeeze: {tuple(a.shape)} along axis {axis} is not 1")
+    return _f.squeeze(a) if axis is None else _f.squeeze(a, axes)
+
+
+def expand_dims(a, axis):
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    n = a.dim() + len(axes)
+    for dim in sorted(axis % n for axis in axes):
+        a = _f.unsqueeze(a, dim)
+    return a
+
+
+def concatenate(arrays, axis=0, out=None):
+    return _f.cat([_f.flatten(a) for a in arrays] if axis is None else arrays, axis or 0, out=out)
+
+
+def split(ary, indices_or_sections, axis=0):
+    if isinstance(indices_or_sections, int) and ary.size(axis) % indices_or_sections:
+        raise ValueError(f"numpy.split: {ary.size(axis)} elements along axis {axis} are no {indices_or_sections} equal parts; array_split takes them")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def array_split(ary, indices_or_sections, axis=0):
+    return list(_f.tensor_split(ary, indices_or_sections, axis))
+
+
+def parts(function):
+    return lambda ary, indices_or_sections: list(function(ary, indices_or_sections))
+
+
+def repeat(a, repeats, axis=None):
+    return _f.repeat_interleave(a, as_array(repeats, a), axis)
+
+
+def flip(m, axis=None):
+    return _f.flip(m, tuple(range(m.dim())) if axis is None else axis)
+
+
+def tile(A, reps):
+    return _f.tile(A, (reps,) if isinstance(reps, int) else reps)
+
+
+def roll(a, shift, axis=None):
+    return _f.roll(a, shift) if axis is None else _f.roll(a, shift, axis)
+
+
+def take(a, indices, axis=None, out=None):
+    indices = as_array(indices, a)
+    if not isinstance(indices, Tensor):
+        indices = create.tensor(indices, device=a.device)
+    if axis is None:
+        return _f.take(a, indices, out=out)
+    axis %= max(a.dim(), 1)
+    from_start = _f.where(indices < 0, indices + (a.size(axis) if a.dim() else 1), indices)
+    found = _f.index_select(a, axis, _f.flatten(from_start)).reshape((*a.shape[:axis], *indices.shape, *a.shape[axis + 1 :]))
+    return into(out, found)
+
+
+def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return alike(_f.isclose)(*without_numbers(as_array(a, b), as_array(b, a)), rtol, atol, equal_nan)
+
+
+def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
+    return isclose(a, b, rtol, atol, equal_nan).all().item()
+
+
+def nonzero(a):
+    return compose.nonzero(a, as_tuple=True)
+
+
+def dot(a, b, out=None):
+    a, b = as_array(a, b), as_array(b, a)
+    if not all(isinstance(x, Tensor) and x.dim() for x in (a, b)):
+        return into(out, a * b)
+    return into(out, alike(_f.matmul)(a, b) if b.dim() <= 2 else alike(compose.tensordot)(a, b, ([-1], [-2])))
+
+
+def vdot(a, b):
+    return alike(_f.vdot)(_f.flatten(a), _f.flatten(b))
+
+
+def outer(a, b, out=None):
+    return _f.outer(_f.flatten(a), _f.flatten(b), out=out)
+
+
+def cross(a, b, *, axis=-1):
+    return alike(gen_linalg.cross)(*_f.broadcast_tensors(a, b), dim=axis)
+
+
+def einsum(subscripts, *operands, optimize=False):
+    return alike(compose.einsum)(subscripts, *operands)
+
+
+def svd(a, full_matrices=True, compute_uv=True):
+    return gen_linalg.svd(a, full_matrices) if compute_uv else gen_linalg.svdvals(a)
+
+
+def qr(a, mode="reduced"):
+    return gen_linalg.qr(a, mode).R if mode == "r" else gen_linalg.qr(a, mode)
+
+
+def solve(a, b):
+    """NumPy 2's: what has one dimension is a vector, and everything else matrices."""
+    if b.dim() == 1:
+        return alike(gen_linalg.solve)(a, b[:, None])[..., 0]
+    return alike(gen_linalg.solve)(a, b.reshape(*(1,) * (a.dim() - b.dim()), *b.shape))
+
+
+def meshgrid(*xi, indexing="xy"):
+    return tuple(alike(_f.meshgrid)(*xi, indexing=indexing))
+
+
+def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    if not copy:
+        raise NotThere("copy=False is not there for such a tensor")
+    return _f.nan_to_num(x, nan, posinf, neginf)
+
+
+def unique(ar, *, return_inverse=False, return_counts=False, axis=None):
+    return compose.unique(ar, True, return_inverse, return_counts, axis)
+
+
+def array_equal(a1, a2):
+    return _f.equal(*without_numbers(as_array(a1, a2), as_array(a2, a1)))
+
+
+def shape(a):
+    return tuple(a.shape)
+
+
+def size(a, axis=None):
+    return a.numel() if axis is None else a.size(axis)
+
+
+def astype(x, dtype, copy=True):
+    return x.to(_dtypes.of_numpy(dtype), copy=copy)
+
+
+# ---------------------------------------------------------------------------------------------------------------- the tables
+
+REDUCES = "a:input axis:dim dtype out keepdims:keepdim"
+OF_EACH = "x:input out"
+DEVIATES = "a:input axis:dim dtype out ddof:correction keepdims:keepdim"
+
+FUNCTIONS = {
+    **{name: row(getattr(_f, name), REDUCES) for name in ("sum", "mean", "nansum", "nanmean")},
+    "prod": row(
+        lambda input, dim=None, keepdim=False, dtype=None, out=None: into(out, prod(cast(input, dtype or input.dtype), dim, keepdim)), REDUCES
+    ),
+    **{name: row(getattr(_f, "a" + name[-3:]), "a:input axis:dim out keepdims:keepdim") for name in ("max", "min", "amax", "amin")},
+    **{name: row(getattr(_f, name), "a:input axis:dim out keepdims:keepdim") for name in ("any", "all", "argmax", "argmin")},
+    **{name: row(getattr(_f, name), DEVIATES, correction=0) for name in ("std", "var")},
+    "count_nonzero": row(_f.count_nonzero, "a:input axis:dim"),
+    "cumsum": cumulative(_f.cumsum),
+    "cumprod": cumulative(_f.cumprod),
+    **{made.__name__: made for made in (sort, argsort, quantile, percentile, median, average, ptp, clip, where)},
+    "diff": row(_f.diff, "a:input n axis:dim prepend append"),
+    "trapezoid": row(_f.trapezoid, "y x dx axis:dim"),
+    # shapes
+    **{made.__name__: made for made in (transpose, expand_dims, squeeze, trace, flip, tile, roll, repeat, shape, size, astype)},
+    "permute_dims": transpose,
+    "matrix_transpose": row(_f.mT, "x:input"),
+    "reshape": row(_f.reshape, "a:input shape"),
+    "ravel": row(_f.ravel, "a:input"),
+    "moveaxis": row(_f.moveaxis, "a:input source destination"),
+    "swapaxes": row(_f.swapaxes, "a:input axis1:axis0 axis2:axis1"),
+    "broadcast_to": row(_f.broadcast_to, "array:input shape:size"),
+    "broadcast_arrays": lambda *args: tuple(_f.broadcast_tensors(*args)),
+    **{name: row(getattr(_f, name), "m:input") for name in ("fliplr", "flipud")},
+    "rot90": row(_f.rot90, "m:input k axes:dims"),
+    **{name: getattr(_f, name) for name in ("atleast_1d", "atleast_2d", "atleast_3d")},
+    "ndim": lambda a: a.dim(),
+    "iscomplexobj": lambda x: x.is_complex(),
+    "isrealobj": lambda x: not x.is_complex(),
+    # joins and parts
+    **{made.__name__: made for made in (concatenate, split, array_split, take, nonzero)},
+    "stack": row(_f.stack, "arrays:tensors axis:dim out"),
+    **{name: row(getattr(_f, name), "tup:tensors") for name in ("vstack", "hstack", "dstack", "column_stack")},
+    **{name: parts(getattr(_f, name)) for name in ("hsplit", "vsplit", "dsplit")},
+    **{name: row(getattr(_f, name), "m:input k:diagonal") for name in ("tril", "triu")},
+    "diag": row(_f.diag, "v:input k:diagonal"),
+    "diagonal": row(_f.diagonal, "a:input offset axis1:dim1 axis2:dim2", dim1=0, dim2=1),
+    "take_along_axis": row(_f.take_along_dim, "arr:input indices axis:dim", dim=-1),
+    "diagflat": row(_f.diagflat, "v:input k:offset"),
+    "argwhere": row(_f.argwhere, "a:input"),
+    "flatnonzero": lambda a: nonzero(_f.flatten(a))[0],
+    "append": lambda arr, values, axis=None: concatenate([arr, values], axis),
+    "unstack": lambda x, axis=0: _f.unbind(x, axis),
+    # products
+    **{made.__name__: made for made in (dot, vdot, outer, cross, einsum)},
+    "tensordot": row(alike(compose.tensordot), "a b axes:dims"),
+    "inner": row(alike(_f.inner), "a:input b:other"),
+    "kron": row(_f.kron, "a:input b:other"),
+    # elements
+    "real": row(_f.real, "val:input"),
+    "imag": lambda val: _f.imag(val) if val.is_complex() else _f.zeros_like(val),
+    "angle": row(_f.angle, "z:input"),
+    **{name: row(_f.round, "a:input decimals out") for name in ("round", "around")},
+    **{name: row(getattr(_f, name), "x:input") for name in ("sinc", "i0", "isreal")},
+    **{name: row(getattr(_f, name), OF_EACH) for name in ("isposinf", "isneginf")},
+    "fix": row(_f.trunc, OF_EACH),
+    "nan_to_num": nan_to_num,
+    "isin": row(_f.isin, "element:elements test_elements assume_unique invert"),
+    # sets, places, counts
+    **{made.__name__: made for made in (unique, meshgrid, array_equal, isclose, allclose)},
+    "searchsorted": row(_f.searchsorted, "a:sorted_sequence v:input side sorter"),
+    "bincount": row(_f.bincount, "x:input weights minlength"),
+    # creation
+    **{name: row(getattr(_f, name), "a:input dtype") for name in ("zeros_like", "ones_like", "empty_like")},
+    "full_like": row(_f.full_like, "a:input fill_value dtype"),
+    "copy": row(_f.clone, "a:input"),
+    # linear algebra
+    "linalg.norm": row(gen_linalg.norm, "x:input ord axis:dim keepdims:keepdim"),
+    "linalg.vector_norm": row(gen_linalg.vector_norm, "x axis:dim keepdims:keepdim ord"),
+    "linalg.matrix_norm": row(gen_linalg.matrix_norm, "x:input keepdims:keepdim ord"),
+    **{f"linalg.{name}": row(getattr(gen_linalg, name), "a:A") for name in ("det", "slogdet", "inv")},
+    **{f"linalg.{name}": row(getattr(gen_linalg, name), "a:input") for name in ("pinv", "cholesky", "eig", "eigvals")},
+    **{f"linalg.{name}": row(getattr(gen_linalg, name), "a:input UPLO") for name in ("eigh", "eigvalsh")},
+    "linalg.matrix_rank": row(gen_linalg.matrix_rank, "A:input"),
+    "linalg.matrix_power": row(gen_linalg.matrix_power, "a:input n"),
+    "linalg.cond": row(gen_linalg.cond, "x:input p"),
+    "linalg.outer": outer,
+    "linalg.cross": lambda x1, x2, *, axis=-1: cross(x1, x2, axis=axis),
+    "linalg.matmul": alike(_f.matmul),
+    "linalg.vecdot": row(alike(gen_linalg.vecdot), "x1:x x2:y axis:dim"),
+    "linalg.tensordot": row(alike(compose.tensordot), "x1:a x2:b axes:dims"),
+    "linalg.multi_dot": row(alike(gen_linalg.multi_dot), "arrays:tensors out"),
+    "linalg.solve": solve,
+    "linalg.svd": svd,
+    "linalg.svdvals": row(gen_linalg.svdvals, "x:A"),
+    "linalg.qr": qr,
+    # Fourier transforms
+    **{f"fft.{kind}": row(getattr(gen_fft, kind), "a:input n axis:dim norm out") for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{
+        f"fft.{kind}": row(getattr(gen_fft, kind), "a:input s axes:dim norm out")
+        for kind in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
+    },
+    **{f"fft.{kind}": row(getattr(gen_fft, kind), "x:input axes:dim") for kind in ("fftshift", "ifftshift")},
+}
+
+# ufuncs whose function here has another name.
+NAMES = {"absolute": "abs", "fabs": "abs", "conjugate": "conj_physical", "rint": "round", "power": "pow", "degrees": "rad2deg", "radians": "deg2rad"}
+NAMES |= {"invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "equal": "eq", "not_equal": "ne"}
+SAME = """add subtract multiply divide floor_divide remainder fmod float_power matmul negative positive square sqrt reciprocal exp exp2 expm1 log log2
+log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad rad2deg sign signbit
+copysign nextafter ldexp floor ceil trunc maximum minimum fmax fmin greater greater_equal less less_equal logical_and logical_or logical_xor
+logical_not bitwise_and bitwise_or bitwise_xor bitwise_count isnan isinf isfinite gcd lcm heaviside frexp"""
+UFUNCS = {name: getattr(_f, ours) for name, ours in {**NAMES, **{n: n for n in SAME.split()}}.items() if hasattr(_f, ours)}
+UFUNCS |= {name: alike(UFUNCS[name]) for name in ("matmul", "heaviside")}
+UFUNCS |= {
+    "matvec": lambda x, y: UFUNCS["matmul"](x, y[..., None])[..., 0],
+    "vecmat": lambda x, y: UFUNCS["matmul"](x.conj()[..., None, :], y)[..., 0, :],
+}
+UFUNCS |= {"vecdot": alike(gen_linalg.vecdot), "divmod": lambda x, y: (_f.floor_divide(x, y), _f.remainder(x, y))}
+# Those of two operands here that take no numbers.
+TENSORS = frozenset(
+    [
+        "maximum",
+        "minimum",
+        "fmax",
+        "fmin",
+        "logical_and",
+        "logical_or",
+        "logical_xor",
+        "arctan2",
+        "hypot",
+        "nextafter",
+        "logaddexp",
+        "logaddexp2",
+        "heaviside",
+        "gcd",
+        "lcm",
+    ]
+)
+SUMS = {"add": _f.sum, "multiply": prod, "maximum": _f.amax, "minimum": _f.amin, "logical_and": _f.all, "logical_or": _f.any}
+RUNNING = {
+    "add": _f.cumsum,
+    "multiply": _f.cumprod,
+    "maximum": lambda x, dim: _f.cummax(x, dim).values,
+    "minimum": lambda x, dim: _f.cummin(x, dim).values,
+}
+
+
+def into(out, made):
+    """A result, written to out= where that is given: a tensor, or a tuple of it."""
+    out = out[0] if isinstance(out, tuple) else out
+    if out is None:
+        return made
+    if made.requires_grad:
+        raise NotThere("out= takes no result with a gradient")
+    if not _f.can_cast(made.dtype, out.dtype):
+        raise NotThere(f"out= of {out.dtype} takes no result of {made.dtype}")
+    return out.copy_(made)
+
+
+def of_dtype(values, dtype):
+    return list(values) if dtype is None else [cast(value, _dtypes.of_numpy(dtype)) for value in values]
+
+
+def elements(name, *inputs, out=None, where=True, dtype=None):
+    if name not in UFUNCS:
+        raise NotThere(NOTHING)
+    inputs = of_dtype((as_array(x, *inputs) for x in inputs), dtype)
+    if name in TENSORS:
+        inputs = without_numbers(*inputs)
+    made = UFUNCS[name](*inputs)
+    if where is True:
+        return into(out, made)
+    if out is None:
+        raise NotThere("where= needs out=, which has the other elements")
+    return into(out, _f.where(as_array(where, out[0]), made, out[0]))
+
+
+def reduce(name, array, axis=0, dtype=None, out=None, keepdims=False):
+    if name not in SUMS:
+        raise NotThere(f"reduce is there for {', '.join(SUMS)}")
+    return into(out, SUMS[name](*of_dtype([array], dtype), tuple(range(array.dim())) if axis is None else axis, keepdim=keepdims))
+
+
+def accumulate(name, array, axis=0, dtype=None, out=None):
+    if name not in RUNNING:
+        raise NotThere(f"accumulate is there for {', '.join(RUNNING)}")
+    return into(out, RUNNING[name](*of_dtype([array], dtype), axis))
+
+
+def outer_of(name, a, b, **others):
+    a, b = as_array(a, b), as_array(b, a)
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        a = a.reshape(*a.shape, *(1,) * b.dim())
+    return elements(name, a, b, **others)
+
+
+METHODS = {"__call__": elements, "reduce": reduce, "accumulate": accumulate, "outer": outer_of}
+
+
+def checked(function):
+    """A function that refuses the arguments that it has no parameters for as what is missing."""
+
+    def call(*args, **kwargs):
+        try:
+            given = signature(function).bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise NotThere(f"{error}, for such a tensor") from None
+        if given.get("axis") == ():
+            raise NotThere(EMPTY)
+        return function(*args, **kwargs)
+
+    return call
+
+
+def function(name):
+    """What stands for a function of NumPy's, by its whole name."""
+    package, _, rest = name.partition(".")
+    if package != "numpy" or rest not in FUNCTIONS:
+        raise NotThere(NOTHING)
+    return checked(FUNCTIONS[rest])
+
+
+def ufunc(ufunc, method):
+    """What stands for a method of a ufunc of NumPy's, or for the call of it."""
+    import numpy
+
+    if getattr(numpy, ufunc.__name__, None) is not ufunc or method not in METHODS:
+        raise NotThere(NOTHING)
+    return checked(partial(METHODS[method], ufunc.__name__))

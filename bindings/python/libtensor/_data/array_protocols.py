@@ -1,0 +1,203 @@
+"""NumPy's protocols __array_function__ and __array_ufunc__: its functions of tensors give tensors.
+
+A function of NumPy's computes on arrays that lie over the tensors' memory, and tensors over the memory of its arrays come back: nothing is
+copied, and the meaning, dtypes among it, is NumPy's. Where NumPy cannot read a tensor (one whose gradient is wanted, on another device, of
+bfloat16, sparse, ...), libtensor's function of the same meaning computes, where array_functions.py has one.
+"""
+
+from collections.abc import Sequence, ValuesView
+from contextlib import nullcontext
+
+from .._base import dtypes as _dtypes
+from .._base import overrides as _overrides
+from .._core.convert import foreign
+from .._core.modes import no_grad
+from .._core.tensor import Tensor
+from .._gen import gen_functions as _f
+from .dlpack import from_numpy, is_number, to_numpy
+from .interop import FROM_TYPESTR
+
+# The operator methods of a right operand. What ndarray's operators call is the ufunc, which is not told that it was an operator.
+REFLECTED = {
+    "add": "__radd__",
+    "subtract": "__rsub__",
+    "multiply": "__rmul__",
+    "divide": "__rtruediv__",
+    "floor_divide": "__rfloordiv__",
+    "remainder": "__rmod__",
+    "power": "__rpow__",
+    "matmul": "__rmatmul__",
+    "bitwise_and": "__rand__",
+    "bitwise_or": "__ror__",
+    "bitwise_xor": "__rxor__",
+    "left_shift": "__rlshift__",
+    "right_shift": "__rrshift__",
+    "equal": "__eq__",
+    "not_equal": "__ne__",
+    "less": "__gt__",
+    "less_equal": "__ge__",
+    "greater": "__lt__",
+    "greater_equal": "__le__",
+}
+UNLIKE = {"equal": False, "not_equal": True}  # what == and != of objects that know nothing of each other give
+
+# Functions that write to their first argument.
+WRITE = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
+
+# Functions that tell about arrays, through which no gradient could flow.
+TELL = frozenset(("array2string", "array_repr", "array_str", "array_equiv", "common_type", "may_share_memory", "min_scalar_type"))
+TELL |= {"result_type", "shares_memory"}
+
+
+def is_sequence(value):
+    """Tells whether a value may have tensors as items: a list, a tuple of whatever class, a deque, the values of a dict."""
+    if isinstance(value, (list, tuple)):
+        return True
+    return isinstance(value, (Sequence, ValuesView)) and not isinstance(value, (str, bytes, bytearray, memoryview, range))
+
+
+def each(function, sequence):
+    """A tuple of what a function gives of the items of a tuple, and a list of what it gives of those of other sequences."""
+    made = [function(item) for item in sequence]
+    return tuple(made) if isinstance(sequence, tuple) else made
+
+
+class Lent:
+    """The arrays over the memory of a call's tensors, and why there is none for one of them."""
+
+    def __init__(self):
+        self.owners, self.arrays, self.refused = [], [], None
+
+    def lend(self, value):
+        """A value with an array for each tensor in it."""
+        if isinstance(value, Tensor):
+            self.owners.append(value)
+            self.arrays.append(self.array(value))
+            return self.arrays[-1]
+        return each(self.lend, value) if is_sequence(value) else value
+
+    def keywords(self, kwargs):
+        """lend() for arguments by name. An array that is written to comes back as itself."""
+        out = kwargs.get("out")
+        for array in out if isinstance(out, tuple) else (out,):
+            if array is not None and not isinstance(array, Tensor):
+                self.owners.append(array)
+                self.arrays.append(array)
+        return {key: self.lend(value) for key, value in kwargs.items()}
+
+    def array(self, tensor):
+        if type(tensor) is not Tensor:
+            with _overrides.disabled():
+                return self.of_plain(tensor)
+        return self.of_plain(tensor)
+
+    def of_plain(self, tensor):
+        try:
+            if tensor.has_names():
+                raise TypeError("an array has no names for its dimensions; rename(None) gives the tensor without them")
+            if tensor.dtype is _dtypes.bfloat16:
+                raise TypeError("NumPy has no bfloat16; float() converts")
+            return to_numpy(tensor)
+        except (BufferError, RuntimeError, TypeError) as error:
+            self.refused = str(error)  # the exception itself would be in a cycle with this frame
+            return None
+
+    def kind(self):
+        """The class of results: the most derived one among those that keep theirs."""
+        kinds = {type(owner) for owner in self.owners if _overrides.hook(owner) is not None}
+        return max(kinds, key=lambda kind: len(kind.__mro__), default=Tensor)
+
+    def taken(self, value):
+        """A result of NumPy's with a tensor for each array and number in it. What was lent comes back as the tensor that it is of."""
+        if isinstance(value, tuple):
+            made = [self.taken(item) for item in value]
+            return value._make(made) if hasattr(value, "_make") else tuple(made)
+        if value.__class__ is list:
+            return [self.taken(item) for item in value]
+        array = value.__array__() if is_number(value) else value
+        if not is_array(array):
+            return value
+        for owner, lent in zip(self.owners, self.arrays, strict=True):
+            if lent is value:
+                return owner
+        return _overrides.converted(from_numpy(array), self.kind())
+
+
+def is_array(value):
+    """Tells whether a value is an array, of no class derived from it, whose dtype tensors have."""
+    import numpy
+
+    return value.__class__ is numpy.ndarray and value.dtype.str in FROM_TYPESTR
+
+
+def tensors_of(value):
+    """A value with a tensor for each array in it, and Python's number for each of NumPy's."""
+    if is_sequence(value):
+        return each(tensors_of, value)
+    if is_number(value):
+        number = foreign(value)
+        return value if number is None else number
+    return from_numpy(value) if is_array(value) else value
+
+
+def stand_in(name, lent, find, args, kwargs):
+    """What libtensor's function gives in the place of NumPy's; `find` looks for it in array_functions."""
+    from . import array_functions
+
+    try:
+        if any(not isinstance(owner, Tensor) for owner in lent.owners):
+            raise array_functions.NotThere("out= is an array, into which such a tensor is not written")
+        result = find(array_functions)(*tensors_of(args), **{key: tensors_of(value) for key, value in kwargs.items()})
+    except array_functions.NotThere as missing:
+        raise TypeError(f"{name}(): {missing}. NumPy cannot take over: {lent.refused}") from None
+    return _overrides.converted(result, lent.kind())
+
+
+def written(value):
+    """Counts a write to a tensor, or to those of a tuple: gradients that need what was there before are refused."""
+    for one in value if isinstance(value, tuple) else (value,):
+        if isinstance(one, Tensor):
+            _f.increment_version(one)
+
+
+def array_function(tensor, function, types, args, kwargs):
+    """Tensor.__array_function__."""
+    import numpy
+
+    plain = numpy.ndarray.__array_function__
+    if not all(issubclass(kind, Tensor) or kind.__array_function__ is plain for kind in types):
+        return NotImplemented
+    lent, name = Lent(), function.__name__
+    with no_grad() if name in TELL else nullcontext():
+        arrays, named = lent.lend(args), lent.keywords(kwargs)
+    if lent.refused is not None:
+        module = function.__module__
+        return stand_in(f"{module}.{name}", lent, lambda table: table.function(f"{module}.{name}"), args, kwargs)
+    if not lent.owners:  # numpy.zeros(2, like=tensor), or tensors in what lend() does not look into, of which NumPy makes arrays
+        function = getattr(function, "_implementation", function)
+    result = lent.taken(function(*arrays, **named))
+    written((*args[:1], *map(kwargs.get, ("dst", "a", "arr"))) if name in WRITE else kwargs.get("out"))
+    if isinstance(result, Tensor) and all(owner is not tensor for owner in lent.owners):
+        return _overrides.converted(result.to(tensor.device), type(tensor))
+    return result
+
+
+def array_ufunc(tensor, ufunc, method, inputs, kwargs):
+    """Tensor.__array_ufunc__."""
+    import numpy
+
+    plain, name = numpy.ndarray.__array_ufunc__, ufunc.__name__
+    for value in (*inputs, *kwargs.get("out", ())):
+        if not isinstance(value, Tensor) and getattr(type(value), "__array_ufunc__", plain) is not plain:
+            return NotImplemented
+    if method == "__call__" and not kwargs and len(inputs) == 2 and name in REFLECTED and isinstance(inputs[0], (numpy.ndarray, numpy.generic)):
+        result = getattr(inputs[1], REFLECTED[name])(inputs[0])
+        return UNLIKE.get(name, result) if result is NotImplemented else result
+    lent = Lent()
+    arrays, named = lent.lend(inputs), lent.keywords(kwargs)
+    if lent.refused is not None:
+        called = f"numpy.{name}" if method == "__call__" else f"numpy.{name}.{method}"
+        return stand_in(called, lent, lambda table: table.ufunc(ufunc, method), inputs, kwargs)
+    result = lent.taken(getattr(ufunc, method)(*arrays, **named))
+    written(inputs[0] if method == "at" else kwargs.get("out"))
+    return result

@@ -1,0 +1,66 @@
+"""What Dask asks of a library whose arrays are chunks, beyond NumPy's functions of them; these it calls by NumPy's protocols."""
+
+from math import prod
+
+from .._base.dtypes import float64, of_numpy, strided
+from .._core.tensor import Tensor
+from .._data.compose import einsum, tensordot
+from .._gen import gen_functions as _f
+
+
+def contract(a, b, axes=2):
+    return tensordot(a, b, axes)
+
+
+def join(subscripts, *operands, **_):
+    """einsum() with the arguments of NumPy's that say how it computes."""
+    return einsum(subscripts, *operands)
+
+
+def empty(shape, dtype=float64, order="C"):
+    return _f.empty(shape, dtype=of_numpy(dtype))
+
+
+def percentile(a, q, method="linear"):
+    """Percentiles of a chunk, and of how many elements."""
+    import numpy
+
+    return (numpy.percentile(a, q, method=method) if len(a) else None), len(a)
+
+
+def number_of_elements(x, axis=None, keepdims=False, dtype=None, **_):
+    """How many elements a sum along axes counts, in the shape of that sum."""
+    axes = range(x.dim()) if axis is None else [a % x.dim() for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    shape = [1 if d in axes else n for d, n in enumerate(x.shape) if keepdims or d not in axes]
+    return _f.full(shape, prod(x.shape[d] for d in axes), dtype=of_numpy(dtype) or float64, device=x.device)
+
+
+def as_array(x, **_):
+    return x.numpy(force=True)
+
+
+def offer(dispatch):
+    """Registers tensors in dask.array.dispatch."""
+    dispatch.tensordot_lookup.register(Tensor, contract)
+    dispatch.einsum_lookup.register(Tensor, join)
+    dispatch.empty_lookup.register(Tensor, empty)
+    dispatch.percentile_lookup.register(Tensor, percentile)
+    dispatch.numel_lookup.register(Tensor, number_of_elements)
+    dispatch.to_numpy_dispatch.register(Tensor, as_array)
+
+
+def offer_types(types):
+    """Registers tensors in dask.array.chunk_types, by which operators and functions of Dask's arrays take them beside those."""
+    types.register_chunk_type(Tensor)
+
+
+def nbytes(x):
+    """The bytes that a tensor is worth: those of its elements, of which an expanded dimension has one."""
+    if x.layout is not strided:
+        return x._nnz() * x.itemsize
+    return x.itemsize * prod(n for n, stride in zip(x.shape, x.stride(), strict=True) if stride)
+
+
+def offer_sizes(sizeof):
+    """Registers tensors in dask.sizeof."""
+    sizeof.sizeof.register(Tensor, nbytes)

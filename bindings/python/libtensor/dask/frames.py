@@ -1,0 +1,69 @@
+"""Tensors between processes: a header, and the bytes of the elements as they lie in memory."""
+
+from .._base.dtypes import named, strided, uint8
+from .._core.tensor import Tensor
+from .._data.create import frombuffer
+from .._gen import gen_functions as _f
+
+
+def parts(tensor):
+    """The header and the bytes of a tensor. Dimensions are sent in the order of their strides, so that what is dense is not copied, and one element
+    of those that repeat it."""
+    if type(tensor) is not Tensor or tensor.__dict__ or tensor.layout is not strided or tensor.is_quantized or tensor.is_meta or tensor.has_names():
+        raise NotImplementedError(f"no frames of a {type(tensor).__name__} of {tensor.dtype} on {tensor.device}: it is pickled")
+    sent = tensor.detach()
+    for dim, (size, stride) in enumerate(zip(sent.shape, sent.stride(), strict=True)):
+        if size > 1 and not stride:
+            sent = _f.narrow(sent, dim, 0, 1)
+    order = sent.dim_order()
+    sent = _f.permute(sent, order).contiguous().cpu()
+    header = {"dtype": tensor.dtype.name, "shape": tuple(tensor.shape), "sent": tuple(sent.shape), "order": order}
+    header |= {"device": str(tensor.device), "requires_grad": tensor.requires_grad}
+    if not sent.numel():
+        return header, memoryview(b"")
+    return header, memoryview(_f.view(_f.flatten(sent), uint8).numpy())
+
+
+def serialize(tensor):
+    header, frame = parts(tensor)
+    return header, [frame]
+
+
+def elements(frame, dtype):
+    """The elements of a frame, in its memory where that may be written to and is aligned, which in the middle of a message it is by chance."""
+    if not frame.nbytes:
+        return _f.empty((0,), dtype=dtype)
+    made = frombuffer(frame, dtype=uint8)
+    return _f.view(made.clone() if frame.readonly or made.data_ptr() % dtype.itemsize else made, dtype)
+
+
+def deserialize(header, frames):
+    (frame,) = frames
+    order = header["order"]
+    made = _f.view(elements(memoryview(frame).cast("B"), named(header["dtype"])), header["sent"])
+    made = _f.expand(_f.permute(made, [order.index(dim) for dim in range(len(order))]), header["shape"])
+    if header["device"] != "cpu":
+        made = made.to(header["device"])
+    return made.requires_grad_() if header["requires_grad"] else made
+
+
+def token(tensor):
+    """What names the graph of a tensor: equal tensors have equal ones."""
+    try:
+        header, frame = parts(tensor)
+    except NotImplementedError:
+        return "libtensor.Tensor", tensor.__reduce_ex__(4)
+    from dask.hashing import hash_buffer_hex
+
+    return "libtensor.Tensor", sorted(header.items()), hash_buffer_hex(frame)
+
+
+def offer(protocol):
+    """Registers tensors in distributed.protocol.serialize."""
+    protocol.dask_serialize.register(Tensor, serialize)
+    protocol.dask_deserialize.register(Tensor, deserialize)
+
+
+def offer_tokens(tokenize):
+    """Registers tensors in dask.tokenize."""
+    tokenize.normalize_token.register(Tensor, token)
