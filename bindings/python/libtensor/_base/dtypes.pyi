@@ -7,7 +7,6 @@ class dtype:
     kind: _str
     itemsize: int
     bits: int
-    kind: str
     is_floating_point: bool
     is_complex: bool
     is_signed: bool

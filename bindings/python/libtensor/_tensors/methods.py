@@ -281,14 +281,21 @@ class Tensor:
             return self.dequantize().tolist()
         return self.to(_dtypes.complex64 if self.is_complex() else _dtypes.float32).tolist()  # of 16 bits
 
-    def astype(self, dtype, copy=True):
+    def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
         """NumPy's name for a copy of a dtype, which Dask and SciPy call: `dtype` may be NumPy's, or a word for one; without `copy` the tensor itself
-        where it is of that dtype.
+        where it is of that dtype. Of `order` "C" lays the elements out in rows; "safe" and the like for `casting` refuse what NumPy refuses.
 
         >>> torch.ones(2).astype("i4")
         tensor([1, 1], dtype=torch.int32)
         """
-        return self.to(_dtypes.of_numpy(dtype), copy=copy)
+        dtype = _dtypes.of_numpy(dtype)
+        if casting != "unsafe":
+            import numpy
+
+            if not numpy.can_cast(self.dtype.dtype, dtype.dtype, casting):
+                raise TypeError(f"astype: {self.dtype} is not cast to {dtype} by the rule {casting!r}")
+        made = self.to(dtype, copy=copy)
+        return made.contiguous() if order == "C" else made
 
     def numpy(self, *, force=False):
         """The tensor as a NumPy array that shares its memory."""

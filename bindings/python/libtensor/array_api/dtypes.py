@@ -42,6 +42,7 @@ def result_type(*arrays_and_dtypes):
     """The dtype to which tensors, dtypes and Python numbers are promoted together. Tensors without dimensions count as all others; an
     integer beside a float, which the standard leaves open, is promoted as in PyTorch. A call without tensors and dtypes is refused.
     """
+    arrays_and_dtypes = [_dtypes.of_type(x) or x if x.__hash__ else x for x in arrays_and_dtypes]  # NumPy's dtypes are known as well
     known = [x if isinstance(x, _dtypes.dtype) else x.dtype for x in arrays_and_dtypes if isinstance(x, (Tensor, _dtypes.dtype))]
     if not known:
         raise ValueError("result_type(): a tensor or a dtype is needed; Python numbers take theirs from it")
@@ -89,9 +90,10 @@ def isdtype(dtype, kind):
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
-    """The elements in another dtype: a new tensor, or with `copy=False` x itself where nothing changes. Complex numbers become no real
+    """The elements in another dtype, which may be NumPy's: a new tensor, or with `copy=False` x itself where nothing changes. Complex numbers become no real
     ones: real() or imag() tells which part is meant.
     """
+    dtype = _dtypes.of_numpy(dtype)
     if checked(x, "astype", "x").dtype.is_complex and not dtype.is_complex and dtype is not bool:
         raise TypeError(f"astype(): {x.dtype} is not converted to {dtype}; real(x) or imag(x) is")
     return x.to(dtype=dtype, device=device, copy=copy)
