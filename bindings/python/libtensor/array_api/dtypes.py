@@ -90,8 +90,8 @@ def isdtype(dtype, kind):
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
-    """The elements in another dtype, which may be NumPy's: a new tensor, or with `copy=False` x itself where nothing changes. Complex numbers become no real
-    ones: real() or imag() tells which part is meant.
+    """The elements in another dtype, which may be NumPy's: a new tensor, or with `copy=False` x itself where nothing changes. Complex
+    numbers become no real ones: real() or imag() tells which part is meant.
     """
     dtype = _dtypes.of_numpy(dtype)
     if checked(x, "astype", "x").dtype.is_complex and not dtype.is_complex and dtype is not bool:
