@@ -1,0 +1,68 @@
+"""Laws of forward differentiation: products of products, and products as differences of the function itself."""
+
+import libtensor as torch
+import pytest
+from libtensor.func import jvp, vmap
+
+D = torch.float64
+X = torch.tensor([0.5, 2.0], dtype=D)
+A = torch.tensor([[2.0, 0.3], [0.4, 1.5]], dtype=D)
+B = torch.tensor([[1.0, 0.2], [0.1, 0.7]], dtype=D)
+SIGNAL = torch.linspace(0.1, 1, 8, dtype=D)
+WINDOW = torch.ones(4, dtype=D)
+
+
+def along(f, x, t):
+    """f on the line through x in the direction t."""
+    return lambda s: f(x + s * t)
+
+
+def derivative(f):
+    return lambda s: jvp(f, (s,), (torch.ones_like(s),))[1]
+
+
+def stft(a):
+    return torch.stft(a, 4, window=WINDOW, return_complex=True)
+
+
+DEEP = {
+    "logdet": (torch.logdet, A),
+    "slogdet": (lambda a: torch.linalg.slogdet(a)[1], A),
+    "lstsq": (lambda a: torch.linalg.lstsq(a, a + B)[0], A),
+    "fake_quantize_per_channel_affine": (
+        lambda a: torch.fake_quantize_per_channel_affine(a, torch.full((2,), 10.0), torch.zeros(2, dtype=torch.int32), 0, 0, 255),
+        A.float(),
+    ),
+    "addcmul": (lambda a: torch.addcmul(a, a, a.sin(), value=2), X),
+    "addcdiv": (lambda a: torch.addcdiv(a, a, a + 1, value=2), X),
+    "norm(1)": (lambda a: a.sin().norm(1), X),
+    "norm(inf)": (lambda a: a.exp().norm(float("inf")), X),
+    "matrix_norm(1)": (lambda a: torch.linalg.matrix_norm(a.exp(), 1), A),
+    "std_mean": (lambda a: torch.stack(torch.std_mean(a)), X),
+    "var_mean": (lambda a: torch.stack(torch.var_mean(a)), X),
+    "stft": (lambda a: torch.view_as_real(stft(a.exp())), SIGNAL),
+    "istft": (lambda a: torch.istft(stft(a.exp()), 4, window=WINDOW), SIGNAL),
+    "var": (lambda a: a.exp().var(), X),
+    "powers of complex numbers": (lambda a: torch.view_as_real(torch.complex(a, a.sin()) ** 2), X),
+    "outer": (lambda a: torch.outer(a, a.exp()), X),
+    "cdist(p=1)": (lambda a: torch.cdist(a.exp(), a + 4 * B, p=1), A),
+    "cross": (lambda a: torch.linalg.cross(a[:3], a[1:4].exp()), SIGNAL),
+    "matrix_exp": (torch.matrix_exp, A),
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_four_levels(name):
+    """Each level gives the differences of the one around it, for one line as for many."""
+    f, x = DEEP[name]
+    torch.manual_seed(0)
+    f = along(f, x, torch.rand_like(x))
+    zero, step = x.new_zeros(()), 1e-5
+    for level in range(4):
+        slope = derivative(f)
+        if x.dtype == D:
+            want = (f(zero + step) - f(zero - step)) / (2 * step)
+            assert torch.allclose(slope(zero), want, rtol=1e-5, atol=1e-6), level
+        made = vmap(slope)(torch.stack([zero, zero + 0.01]))
+        assert torch.allclose(made, torch.stack([slope(zero), slope(zero + 0.01)])), level
+        f = slope
