@@ -1,8 +1,9 @@
 """Laws of forward differentiation: products of products, and products as differences of the function itself."""
 
-import libtensor as torch
 import pytest
-from libtensor.func import jvp, vmap
+
+import libtensor as torch
+from libtensor.func import grad, jvp, vmap
 
 D = torch.float64
 X = torch.tensor([0.5, 2.0], dtype=D)
@@ -66,3 +67,20 @@ def test_four_levels(name):
         made = vmap(slope)(torch.stack([zero, zero + 0.01]))
         assert torch.allclose(made, torch.stack([slope(zero), slope(zero + 0.01)])), level
         f = slope
+
+
+# ------------------------------------------------------------------------------------- gradients that are zeros at first
+
+
+def curve(a):
+    return torch.logcumsumexp(a, 0)[1] * 2
+
+
+def test_logcumsumexp_and_gradients():
+    t = torch.tensor([1.0, 0.0], dtype=D)
+    second = grad(lambda a: (grad(curve)(a) * t).sum())(X)
+    p = X.softmax(0)[1].item()
+    want = torch.tensor([2.0, -2.0], dtype=D) * p * (1 - p)
+    assert torch.allclose(second, want)
+    assert torch.allclose(jvp(grad(curve), (X,), (t,))[1], want)
+    assert torch.allclose(grad(lambda a: jvp(curve, (a,), (t,))[1])(X), want)
