@@ -1114,16 +1114,21 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
+	angle_ := r.save("angle", angle, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.Keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
+				return s.binary('+', s.binary('*', s.real(s.grad(0)), s.Keep(s.c.Cos(nil, s.saved(angle_))), right), s.binary('*', s.Keep(s.c.Imag(s.grad(0))), s.Keep(s.c.Sin(nil, s.saved(angle_))), left|right), left|right)
 			}
 			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}

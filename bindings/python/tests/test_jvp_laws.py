@@ -84,3 +84,13 @@ def test_logcumsumexp_and_gradients():
     assert torch.allclose(second, want)
     assert torch.allclose(jvp(grad(curve), (X,), (t,))[1], want)
     assert torch.allclose(grad(lambda a: jvp(curve, (a,), (t,))[1])(X), want)
+
+
+@pytest.mark.parametrize("size", [-1.0, 0.0, 2.0])
+def test_polar_of_any_size(size):
+    """It is linear in the size, whose sign and zero are as others."""
+    sizes, angle = torch.tensor([size], dtype=D), torch.tensor([0.3], dtype=D)
+    unit = torch.polar(torch.ones(1, dtype=D), angle)
+    assert torch.allclose(jvp(lambda a: torch.polar(a, angle), (sizes,), (torch.ones(1, dtype=D),))[1], unit)
+    assert torch.allclose(grad(lambda a: torch.polar(a, angle).imag.sum())(sizes), unit.imag)
+    assert torch.allclose(jvp(lambda b: torch.polar(sizes, b), (angle,), (torch.ones(1, dtype=D),))[1], 1j * size * unit)
