@@ -392,7 +392,7 @@ func (s *steps) scatterReduceKept(grad, self *tensor.Tensor, dim int64, index, s
 	case "mean":
 		made = s.div(grad, s.scatterCount(self, dim, index, src, includeSelf))
 	default:
-		made = s.mul(s.eq(self, result), s.div(grad, s.scatterTies(self, dim, index, src, result)))
+		made = s.div(s.where(s.eq(self, result), grad, s.int(0)), s.scatterTies(self, dim, index, src, result))
 	}
 	if includeSelf {
 		return made
@@ -415,8 +415,8 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 	case "mean":
 		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
 	}
-	each := s.div(grad, s.scatterTies(self, dim, index, src, result))
-	return s.mul(s.eq(src, gather(result)), gather(each))
+	ties := gather(s.scatterTies(self, dim, index, src, result))
+	return s.div(s.where(s.eq(src, gather(result)), gather(grad), s.int(0)), ties)
 }
 
 // scatterCount is how many values each mean is of.

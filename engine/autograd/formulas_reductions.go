@@ -84,7 +84,7 @@ func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, lea
 // distributed divides a gradient among the elements of dims where a mask is set.
 func (s *steps) distributed(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
 	count := s.Keep(s.c.Sum(nil, mask, dims, true, grad.DType()))
-	return s.binary('/', s.mul(grad, mask), count, left)
+	return s.binary('/', s.where(mask, grad, s.int(0)), count, left)
 }
 
 // picked puts a gradient where the elements were picked from along a dimension.

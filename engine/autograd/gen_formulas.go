@@ -4873,7 +4873,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim)), s.release(1, s.Keep(s.c.LogicalNot(nil, s.consume(s.Keep(s.c.Isnan(s.saved(self_))))))), left|right)
+			return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Keep(s.c.Isnan(s.saved(self_)))), s.int(0))))
 		}
 		r.publish()
 	}

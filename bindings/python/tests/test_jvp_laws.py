@@ -94,3 +94,38 @@ def test_polar_of_any_size(size):
     assert torch.allclose(jvp(lambda a: torch.polar(a, angle), (sizes,), (torch.ones(1, dtype=D),))[1], unit)
     assert torch.allclose(grad(lambda a: torch.polar(a, angle).imag.sum())(sizes), unit.imag)
     assert torch.allclose(jvp(lambda b: torch.polar(sizes, b), (angle,), (torch.ones(1, dtype=D),))[1], 1j * size * unit)
+
+
+# -------------------------------------------------------------------------------------- tangents that nothing depends on
+
+NONE, PLACES = torch.tensor([float("nan"), 0.0, 0.0], dtype=D), torch.zeros(3, dtype=torch.int64)  # what adds a NaN to the first
+INF, ZERO = float("inf"), torch.zeros(1, dtype=D)
+OTHERS = {
+    "nansum": lambda a: torch.nansum(a + NONE),
+    "nanmean": lambda a: torch.nanmean(a + NONE),
+    "nanmedian": lambda a: torch.nanmedian(a + NONE),
+    "amax": lambda a: a.amax(0),
+    "amin": lambda a: (-a).amin(0),
+    "aminmax": lambda a: a.aminmax().max,
+    "max": torch.max,
+    "min": lambda a: (-a).min(),
+    "median": lambda a: a[:2].median() + a[1:].median(),
+    "norm(inf)": lambda a: a.norm(INF),
+    "norm(-inf)": lambda a: (9 - a).norm(-INF),
+    "dist(p=inf)": lambda a: torch.dist(a, torch.zeros(3, dtype=D), INF),
+    "cdist(p=inf)": lambda a: torch.cdist(a[None], torch.zeros(1, 3, dtype=D), p=INF),
+    "scatter_reduce(amax)": lambda a: ZERO.scatter_reduce(0, PLACES, a, "amax"),
+    "scatter_reduce(amax) of self": lambda a: a.scatter_reduce(0, PLACES[:1], ZERO + 9, "amax")[0],
+    "index_reduce(amax)": lambda a: ZERO.index_reduce(0, PLACES, a, "amax"),
+    "segment_reduce(max)": lambda a: torch.segment_reduce(a, "max", lengths=torch.tensor([3])),
+}
+
+
+@pytest.mark.parametrize("slope", [float("nan"), INF])
+@pytest.mark.parametrize("name", OTHERS)
+def test_elements_that_are_not_chosen(name, slope):
+    x = torch.tensor([1.0, 4.0, 3.0], dtype=D)
+    if name == "median":
+        x = torch.tensor([5.0, 4.0, 3.0], dtype=D)
+    made, want = (jvp(OTHERS[name], (x,), (torch.tensor([s, 1.0, 1.0], dtype=D),))[1] for s in (slope, 0.0))
+    assert made.isfinite().all() and torch.equal(made, want)
