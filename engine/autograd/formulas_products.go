@@ -162,7 +162,7 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 // weighed is a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
 func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.Tensor {
 	zero := s.isZero(distances)
-	divisor := s.where(zero, s.int(1), distances)
+	divisor := s.nonzero(distances, zero)
 	if power != 1 {
 		divisor = s.used(divisor, s.pow(divisor, s.float(power)))
 	}

@@ -257,7 +257,8 @@ func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int6
 
 // halved makes a gradient of a standard deviation one of the variance.
 func (s *steps) halved(grad, result *tensor.Tensor) *tensor.Tensor {
-	return s.cleared(s.div(grad, s.mul(result, s.int(2))), s.isZero(result))
+	zero := s.isZero(result)
+	return s.cleared(s.div(grad, s.mul(s.nonzero(result, zero), s.int(2))), zero)
 }
 
 func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correction dtype.Scalar, keepdim bool) *tensor.Tensor {
@@ -302,7 +303,8 @@ func (s *steps) normSlope(grad, self, result *tensor.Tensor, p float64) *tensor.
 		slope := s.cleared(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), s.isZero(self))
 		return s.mul(slope, s.mul(grad, s.pow(result, s.float(1-p))))
 	}
-	scale := s.cleared(s.div(grad, s.pow(result, s.float(p-1))), s.isZero(result))
+	zero := s.isZero(result)
+	scale := s.cleared(s.div(grad, s.pow(s.nonzero(result, zero), s.float(p-1))), zero)
 	if p < 2 {
 		return s.mul(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), scale)
 	}

@@ -3,7 +3,7 @@
 import pytest
 
 import libtensor as torch
-from libtensor.func import grad, jvp, vmap
+from libtensor.func import grad, jacrev, jvp, vmap
 
 D = torch.float64
 X = torch.tensor([0.5, 2.0], dtype=D)
@@ -129,3 +129,34 @@ def test_elements_that_are_not_chosen(name, slope):
         x = torch.tensor([5.0, 4.0, 3.0], dtype=D)
     made, want = (jvp(OTHERS[name], (x,), (torch.tensor([s, 1.0, 1.0], dtype=D),))[1] for s in (slope, 0.0))
     assert made.isfinite().all() and torch.equal(made, want)
+
+
+# --------------------------------------------------------------------------------------------------- derivatives at zero
+
+Z3 = torch.zeros(3, dtype=D)
+AT_ZERO = {
+    "std": (torch.std, Z3),
+    "std_mean": (lambda a: torch.std_mean(a)[0], Z3),
+    **{f"norm({p})": ((lambda p: lambda a: a.norm(p))(p), Z3) for p in (0, 1, 1.5, 2, 3, INF)},
+    **{f"dist(p={p})": ((lambda p: lambda a: torch.dist(a, Z3, p))(p), Z3) for p in (1, 1.5, 2, 3)},
+    **{f"cdist(p={p})": ((lambda p: lambda a: torch.cdist(a[None], Z3[None], p=p))(p), Z3) for p in (1, 1.5, 2, 3, INF)},
+    "pdist": (lambda a: torch.pdist(torch.stack([a, Z3])), Z3),
+    "abs": (torch.abs, Z3),
+    "abs of complex numbers": (lambda a: torch.complex(a, a).abs(), Z3),
+    "angle": (lambda a: torch.complex(a, a).angle(), Z3),
+    "sgn": (lambda a: torch.view_as_real(torch.complex(a, a).sgn()), Z3),
+    "matrix_norm": (lambda a: torch.linalg.matrix_norm(a[None]), Z3),
+    "renorm": (lambda a: a[:, None].renorm(2, 0, 1.0), Z3),
+    "prod": (torch.prod, Z3),
+    "cumprod": (lambda a: a.cumprod(0), Z3),
+    "sinc": (torch.sinc, Z3),
+    "xlogy": (lambda a: torch.xlogy(a, a + 1), Z3),
+    "pow": (lambda a: a**3 + a**2, Z3),
+}
+
+
+@pytest.mark.parametrize("name", AT_ZERO)
+def test_products_at_zero_are_those_of_the_gradients(name):
+    f, x = AT_ZERO[name]
+    t = torch.tensor([1.0, -2.0, 0.5], dtype=D)
+    assert torch.allclose(jvp(f, (x,), (t,))[1], jacrev(f)(x) @ t)
