@@ -92,15 +92,40 @@ func (c Ctx) enter(op string, l *tensor.Level) (int64, error) {
 	return int64(l.Number), err
 }
 
-// leave ends a transform, and has the thread in the one around it.
+// leave ends a transform, with those inside, and has the thread in the one around it.
 func (c Ctx) leave(transform string, level int64) error {
-	l, err := underWay(transform+"_end", transform, level)
+	op := transform + "_end"
+	l, err := underWay(op, transform, level)
 	if err != nil {
 		return err
 	}
-	l.End()
-	forget(l)
-	return c.set(transform+"_end", func(m *Modes) { m.Level = c.Around(l).modes.Level })
+	if !c.within(l) {
+		return status.Runtimef("%s: the %s with the number %d is another thread's, which alone ends it", op, transform, level)
+	}
+	return c.end(op, l.Outer)
+}
+
+// within tells whether the thread is in a transform.
+func (c Ctx) within(l *tensor.Level) bool {
+	at := c.Level()
+	for at != nil && at != l {
+		at = at.Outer
+	}
+	return at == l
+}
+
+// end ends the transforms that the thread is in inside of one, or all with nil, and has it in that one.
+func (c Ctx) end(op string, around *tensor.Level) error {
+	for l := c.Level(); l != around; l = l.Outer {
+		l.End()
+		forget(l)
+	}
+	return c.set(op, func(m *Modes) {
+		m.Level = 0
+		if around != nil {
+			m.Level = around.Number
+		}
+	})
 }
 
 // TransformLevel is the operator transform_level.
@@ -114,19 +139,13 @@ func (c Ctx) TransformLevel() (int64, error) {
 // TransformLeave is the operator transform_leave.
 func (c Ctx) TransformLeave(level int64) error {
 	const op = "transform_leave"
-	var inside []*tensor.Level
-	l := c.Level()
-	for ; l != nil && int64(l.Number) != level; l = l.Outer {
-		inside = append(inside, l)
-	}
-	if l == nil && level != 0 {
+	levels.RLock()
+	l := levels.all[uint32(level)]
+	levels.RUnlock()
+	if level != 0 && (l == nil || int64(l.Number) != level || !c.within(l)) {
 		return status.Runtimef("%s: the thread is in no transform with the number %d", op, level)
 	}
-	for _, l := range inside {
-		l.End()
-		forget(l)
-	}
-	return c.set(op, func(m *Modes) { m.Level = uint32(level) })
+	return c.end(op, l)
 }
 
 // forget takes a transform that has ended off the list.
