@@ -79,6 +79,17 @@ static void ends(void) {
   OK(tensor_free(x));
 }
 
+// Examples that there is no memory for are refused before the first is computed.
+static void many(void) {
+  int64_t level = 0;
+  tensor_t *made = NULL;
+  OK(tensor_vmap_begin(INT64_MAX, "different", &level));
+  FAILS(
+      tensor_randn(SIZES, 1, NULL, TENSOR_FLOAT32, TENSOR_STRIDED, tensor_device_default(), &made),
+      TENSOR_ERROR_RUNTIME, "more elements than");
+  OK(tensor_vmap_end(level));
+}
+
 // The product of the Jacobian of x * x with a tangent, and the second derivative, by a level inside
 // another one.
 static void pushes(void) {
@@ -138,6 +149,7 @@ int main(void) {
   maps();
   leaves();
   ends();
+  many();
   pushes();
   CHECK(tensor_live_handles() == 0);
   return 0;
