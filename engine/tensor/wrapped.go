@@ -134,6 +134,20 @@ func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	return nil
 }
 
+// Rest puts zeros in the place of the tangent that the pair t has, which others that see its memory keep.
+func (t *Tensor) Rest(op string, zeros *Tensor) error {
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if UsedElsewhere(t) {
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot lose its tangent; wait for that call to end", op, t.sizes)
+	}
+	w := t.Wrapped()
+	t.kind.state = (&Wrapped{Value: w.Value, Tangent: zeros, Still: new(Still), Level: w.Level}).share()
+	w.Value.Release()
+	w.Tangent.Release()
+	return nil
+}
+
 // Alone tells whether nobody else sees the memory of t.
 func (t *Tensor) Alone() bool {
 	w := t.Wrapped()
