@@ -1,5 +1,6 @@
 """Forward differentiation: its products are those of reverse differentiation, whatever is around it and inside."""
 
+import copy
 import threading
 
 import pytest
@@ -373,3 +374,45 @@ def test_dual_levels():
         ad.make_dual(Z, T)
     with pytest.raises(RuntimeError, match="no level is under way"):
         ad.exit_dual_level()
+
+
+# ------------------------------------------------------------------------------------------------ other objects for a tensor
+
+
+class Metres(torch.Tensor):
+    pass
+
+
+KEPT = {
+    "a factor of a subclass": (lambda x: x * torch.ones_like(Z).as_subclass(Metres), T),
+    "as_subclass": (lambda x: x.as_subclass(Metres) * 2, 2 * T),
+    "as_subclass and back": (lambda x: x.as_subclass(Metres).as_subclass(torch.Tensor) * x, 2 * Z * T),
+    "asarray": (torch.asarray, T),
+    "asarray of another dtype": (lambda x: torch.asarray(x, dtype=torch.float32), T.float()),
+    "asarray with a copy": (lambda x: torch.asarray(x * x, copy=True), 2 * Z * T),
+    "copy.copy": (lambda x: copy.copy(x) * x, 2 * Z * T),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_objects_keep_the_tangent(name):
+    f, want = KEPT[name]
+    values, slopes = push(f)
+    assert type(slopes) is type(values) and torch.equal(slopes.as_subclass(torch.Tensor), want)
+    assert torch.equal(jvp(lambda x: slope(f, T)(x * 1), (Z,), (T,))[0], slopes)
+
+
+def test_inputs_of_a_subclass():
+    values, slopes = jvp(lambda x: x * x, (Z.as_subclass(Metres),), (T,))
+    assert type(values) is Metres and slopes.tolist() == (2 * Z * T).tolist()
+
+
+def test_tensors_that_are_cut_off_in_place():
+    def f(x):
+        y = x * x
+        part = y[1:]
+        y.detach_()
+        return y * 1, part * 1, x * y
+
+    assert [s.tolist() for s in push(f)[1]] == [[0, 0, 0], (2 * Z * T)[1:].tolist(), (T * Z * Z).tolist()]
+    assert slope(slope(lambda x: (x**3).detach_() * x, T), T)(Z).tolist() == [0, 0, 0]
