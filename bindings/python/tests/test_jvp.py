@@ -353,6 +353,39 @@ def test_gradients_of_inputs_that_are_not_their_own():
     assert torch.allclose(push(lambda x: torch.autograd.grad((x**3).sum(), x)[0] if x.requires_grad_() is x else x)[1], 6 * Z * T)
 
 
+def cubes(x):
+    return (x**3).sum()
+
+
+FUNCTIONAL = {
+    "jacobian": (lambda x, **k: functional.jacobian(lambda y: y**3, x, **k), torch.diag(6 * Z * T)),
+    "jacobian by columns": (
+        lambda x, **k: functional.jacobian(lambda y: y**3, x, vectorize=True, strategy="forward-mode", **k),
+        torch.diag(6 * Z * T),
+    ),
+    "hessian": (lambda x, **k: functional.hessian(cubes, x, **k), torch.diag(6 * T)),
+    "vjp": (lambda x, **k: functional.vjp(lambda y: y**3, x, x, **k)[1], 9 * Z * Z * T),
+    "vjp of another vector": (lambda x, **k: functional.vjp(lambda y: y**3, x, Z, **k)[1], 6 * Z * Z * T),
+    "vjp at another point": (lambda x, **k: functional.vjp(lambda y: y**3, Z, x, **k)[1], 3 * Z * Z * T),
+    "jvp": (lambda x, **k: functional.jvp(lambda y: y**3, x, x, **k)[1], 9 * Z * Z * T),
+    "the value of jvp": (lambda x, **k: functional.jvp(lambda y: y**3, x, Z, **k)[0], 3 * Z * Z * T),
+    "hvp": (lambda x, **k: functional.hvp(cubes, x, x, **k)[1], 12 * Z * T),
+    "vhp": (lambda x, **k: functional.vhp(cubes, x, x, **k)[1], 12 * Z * T),
+}
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_whole_derivatives_inside(name, create):
+    f, want = FUNCTIONAL[name]
+    values, slopes = push(lambda x: f(x, create_graph=create))
+    assert torch.allclose(values, f(Z)) and torch.allclose(slopes, want)
+    if create:
+        whole = lambda x: f(x, create_graph=True)  # noqa: E731
+        of = lambda product: grad(lambda x: (product(whole)(x) * want).sum())(Z)  # noqa: E731
+        same(of(lambda f: slope(f, T)), of(lambda f: lambda x: reverse(f, x, T)))
+
+
 # -------------------------------------------------------------------------------------------------------- dual levels
 
 
