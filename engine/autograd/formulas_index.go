@@ -1,6 +1,7 @@
 package autograd
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -415,7 +416,9 @@ func (s *steps) scatterReduceTaken(grad, self *tensor.Tensor, dim int64, index, 
 	case "mean":
 		return gather(s.div(grad, s.scatterCount(self, dim, index, src, includeSelf)))
 	}
-	ties := gather(s.scatterTies(self, dim, index, src, result))
+	ties := s.scatterTies(self, dim, index, src, result)
+	ties = gather(s.where(s.isZero(ties), s.float(math.NaN()), ties)) // of a NaN, which is equal to nothing
+	ties = s.nonzero(ties, s.isZero(ties))                            // of what has no place
 	return s.div(s.where(s.eq(src, gather(result)), gather(grad), s.int(0)), ties)
 }
 
