@@ -36,7 +36,7 @@ def unpack(result, several):
 def fresh(inputs, connected):
     """The inputs as new tensors: connected with what they were computed of, or leaves."""
     inputs = tuple(t.clone() if t.is_inference() else t for t in inputs)
-    return tuple(_f.jvp_input(t, connected) for t in inputs)
+    return tuple(_f.jvp_input(t, bool(connected)) for t in inputs)
 
 
 def recorded(create_graph):
