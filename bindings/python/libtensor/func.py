@@ -9,7 +9,7 @@ from ._base.direct import d_forward, state
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
-from ._gradients.forward import cut, parts
+from ._gradients.forward import OWN, cut, owned, parts
 from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
@@ -18,8 +18,6 @@ __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp"
 
 
 # --------------------------------------------------------------------------------------------------- one evaluation
-
-OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
 
 
 class Evaluation:
@@ -57,8 +55,7 @@ class Evaluation:
             t = t.clone()
         goes_on, t = t.requires_grad, _f.jvp_input(t, True)
         if not goes_on:
-            self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
-            self.nodes[-1].metadata[OWN] = self.running
+            self.nodes.append(owned(t, self.running))
         return t
 
     def seeded(self, name):

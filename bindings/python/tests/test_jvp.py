@@ -386,6 +386,31 @@ def test_whole_derivatives_inside(name, create):
         same(of(lambda f: slope(f, T)), of(lambda f: lambda x: reverse(f, x, T)))
 
 
+RECORDED = {
+    "elementwise": (torch.sin, Z),
+    "elementwise of tensors": (lambda x: torch.atan2(x, x * x), Z),
+    "a matrix": (torch.matrix_exp, torch.eye(3, dtype=Z.dtype) * Z),
+    "a scan": (lambda x: x.logcumsumexp(0), Z),
+    "a composition": (lambda x: x.softmax(0), Z),
+    "the program's": (lambda x: Quintupled.apply(x, 2), Z),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_histories_are_those_of_what_has_one(name):
+    f, x = RECORDED[name]
+    t = torch.rand_like(x)
+    s = lambda x: f(x).sum()  # noqa: E731
+    product = lambda x, t: jvp(f, (x,), (t,))[1].sum()  # noqa: E731
+    made = [
+        *(grad(product)(x, t), grad(product, 1)(x, t), grad(lambda x: grad(product)(x, t).sum())(x)),
+        *(*jvp(grad(s), (x,), (t,)), grad(lambda t: slope(grad(s), t)(x).sum())(t), slope(slope(grad(s), t), t)(x)),
+        jvp(f, (x,), (t.clone().requires_grad_(),))[0],
+    ]
+    assert not [i for i, m in enumerate(made) if m.requires_grad]
+    assert all(m.requires_grad for m in jvp(f, (x.clone().requires_grad_(),), (t,))) and slope(f, t.clone().requires_grad_())(x).requires_grad
+
+
 # -------------------------------------------------------------------------------------------------------- dual levels
 
 
