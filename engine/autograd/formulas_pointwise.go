@@ -57,6 +57,14 @@ func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
 	return s.cast(t, dtype.Float64)
 }
 
+// single is t in single precision where it is of complex numbers in half precision, which are not divided.
+func (s *steps) single(t *tensor.Tensor) *tensor.Tensor {
+	if t.DType() == dtype.Complex32 {
+		return s.cast(t, dtype.Complex64)
+	}
+	return t
+}
+
 // powerBase and powerExponent are the derivatives of self**exponent. 0**0 and what is constant around it count as constant.
 func (s *steps) powerBase(grad, self, exponent *tensor.Tensor) *tensor.Tensor {
 	if exponent.IsWrappedNumber() && exponent.Item().Equal(0) {

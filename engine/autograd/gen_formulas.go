@@ -6435,9 +6435,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()

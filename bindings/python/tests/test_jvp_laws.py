@@ -160,3 +160,10 @@ def test_products_at_zero_are_those_of_the_gradients(name):
     f, x = AT_ZERO[name]
     t = torch.tensor([1.0, -2.0, 0.5], dtype=D)
     assert torch.allclose(jvp(f, (x,), (t,))[1], jacrev(f)(x) @ t)
+
+
+def test_halves_of_complex_numbers():
+    half, number = torch.tensor([1.0, 2.0], dtype=torch.float16), torch.tensor(1 + 1j, dtype=torch.complex64)
+    for f, x in ((lambda a: torch.logaddexp(a, number), half), (lambda c: torch.logaddexp(half, c), number)):
+        made, want = (jvp(f, (t,), (torch.ones_like(t),))[1] for t in (x, x.to(torch.complex128)))
+        assert made.dtype == torch.complex32 and torch.allclose(made.to(torch.complex64), want.to(torch.complex64), rtol=0.01)
