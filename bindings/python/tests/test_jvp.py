@@ -252,6 +252,27 @@ def test_functions_with_a_backward():
     assert not push(f)[0].requires_grad
 
 
+class Doubled(torch.autograd.Function):
+    """A function that writes to its argument."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
+def test_functions_that_write_are_refused_before_they_do():
+    x = Z * 1
+    for f in (Doubled.apply, lambda x: Doubled.apply(x.clone()), lambda x: slope(Doubled.apply, T)(x * 1)):
+        with pytest.raises(NotImplementedError, match="functions that write to their arguments are not implemented; have forward give another tensor"):
+            jvp(f, (x,), (T,))
+    assert torch.equal(x, Z)
+
+
 def test_gradients_that_are_kept():
     w = Z.clone().requires_grad_()
     (w * w).sum().backward()

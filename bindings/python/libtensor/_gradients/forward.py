@@ -55,9 +55,10 @@ def pushed(function, number, args):
                 if not primal.requires_grad:
                     nodes.append(owned(args[i], [False]))
                 tangents[i] = tangent
-        made = function(*args)
+        own = [a.clone() if i in tangents else a for i, a in enumerate(args)]
+        made = function(*own)
         outputs = made if isinstance(made, tuple) else (made,)
-        if any(output is args[i] for output in outputs for i in tangents):
+        if any(output is own[i] for output in outputs for i in tangents):
             raise NotImplementedError("inside jvp: functions that write to their arguments are not implemented; have forward give another tensor")
         live = [t for t in outputs if isinstance(t, Tensor) and t.requires_grad]
         slopes = products(live, [args[i] for i in tangents], list(tangents.values()), recorded)
