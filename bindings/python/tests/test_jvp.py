@@ -495,3 +495,28 @@ def test_tensors_that_are_cut_off_in_place():
 
     assert [s.tolist() for s in push(f)[1]] == [[0, 0, 0], (2 * Z * T)[1:].tolist(), (T * Z * Z).tolist()]
     assert slope(slope(lambda x: (x**3).detach_() * x, T), T)(Z).tolist() == [0, 0, 0]
+
+
+def test_tangents_inside_of_jvp():
+    ad = torch.autograd.forward_ad
+    assert push(lambda x: ad.unpack_dual(x).tangent * 1)[0].tolist() == T.tolist()
+    assert push(lambda x: ad.make_dual(x.detach(), 3 * T) * x.detach())[1].tolist() == (3 * T * Z).tolist()
+    assert slope(lambda x: slope(lambda y: ad.unpack_dual(y * y).tangent * x, T)(Z), T)(Z).tolist() == [0, 0, 0]
+    inner = lambda x: ad.unpack_dual(slope(lambda y: x * y * y, T)(Z)).tangent  # noqa: E731
+    assert push(inner)[0].tolist() == (2 * T * Z * T).tolist()
+    with ad.dual_level():
+        x = ad.make_dual(Z, T)
+        assert push(lambda y: ad.unpack_dual(x * y).tangent * 1)[0].tolist() == (Z * T).tolist()
+        assert ad.unpack_dual(x).tangent.tolist() == T.tolist()
+    assert ad.unpack_dual(Z) == (Z, None)
+
+
+def test_linearize():
+    values, multiplied = torch.func.linearize(lambda x, y: (x * y, x.sin()), Z, 2 * Z)
+    assert [v.tolist() for v in values] == [(2 * Z * Z).tolist(), Z.sin().tolist()]
+    for t in (T, 2 * T):
+        made = multiplied(t, torch.zeros_like(Z))
+        assert torch.equal(made[0], t * 2 * Z) and torch.equal(made[1], t * Z.cos())
+    assert torch.allclose(vmap(torch.func.linearize(torch.sin, Z)[1])(torch.eye(3, dtype=Z.dtype)), torch.diag(Z.cos()))
+    with pytest.raises(RuntimeError, match="primals and tangents to have the same structure"):
+        multiplied(T)

@@ -1,5 +1,7 @@
 """What levels of forward differentiation make of functions of the program's, which have a backward alone."""
 
+from threading import local
+
 from .._core.modes import enable_grad, inference_mode, is_grad_enabled
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
@@ -7,6 +9,15 @@ from .grad import grad as _gradients
 from .nodes import edge_of
 
 OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
+
+
+class Levels(local):
+    """The levels that the thread is in, the innermost one last."""
+
+    numbers = ()
+
+
+levels = Levels()
 
 
 def level_of(values):
