@@ -31,6 +31,7 @@ type Wrapped struct {
 	Tangent *Tensor // nil of a tensor that stands for an example
 	Still   *Still  // of a tangent that no operator has to look at; nil for others
 	Level   *Level
+	Fixed   bool // elements of the primal share memory, which those of the tangent do not: neither is written to
 }
 
 // Still tells whether a tangent is zeros that nothing was written to yet. What shares the memory of a tangent shares it.
@@ -178,7 +179,7 @@ func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor
 
 // share is w with references of its own.
 func (w *Wrapped) share() *Wrapped {
-	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level}
+	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level, Fixed: w.Fixed}
 	if w.Tangent != nil {
 		shared.Tangent = w.Tangent.Alias()
 	}

@@ -316,6 +316,14 @@ def test_numbers_at_random():
     assert made.shape == (2, 3) and not torch.equal(made[0], made[1])
 
 
+def test_elements_that_share_memory():
+    """They have tangents of their own."""
+    many = torch.ones(1).expand(3)
+    assert jvp(lambda x: x * 2, (many,), (torch.arange(3.0),))[1].tolist() == [0, 2, 4]
+    assert jvp(lambda x: x.clone().mul_(3)[1:], (many,), (torch.arange(3.0),))[1].tolist() == [3, 6]
+    assert push(lambda x: (lambda e: (e[0].fill_(5), e * 1)[1])(x[:1].clone().expand(3)))[1].tolist() == [0, 0, 0]
+
+
 def test_layouts_of_tangents():
     x = torch.rand(3, 4, dtype=torch.float64).mT
     t = torch.rand(4, 3, dtype=torch.float64)
@@ -342,6 +350,9 @@ REFUSED = [
         RuntimeError,
         "would mutate a tensor .* without a tangent, whose memory others see",
     ),
+    (lambda: jvp(lambda x: x.zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to tensor"),
+    (lambda: jvp(lambda x: x[:1].zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to"),
+    (lambda: jvp(lambda x: x.__setitem__(0, 5.0), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written"),
     (lambda: push(lambda x: (x.requires_grad_() ** 2).sum().backward()), RuntimeError, r"backward\(\) called inside a functorch transform"),
     (lambda: push(lambda x: (x.requires_grad_() * 2).register_hook(print)), NotImplementedError, "register_hook inside vmap or jvp"),
     (lambda: jvp(torch.sin, (torch.tensor([1]),), (torch.tensor([1]),)), RuntimeError, "tangents are of tensors of floating-point or complex dtypes"),
