@@ -19,9 +19,17 @@ func (c Ctx) Level() *tensor.Level {
 	if c.modes == nil || c.modes.Level == 0 {
 		return nil
 	}
+	return numbered(int64(c.modes.Level))
+}
+
+// numbered is the transform under way of a number, nil for none.
+func numbered(number int64) *tensor.Level {
 	levels.RLock()
 	defer levels.RUnlock()
-	return levels.all[c.modes.Level]
+	if l := levels.all[uint32(number)]; l != nil && int64(l.Number) == number {
+		return l
+	}
+	return nil
 }
 
 // Around is a context of the same thread outside of a transform.
@@ -139,10 +147,8 @@ func (c Ctx) TransformLevel() (int64, error) {
 // TransformLeave is the operator transform_leave.
 func (c Ctx) TransformLeave(level int64) error {
 	const op = "transform_leave"
-	levels.RLock()
-	l := levels.all[uint32(level)]
-	levels.RUnlock()
-	if level != 0 && (l == nil || int64(l.Number) != level || !c.within(l)) {
+	l := numbered(level)
+	if level != 0 && (l == nil || !c.within(l)) {
 		return status.Runtimef("%s: the thread is in no transform with the number %d", op, level)
 	}
 	return c.end(op, l)
@@ -157,9 +163,7 @@ func forget(l *tensor.Level) {
 
 // underWay is the transform of a number, which is of the kind that transform names.
 func underWay(op, transform string, number int64) (*tensor.Level, error) {
-	levels.RLock()
-	defer levels.RUnlock()
-	if l := levels.all[uint32(number)]; l != nil && number == int64(l.Number) && l.Forward == (transform == "jvp") {
+	if l := numbered(number); l != nil && l.Forward == (transform == "jvp") {
 		return l, nil
 	}
 	return nil, status.Runtimef("%s: no %s with the number %d is under way", op, transform, number)
