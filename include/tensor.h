@@ -4624,7 +4624,8 @@ TENSOR_API tensor_status tensor_transform_leave(int64_t level);
 // example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
 TENSOR_API tensor_status tensor_vmap_begin(int64_t size, const char *randomness, int64_t *out);
 
-// Ends the transform of a number, and has the thread in the one around it. Calls on tensors that are left of it are refused.
+// Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Calls on tensors that are left of it
+// are refused.
 TENSOR_API tensor_status tensor_vmap_end(int64_t level);
 
 // A tensor that stands for each of the examples along dimension `dim` of `self`, which it shares its memory with, in the transform `level`.
@@ -4646,7 +4647,8 @@ TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out
 // inside others, and the tangents of each are its own.
 TENSOR_API tensor_status tensor_jvp_begin(int64_t *out);
 
-// Ends the transform of a number, and has the thread in the one around it. Tensors that are left of it are their primals.
+// Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Tensors that are left of it are
+// their primals.
 TENSOR_API tensor_status tensor_jvp_end(int64_t level);
 
 // `primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the

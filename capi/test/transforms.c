@@ -62,6 +62,34 @@ static void leaves(void) {
   FAILS(tensor_vmap_end(outer), TENSOR_ERROR_RUNTIME, "no vmap with the number");
 }
 
+// The end of a transform is that of those inside it.
+static void ends(void) {
+  int64_t outer = 0, inner = 0, now = -1;
+  tensor_t *x = floats((float[]){1, 2}, SIZES, 1), *one = NULL, *made = NULL;
+  OK(tensor_jvp_begin(&outer));
+  OK(tensor_vmap_begin(2, "error", &inner));
+  OK(tensor_vmap_wrap(x, 0, inner, &one));
+  OK(tensor_jvp_end(outer));
+  OK(tensor_transform_level(&now));
+  CHECK(now == 0);
+  FAILS(tensor_mul(one, one, &made), TENSOR_ERROR_RUNTIME, "escaped");
+  FAILS(tensor_vmap_end(inner), TENSOR_ERROR_RUNTIME, "no vmap with the number");
+  OK(tensor_transform_leave(0));
+  OK(tensor_free(one));
+  OK(tensor_free(x));
+}
+
+// Examples that there is no memory for are refused before the first is computed.
+static void many(void) {
+  int64_t level = 0;
+  tensor_t *made = NULL;
+  OK(tensor_vmap_begin(INT64_MAX, "different", &level));
+  FAILS(
+      tensor_randn(SIZES, 1, NULL, TENSOR_FLOAT32, TENSOR_STRIDED, tensor_device_default(), &made),
+      TENSOR_ERROR_RUNTIME, "more elements than");
+  OK(tensor_vmap_end(level));
+}
+
 // The product of the Jacobian of x * x with a tangent, and the second derivative, by a level inside
 // another one.
 static void pushes(void) {
@@ -120,6 +148,8 @@ static void pushes(void) {
 int main(void) {
   maps();
   leaves();
+  ends();
+  many();
   pushes();
   CHECK(tensor_live_handles() == 0);
   return 0;

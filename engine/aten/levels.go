@@ -19,9 +19,17 @@ func (c Ctx) Level() *tensor.Level {
 	if c.modes == nil || c.modes.Level == 0 {
 		return nil
 	}
+	return numbered(int64(c.modes.Level))
+}
+
+// numbered is the transform under way of a number, nil for none.
+func numbered(number int64) *tensor.Level {
 	levels.RLock()
 	defer levels.RUnlock()
-	return levels.all[c.modes.Level]
+	if l := levels.all[uint32(number)]; l != nil && int64(l.Number) == number {
+		return l
+	}
+	return nil
 }
 
 // Around is a context of the same thread outside of a transform.
@@ -92,15 +100,40 @@ func (c Ctx) enter(op string, l *tensor.Level) (int64, error) {
 	return int64(l.Number), err
 }
 
-// leave ends a transform, and has the thread in the one around it.
+// leave ends a transform, with those inside, and has the thread in the one around it.
 func (c Ctx) leave(transform string, level int64) error {
-	l, err := underWay(transform+"_end", transform, level)
+	op := transform + "_end"
+	l, err := underWay(op, transform, level)
 	if err != nil {
 		return err
 	}
-	l.End()
-	forget(l)
-	return c.set(transform+"_end", func(m *Modes) { m.Level = c.Around(l).modes.Level })
+	if !c.within(l) {
+		return status.Runtimef("%s: the %s with the number %d is another thread's, which alone ends it", op, transform, level)
+	}
+	return c.end(op, l.Outer)
+}
+
+// within tells whether the thread is in a transform.
+func (c Ctx) within(l *tensor.Level) bool {
+	at := c.Level()
+	for at != nil && at != l {
+		at = at.Outer
+	}
+	return at == l
+}
+
+// end ends the transforms that the thread is in inside of one, or all with nil, and has it in that one.
+func (c Ctx) end(op string, around *tensor.Level) error {
+	for l := c.Level(); l != around; l = l.Outer {
+		l.End()
+		forget(l)
+	}
+	return c.set(op, func(m *Modes) {
+		m.Level = 0
+		if around != nil {
+			m.Level = around.Number
+		}
+	})
 }
 
 // TransformLevel is the operator transform_level.
@@ -114,19 +147,11 @@ func (c Ctx) TransformLevel() (int64, error) {
 // TransformLeave is the operator transform_leave.
 func (c Ctx) TransformLeave(level int64) error {
 	const op = "transform_leave"
-	var inside []*tensor.Level
-	l := c.Level()
-	for ; l != nil && int64(l.Number) != level; l = l.Outer {
-		inside = append(inside, l)
-	}
-	if l == nil && level != 0 {
+	l := numbered(level)
+	if level != 0 && (l == nil || !c.within(l)) {
 		return status.Runtimef("%s: the thread is in no transform with the number %d", op, level)
 	}
-	for _, l := range inside {
-		l.End()
-		forget(l)
-	}
-	return c.set(op, func(m *Modes) { m.Level = uint32(level) })
+	return c.end(op, l)
 }
 
 // forget takes a transform that has ended off the list.
@@ -138,9 +163,7 @@ func forget(l *tensor.Level) {
 
 // underWay is the transform of a number, which is of the kind that transform names.
 func underWay(op, transform string, number int64) (*tensor.Level, error) {
-	levels.RLock()
-	defer levels.RUnlock()
-	if l := levels.all[uint32(number)]; l != nil && number == int64(l.Number) && l.Forward == (transform == "jvp") {
+	if l := numbered(number); l != nil && l.Forward == (transform == "jvp") {
 		return l, nil
 	}
 	return nil, status.Runtimef("%s: no %s with the number %d is under way", op, transform, number)

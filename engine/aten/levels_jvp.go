@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -42,7 +43,11 @@ func (c Ctx) JvpWrap(primal, tangent *tensor.Tensor, level int64) (*tensor.Tenso
 		return nil, err
 	}
 	defer laid.Release()
-	return Pair(op, c, primal, laid, l)
+	pair, err := Pair(op, c, primal, laid, l)
+	if w := pair.Wrapped(); err == nil && w.Level == l {
+		w.Fixed = iter.SelfOverlaps(primal)
+	}
+	return pair, err
 }
 
 // Laid is a tangent that lies in memory as its primal does where that is dense, and in the order of its dimensions otherwise, so that what

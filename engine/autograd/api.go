@@ -203,8 +203,19 @@ func RetainsGrad(_ aten.Ctx, self *tensor.Tensor) (bool, error) {
 	return v != nil && v.retainsGrad, nil
 }
 
-// DetachInplace makes self a leaf.
-func DetachInplace(_ aten.Ctx, self *tensor.Tensor) error {
+// DetachInplace makes self a leaf, without tangents.
+func DetachInplace(c aten.Ctx, self *tensor.Tensor) error {
+	if w := self.Wrapped(); w != nil {
+		if err := DetachInplace(c, w.Value); err != nil || w.Tangent == nil || w.Level.Over() {
+			return err
+		}
+		zeros, err := c.ZerosLike(w.Value, self.DType(), tensor.NoLayout, self.Device(), shape.Preserve)
+		if err != nil {
+			return err
+		}
+		defer zeros.Release()
+		return self.Rest("detach_", zeros)
+	}
 	v := variableOf(self)
 	if v == nil {
 		return nil

@@ -33,6 +33,9 @@ func (s *steps) cleared(t, condition *tensor.Tensor) *tensor.Tensor {
 	return s.where(condition, s.int(0), t)
 }
 
+// nonzero is a divisor with 1 for its zeros, whose quotients are cleared: of the derivative of such a one 0/0 would be left.
+func (s *steps) nonzero(t, zero *tensor.Tensor) *tensor.Tensor { return s.where(zero, s.int(1), t) }
+
 func (s *steps) isZero(t *tensor.Tensor) *tensor.Tensor { return s.eq(t, s.int(0)) }
 
 func (s *steps) either(a, b *tensor.Tensor) *tensor.Tensor {
@@ -52,6 +55,14 @@ func (s *steps) wide(t, other *tensor.Tensor) *tensor.Tensor {
 		return s.cast(t, dtype.Complex128)
 	}
 	return s.cast(t, dtype.Float64)
+}
+
+// single is t in single precision where it is of complex numbers in half precision, which are not divided.
+func (s *steps) single(t *tensor.Tensor) *tensor.Tensor {
+	if t.DType() == dtype.Complex32 {
+		return s.cast(t, dtype.Complex64)
+	}
+	return t
 }
 
 // powerBase and powerExponent are the derivatives of self**exponent. 0**0 and what is constant around it count as constant.
@@ -92,8 +103,9 @@ func (s *steps) signGradient(grad, self, result *tensor.Tensor) *tensor.Tensor {
 		return s.zerosLike(grad)
 	}
 	size := s.abs(self)
-	slope := s.sub(s.div(grad, size), s.mul(s.real(s.div(grad, self)), result))
-	return s.cleared(slope, s.isZero(size))
+	zero := s.isZero(size)
+	slope := s.sub(s.div(grad, s.nonzero(size, zero)), s.mul(s.real(s.div(grad, s.nonzero(self, zero))), result))
+	return s.cleared(slope, zero)
 }
 
 func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
@@ -101,7 +113,9 @@ func (s *steps) angleGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 		return s.zerosLike(grad)
 	}
 	size := s.abs(self)
-	return s.cleared(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), s.isZero(size))
+	zero := s.isZero(size)
+	size = s.nonzero(size, zero)
+	return s.cleared(s.mul(grad, s.div(s.timesI(self), s.mul(size, size))), zero)
 }
 
 // sincGradient has a power series beside 0, where cos and sin are too much alike.

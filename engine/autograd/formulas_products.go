@@ -147,8 +147,9 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 		weights = s.weighed(grad, result, 1)
 	case math.IsInf(p, 0):
 		distance := s.Keep(s.c.Unsqueeze(nil, result, -1))
-		slope = s.mul(s.sgn(slope), s.eq(s.abs(slope), distance))
-		slope = s.where(s.Keep(s.c.Isnan(distance)), distance, slope)
+		none := s.Keep(s.c.Isnan(distance))
+		each := s.mul(s.Keep(s.c.Unsqueeze(nil, weights, -1)), s.where(none, distance, s.sgn(slope)))
+		return s.Keep(s.c.Sum(nil, s.where(s.either(none, s.eq(s.abs(slope), distance)), each, s.int(0)), []int64{-2}, false, dtype.None))
 	default:
 		weights = s.weighed(grad, result, p-1)
 		// A power of zero may have no derivative, and none is wanted.
@@ -161,7 +162,7 @@ func (s *steps) differencesGradient(grad, x1, x2 *tensor.Tensor, p float64, resu
 // weighed is a gradient divided by a power of the distances, 0 where these are: for derivatives of this one too.
 func (s *steps) weighed(grad, distances *tensor.Tensor, power float64) *tensor.Tensor {
 	zero := s.isZero(distances)
-	divisor := s.where(zero, s.int(1), distances)
+	divisor := s.nonzero(distances, zero)
 	if power != 1 {
 		divisor = s.used(divisor, s.pow(divisor, s.float(power)))
 	}

@@ -84,7 +84,7 @@ func (s *steps) aminmaxGradient(hasMin, hasMax bool, gradMin, gradMax, self, lea
 // distributed divides a gradient among the elements of dims where a mask is set.
 func (s *steps) distributed(grad, mask *tensor.Tensor, dims []int64) *tensor.Tensor {
 	count := s.Keep(s.c.Sum(nil, mask, dims, true, grad.DType()))
-	return s.binary('/', s.mul(grad, mask), count, left)
+	return s.binary('/', s.where(mask, grad, s.int(0)), count, left)
 }
 
 // picked puts a gradient where the elements were picked from along a dimension.
@@ -215,7 +215,8 @@ func (s *steps) cumprodWithZeros(grad, self, result *tensor.Tensor, dim int64) *
 }
 
 // logcumsumexpGradient computes with logarithms, of positive and negative gradients apart. What there is no logarithm of becomes
-// so little that its exponential is 0, and stays finite for derivatives of this one.
+// so little that its exponential is 0, and stays finite for derivatives of this one. For those gradients that are 0 count as 1, which is
+// taken off again.
 func (s *steps) logcumsumexpGradient(grad, self, result *tensor.Tensor, dim int64) *tensor.Tensor {
 	if self.Dim() == 0 {
 		return grad
@@ -231,13 +232,20 @@ func (s *steps) logcumsumexpSlope(grad, self, result *tensor.Tensor, dim int64) 
 		return s.exp(s.add(s.flipped(sums, dim), s.conj(self)))
 	}
 	zero, one, nothing := s.isZero(grad), s.int(1), s.float(-1e4)
+	var made *tensor.Tensor
 	if grad.DType().IsComplex() {
-		return back(s.where(zero, nothing, s.log(s.where(zero, one, grad))))
+		made = back(s.where(zero, nothing, s.log(s.where(zero, one, grad))))
+	} else {
+		logs := s.log(s.where(zero, one, s.abs(grad)))
+		positive := s.where(s.Keep(s.c.Gt(nil, grad, s.int(0))), logs, nothing)
+		negative := s.where(s.Keep(s.c.Lt(nil, grad, s.int(0))), logs, nothing)
+		made = s.sub(back(positive), back(negative))
 	}
-	logs := s.log(s.where(zero, one, s.abs(grad)))
-	positive := s.where(s.Keep(s.c.Gt(nil, grad, s.int(0))), logs, nothing)
-	negative := s.where(s.Keep(s.c.Lt(nil, grad, s.int(0))), logs, nothing)
-	return s.sub(back(positive), back(negative))
+	if !s.c.Recording() || !grad.SlopeWanted() {
+		return made
+	}
+	more := back(s.where(zero, s.Keep(s.c.Log1p(nil, s.where(zero, grad, s.int(0)))), nothing))
+	return s.add(made, s.sub(more, back(s.where(zero, s.int(0), nothing))))
 }
 
 func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int64, keepdim bool) *tensor.Tensor {
@@ -249,7 +257,8 @@ func (s *steps) logsumexpGradient(grad, self, result *tensor.Tensor, dims []int6
 
 // halved makes a gradient of a standard deviation one of the variance.
 func (s *steps) halved(grad, result *tensor.Tensor) *tensor.Tensor {
-	return s.cleared(s.div(grad, s.mul(result, s.int(2))), s.isZero(result))
+	zero := s.isZero(result)
+	return s.cleared(s.div(grad, s.mul(s.nonzero(result, zero), s.int(2))), zero)
 }
 
 func (s *steps) varianceGradient(grad, self *tensor.Tensor, dims []int64, correction dtype.Scalar, keepdim bool) *tensor.Tensor {
@@ -294,7 +303,8 @@ func (s *steps) normSlope(grad, self, result *tensor.Tensor, p float64) *tensor.
 		slope := s.cleared(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), s.isZero(self))
 		return s.mul(slope, s.mul(grad, s.pow(result, s.float(1-p))))
 	}
-	scale := s.cleared(s.div(grad, s.pow(result, s.float(p-1))), s.isZero(result))
+	zero := s.isZero(result)
+	scale := s.cleared(s.div(grad, s.pow(s.nonzero(result, zero), s.float(p-1))), zero)
 	if p < 2 {
 		return s.mul(s.mul(s.sgn(self), s.pow(s.abs(self), s.float(p-1))), scale)
 	}

@@ -1114,16 +1114,21 @@ func recordPolar(c aten.Ctx, out, abs, angle *tensor.Tensor) (result *tensor.Ten
 	if err != nil {
 		return
 	}
+	angle_ := r.save("angle", angle, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
 	result, err = r.c.Polar(out, abs, angle)
 	if r.finish(err, result) {
-		result_ := r.saveResult("result", result, 0, r.wants(0) || r.wants(1))
+		result_ := r.saveResult("result", result, 0, r.wants(1))
 		if err = r.undo(result); err != nil {
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.Keep(s.c.Sgn(nil, s.saved(result_))), left|right))))
+				return s.binary('+', s.binary('*', s.real(s.grad(0)), s.Keep(s.c.Cos(nil, s.saved(angle_))), right), s.binary('*', s.Keep(s.c.Imag(s.grad(0))), s.Keep(s.c.Sin(nil, s.saved(angle_))), left|right), left|right)
 			}
 			return s.release(1, s.real(s.consume(s.binary('*', s.release(1, s.conj(s.consume(s.take(0)))), s.timesI(s.saved(result_)), left))))
 		}
@@ -4868,7 +4873,7 @@ func recordNansum(c aten.Ctx, out, self *tensor.Tensor, dim []int64, keepdim boo
 	if r.finish(err, result) {
 		dim = copied(dim)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim)), s.release(1, s.Keep(s.c.LogicalNot(nil, s.consume(s.Keep(s.c.Isnan(s.saved(self_))))))), left|right)
+			return s.release(2, s.Keep(s.c.MaskedFill(nil, s.consume(s.release(1, s.spread(s.consume(s.take(0)), selfSizes, dim, keepdim))), s.consume(s.Keep(s.c.Isnan(s.saved(self_)))), s.int(0))))
 		}
 		r.publish()
 	}
@@ -6430,9 +6435,9 @@ func recordLogaddexp(c aten.Ctx, out, self, other *tensor.Tensor) (result *tenso
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.sub(s.saved(other_), s.saved(self_)))))), right))))), left|right)
+				return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(other_), s.saved(self_))))))))), right))))), left|right)
 			}
-			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.sub(s.saved(self_), s.saved(other_)))))), right))))), left|right)
+			return s.binary('/', s.take(0), s.release(1, s.conj(s.consume((s.binary('+', s.int(1), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.release(1, s.single(s.consume(s.sub(s.saved(self_), s.saved(other_))))))))), right))))), left|right)
 		}
 		r.node.cut = always
 		r.publish()

@@ -103,7 +103,7 @@ func NodeEdge(_ aten.Ctx, self tensor.Node, i int64) (to tensor.Node, output int
 		if i < 0 || i >= int64(len(n.edges)) {
 			return status.Indexf("node_edge: operand %d of %s is out of range: it has %d", i, n.name, len(n.edges))
 		}
-		if e := n.edges[i]; e.Node != nil {
+		if e := n.edges[i]; e.Node != nil && (e.Node.leaf == nil || !variableOf(e.Node.leaf).hidden) {
 			e.Node.retain()
 			to, output = e.Node, int64(e.Output)
 		}

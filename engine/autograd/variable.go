@@ -14,6 +14,7 @@ type Variable struct {
 	refs         atomic.Int32
 	mu           sync.Mutex     // over grad and accumulator, which runs of several threads use, and node, which one in place changes meanwhile
 	requires     bool           // a leaf whose gradient is wanted
+	hidden       bool           // of such a leaf: programs do not see it in a graph
 	retainsGrad  bool           // not a leaf, and its gradient is kept all the same
 	node         *Node          // what made the tensor; nil for leaves
 	output       int            // which of the node's results the tensor is

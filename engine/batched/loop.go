@@ -1,6 +1,8 @@
 package batched
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -43,6 +45,9 @@ func (b *batch) loop(c aten.Ctx) {
 				b.Check(status.NotImplementedf("%s: inside vmap: a number or a text cannot be another one for each example", b.Name))
 			}
 		}
+		if i == 0 {
+			b.room(slices.Concat(made...))
+		}
 	}
 	for k, v := range b.Results {
 		switch v := v.(type) {
@@ -52,6 +57,17 @@ func (b *batch) loop(c aten.Ctx) {
 			for j := range lists[k] {
 				*v = append(*v, b.stacked(made[k], lists[k], j))
 			}
+		}
+	}
+}
+
+// room refuses results that there is no memory for, of the first example's: of many examples the others would take long.
+func (b *batch) room(first []*tensor.Tensor) {
+	for _, t := range first {
+		if t != nil {
+			all, err := tensor.Empty(b.Name, append([]int64{b.level.Size}, t.Sizes()...), t.DType(), t.Device())
+			b.Check(err)
+			all.Release()
 		}
 	}
 }

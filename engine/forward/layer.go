@@ -108,6 +108,9 @@ func (p *pushed) refused() error {
 	switch {
 	case p.level.Over():
 		return nil
+	case slices.ContainsFunc(written, p.fixed):
+		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a tangent of its own; "+
+			"clone() the tensor before", p.Name)
 	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
 		return status.Runtimef("%s: inside jvp: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, which would not follow what is written there", p.Name)
 	case len(written) > 0 && (p.Is(aten.View) || strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
@@ -160,6 +163,12 @@ func (p *pushed) primals() []*tensor.Tensor {
 	return p.run(p.c, func(_ int, t *tensor.Tensor) *tensor.Tensor { return p.primal(t) })
 }
 
+// fixed tells whether elements of a tensor share memory that those of its tangent do not share.
+func (p *pushed) fixed(t *tensor.Tensor) bool {
+	w := t.Wrapped()
+	return w != nil && w.Level == p.level && w.Fixed
+}
+
 // give makes pairs of primals and tangents, which are nil where a result has none, the results of the call. What was written to is.
 func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 	k := -1
@@ -174,6 +183,7 @@ func (p *pushed) give(primals, tangents []*tensor.Tensor) {
 		}
 		t, err := tensor.Pair(p.Name, primals[k], tangents[k], p.still, p.level)
 		p.Check(err)
+		t.Wrapped().Fixed = p.Is(aten.View) && p.fixed(p.self)
 		return t
 	}
 	for _, v := range p.Results {

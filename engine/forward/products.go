@@ -13,6 +13,7 @@ import (
 type recorded struct {
 	c        aten.Ctx // in which calls are recorded, whatever the thread's modes say
 	create   bool     // the history goes on before the call, and what is made of the record is recorded as well
+	values   bool     // that of the results does, not of tangents alone
 	inputs   []*tensor.Tensor
 	tangents []*tensor.Tensor // of each of the inputs
 	results  []*tensor.Tensor
@@ -24,6 +25,7 @@ func (p *pushed) record(change func(t *tensor.Tensor) *tensor.Tensor) *recorded 
 	r := &recorded{}
 	for _, t := range p.Operands() {
 		r.create = r.create || p.c.Recording() && t.SlopeWanted()
+		r.values = r.values || p.c.Recording() && p.primal(t).SlopeWanted()
 	}
 	r.c = p.c.Apart(r.create)
 	r.results = p.run(r.c, func(_ int, t *tensor.Tensor) *tensor.Tensor {
@@ -48,7 +50,12 @@ func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
 	if inferred {
 		t = p.Keep(r.c.Clone(t, shape.Preserve))
 	}
-	return p.Keep(r.c.JvpInput(t, r.create))
+	goes := t.Behind().GradientWanted()
+	made := p.Keep(r.c.JvpInput(t, r.create))
+	if !goes {
+		tensor.HideLeaf(made.Behind())
+	}
+	return made
 }
 
 // made are the results as the caller gets them: without the history that only the record has.
@@ -56,7 +63,7 @@ func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	switch {
 	case r.spread:
 		return p.primals()
-	case r.create:
+	case r.values:
 		return r.results
 	}
 	made := make([]*tensor.Tensor, len(r.results))
@@ -126,6 +133,7 @@ func (p *pushed) products(r *recorded) (made, slopes []*tensor.Tensor) {
 		}
 		vector := p.Keep(r.c.ZerosLike(t, t.DType(), tensor.NoLayout, t.Device(), shape.Preserve))
 		p.Check(r.c.SetRequiresGrad(vector, true))
+		tensor.HideLeaf(vector.Behind())
 		at, results, vectors = append(at, k), append(results, t), append(vectors, vector)
 	}
 	if len(results) == 0 {

@@ -98,9 +98,9 @@ func (s *Scope) Binary(f func(out, a, b *tensor.Tensor) (*tensor.Tensor, error),
 // Number is an operand that counts as a plain number.
 func (s *Scope) Number(v dtype.Scalar) *tensor.Tensor { return s.Keep(tensor.FixedNumber(v)) }
 
-// Give hands t over: its owner is the caller from here on. A tensor that is not a temporary is given as an alias.
+// Give hands t over: its owner is the caller from here on. A tensor that is not a temporary is given as an alias, and none as none.
 func (s *Scope) Give(t *tensor.Tensor) (*tensor.Tensor, error) {
-	if s.Err != nil {
+	if s.Err != nil || t == nil {
 		return nil, s.Err
 	}
 	if i := slices.Index(s.more, t); i >= 0 {

@@ -84,6 +84,10 @@ func (t *Tensor) SetHistory(h History) {
 // WantGradient makes a tensor a leaf whose gradient is wanted. The layer of gradients sets it.
 var WantGradient func(t *Tensor)
 
+// HideLeaf has programs that look at a graph not see a leaf, which only a derivative of its own is taken by. The layer of gradients
+// sets it.
+var HideLeaf func(t *Tensor)
+
 // GradientWanted tells whether the tensor's gradient is wanted.
 func (t *Tensor) GradientWanted() bool {
 	h := t.History()

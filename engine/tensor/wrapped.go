@@ -33,6 +33,7 @@ type Wrapped struct {
 	Tangent *Tensor // nil of a tensor that stands for an example
 	Still   *Still  // of a tangent that no operator has to look at; nil for others
 	Level   *Level
+	Fixed   bool // elements of the primal share memory, which those of the tangent do not: neither is written to
 }
 
 // Still tells whether a tangent is zeros that nothing was written to yet. What shares the memory of a tangent shares it.
@@ -162,6 +163,20 @@ func (t *Tensor) BecomePair(op string, tangent *Tensor, l *Level) error {
 	return nil
 }
 
+// Rest puts zeros in the place of the tangent that the pair t has, which others that see its memory keep.
+func (t *Tensor) Rest(op string, zeros *Tensor) error {
+	t.changing.Add(1)
+	defer t.changing.Add(-1)
+	if UsedElsewhere(t) {
+		return status.Runtimef("%s: the tensor of sizes %v is in use by a call on another thread and cannot lose its tangent; wait for that call to end", op, t.sizes)
+	}
+	w := t.Wrapped()
+	t.kind.state = (&Wrapped{Value: w.Value, Tangent: zeros, Still: new(Still), Level: w.Level}).share()
+	w.Value.Release()
+	w.Tangent.Release()
+	return nil
+}
+
 // Alone tells whether nobody else sees the memory of t.
 func (t *Tensor) Alone() bool {
 	w := t.Wrapped()
@@ -192,7 +207,7 @@ func (t *Tensor) wrapper(op string, sizes, strides []int64, w *Wrapped) (*Tensor
 
 // share is w with references of its own.
 func (w *Wrapped) share() *Wrapped {
-	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level}
+	shared := &Wrapped{Value: w.Value.Alias(), Still: w.Still, Level: w.Level, Fixed: w.Fixed}
 	if w.Tangent != nil {
 		shared.Tangent = w.Tangent.Alias()
 	}

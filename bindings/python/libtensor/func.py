@@ -9,17 +9,15 @@ from ._base.direct import d_forward, state
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
-from ._gradients.forward import cut, parts
+from ._gradients.forward import OWN, cut, levels, owned, parts
 from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"]
 
 
 # --------------------------------------------------------------------------------------------------- one evaluation
-
-OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
 
 
 class Evaluation:
@@ -57,8 +55,7 @@ class Evaluation:
             t = t.clone()
         goes_on, t = t.requires_grad, _f.jvp_input(t, True)
         if not goes_on:
-            self.nodes.append(edge_of(t)[0])  # which lives no longer than it is held, before anything depends on it
-            self.nodes[-1].metadata[OWN] = self.running
+            self.nodes.append(owned(t, self.running))
         return t
 
     def seeded(self, name):
@@ -197,13 +194,27 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         for given in (t, vector):
             if not isinstance(given, Tensor):
                 raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
-    around = _f.transform_level()
+    around, outer = _f.transform_level(), levels.numbers
     d_forward(state, 1)
     try:
-        return differentiated(func, primals, tangents, _f.jvp_begin(), strict, has_aux)
+        number = _f.jvp_begin()
+        levels.numbers = (*outer, number)
+        return differentiated(func, primals, tangents, number, strict, has_aux)
     finally:  # also of an exception that a signal's handler raises on the way into the level, or out of it
+        levels.numbers = outer
         _f.transform_leave(around)
         d_forward(state, -1)
+
+
+def linearize(func, *primals):
+    """What `func` gives of `primals`, and a function that multiplies its Jacobian there with tangents, one for each of `primals`. It calls `func`
+    each time.
+
+    >>> y, multiplied = torch.func.linearize(torch.sin, torch.zeros(2))
+    >>> multiplied(torch.tensor([1., 2.]))
+    tensor([1., 2.])
+    """
+    return func(*primals), lambda *tangents: jvp(func, primals, tangents)[1]
 
 
 def differentiated(func, primals, tangents, number, strict, has_aux):

@@ -1,5 +1,6 @@
 """Forward differentiation: its products are those of reverse differentiation, whatever is around it and inside."""
 
+import copy
 import threading
 
 import pytest
@@ -251,6 +252,27 @@ def test_functions_with_a_backward():
     assert not push(f)[0].requires_grad
 
 
+class Doubled(torch.autograd.Function):
+    """A function that writes to its argument."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
+def test_functions_that_write_are_refused_before_they_do():
+    x = Z * 1
+    for f in (Doubled.apply, lambda x: Doubled.apply(x.clone()), lambda x: slope(Doubled.apply, T)(x * 1)):
+        with pytest.raises(NotImplementedError, match="functions that write to their arguments are not implemented; have forward give another tensor"):
+            jvp(f, (x,), (T,))
+    assert torch.equal(x, Z)
+
+
 def test_gradients_that_are_kept():
     w = Z.clone().requires_grad_()
     (w * w).sum().backward()
@@ -294,6 +316,14 @@ def test_numbers_at_random():
     assert made.shape == (2, 3) and not torch.equal(made[0], made[1])
 
 
+def test_elements_that_share_memory():
+    """They have tangents of their own."""
+    many = torch.ones(1).expand(3)
+    assert jvp(lambda x: x * 2, (many,), (torch.arange(3.0),))[1].tolist() == [0, 2, 4]
+    assert jvp(lambda x: x.clone().mul_(3)[1:], (many,), (torch.arange(3.0),))[1].tolist() == [3, 6]
+    assert push(lambda x: (lambda e: (e[0].fill_(5), e * 1)[1])(x[:1].clone().expand(3)))[1].tolist() == [0, 0, 0]
+
+
 def test_layouts_of_tangents():
     x = torch.rand(3, 4, dtype=torch.float64).mT
     t = torch.rand(4, 3, dtype=torch.float64)
@@ -315,6 +345,9 @@ REFUSED = [
     (lambda: push(lambda x: torch.mul(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
     (lambda: push(lambda x: torch.add(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
     (lambda: push(lambda x: x.numpy()), RuntimeError, "lend: inside jvp: Cannot access data pointer"),
+    (lambda: jvp(lambda x: x.zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to tensor"),
+    (lambda: jvp(lambda x: x[:1].zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to"),
+    (lambda: jvp(lambda x: x.__setitem__(0, 5.0), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written"),
     (lambda: push(lambda x: (x.requires_grad_() ** 2).sum().backward()), RuntimeError, r"backward\(\) called inside a functorch transform"),
     (lambda: push(lambda x: (x.requires_grad_() * 2).register_hook(print)), NotImplementedError, "register_hook inside vmap or jvp"),
     (lambda: jvp(torch.sin, (torch.tensor([1]),), (torch.tensor([1]),)), RuntimeError, "tangents are of tensors of floating-point or complex dtypes"),
@@ -347,6 +380,64 @@ def test_gradients_of_inputs_that_are_not_their_own():
     assert torch.allclose(push(lambda x: torch.autograd.grad((x**3).sum(), x)[0] if x.requires_grad_() is x else x)[1], 6 * Z * T)
 
 
+def cubes(x):
+    return (x**3).sum()
+
+
+FUNCTIONAL = {
+    "jacobian": (lambda x, **k: functional.jacobian(lambda y: y**3, x, **k), torch.diag(6 * Z * T)),
+    "jacobian by columns": (
+        lambda x, **k: functional.jacobian(lambda y: y**3, x, vectorize=True, strategy="forward-mode", **k),
+        torch.diag(6 * Z * T),
+    ),
+    "hessian": (lambda x, **k: functional.hessian(cubes, x, **k), torch.diag(6 * T)),
+    "vjp": (lambda x, **k: functional.vjp(lambda y: y**3, x, x, **k)[1], 9 * Z * Z * T),
+    "vjp of another vector": (lambda x, **k: functional.vjp(lambda y: y**3, x, Z, **k)[1], 6 * Z * Z * T),
+    "vjp at another point": (lambda x, **k: functional.vjp(lambda y: y**3, Z, x, **k)[1], 3 * Z * Z * T),
+    "jvp": (lambda x, **k: functional.jvp(lambda y: y**3, x, x, **k)[1], 9 * Z * Z * T),
+    "the value of jvp": (lambda x, **k: functional.jvp(lambda y: y**3, x, Z, **k)[0], 3 * Z * Z * T),
+    "hvp": (lambda x, **k: functional.hvp(cubes, x, x, **k)[1], 12 * Z * T),
+    "vhp": (lambda x, **k: functional.vhp(cubes, x, x, **k)[1], 12 * Z * T),
+}
+
+
+@pytest.mark.parametrize("create", [False, True])
+@pytest.mark.parametrize("name", FUNCTIONAL)
+def test_whole_derivatives_inside(name, create):
+    f, want = FUNCTIONAL[name]
+    values, slopes = push(lambda x: f(x, create_graph=create))
+    assert torch.allclose(values, f(Z)) and torch.allclose(slopes, want)
+    if create:
+        whole = lambda x: f(x, create_graph=True)  # noqa: E731
+        of = lambda product: grad(lambda x: (product(whole)(x) * want).sum())(Z)  # noqa: E731
+        same(of(lambda f: slope(f, T)), of(lambda f: lambda x: reverse(f, x, T)))
+
+
+RECORDED = {
+    "elementwise": (torch.sin, Z),
+    "elementwise of tensors": (lambda x: torch.atan2(x, x * x), Z),
+    "a matrix": (torch.matrix_exp, torch.eye(3, dtype=Z.dtype) * Z),
+    "a scan": (lambda x: x.logcumsumexp(0), Z),
+    "a composition": (lambda x: x.softmax(0), Z),
+    "the program's": (lambda x: Quintupled.apply(x, 2), Z),
+}
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_histories_are_those_of_what_has_one(name):
+    f, x = RECORDED[name]
+    t = torch.rand_like(x)
+    s = lambda x: f(x).sum()  # noqa: E731
+    product = lambda x, t: jvp(f, (x,), (t,))[1].sum()  # noqa: E731
+    made = [
+        *(grad(product)(x, t), grad(product, 1)(x, t), grad(lambda x: grad(product)(x, t).sum())(x)),
+        *(*jvp(grad(s), (x,), (t,)), grad(lambda t: slope(grad(s), t)(x).sum())(t), slope(slope(grad(s), t), t)(x)),
+        jvp(f, (x,), (t.clone().requires_grad_(),))[0],
+    ]
+    assert not [i for i, m in enumerate(made) if m.requires_grad]
+    assert all(m.requires_grad for m in jvp(f, (x.clone().requires_grad_(),), (t,))) and slope(f, t.clone().requires_grad_())(x).requires_grad
+
+
 # -------------------------------------------------------------------------------------------------------- dual levels
 
 
@@ -368,3 +459,70 @@ def test_dual_levels():
         ad.make_dual(Z, T)
     with pytest.raises(RuntimeError, match="no level is under way"):
         ad.exit_dual_level()
+
+
+# ------------------------------------------------------------------------------------------------ other objects for a tensor
+
+
+class Metres(torch.Tensor):
+    pass
+
+
+KEPT = {
+    "a factor of a subclass": (lambda x: x * torch.ones_like(Z).as_subclass(Metres), T),
+    "as_subclass": (lambda x: x.as_subclass(Metres) * 2, 2 * T),
+    "as_subclass and back": (lambda x: x.as_subclass(Metres).as_subclass(torch.Tensor) * x, 2 * Z * T),
+    "asarray": (torch.asarray, T),
+    "asarray of another dtype": (lambda x: torch.asarray(x, dtype=torch.float32), T.float()),
+    "asarray with a copy": (lambda x: torch.asarray(x * x, copy=True), 2 * Z * T),
+    "copy.copy": (lambda x: copy.copy(x) * x, 2 * Z * T),
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_other_objects_keep_the_tangent(name):
+    f, want = KEPT[name]
+    values, slopes = push(f)
+    assert type(slopes) is type(values) and torch.equal(slopes.as_subclass(torch.Tensor), want)
+    assert torch.equal(jvp(lambda x: slope(f, T)(x * 1), (Z,), (T,))[0], slopes)
+
+
+def test_inputs_of_a_subclass():
+    values, slopes = jvp(lambda x: x * x, (Z.as_subclass(Metres),), (T,))
+    assert type(values) is Metres and slopes.tolist() == (2 * Z * T).tolist()
+
+
+def test_tensors_that_are_cut_off_in_place():
+    def f(x):
+        y = x * x
+        part = y[1:]
+        y.detach_()
+        return y * 1, part * 1, x * y
+
+    assert [s.tolist() for s in push(f)[1]] == [[0, 0, 0], (2 * Z * T)[1:].tolist(), (T * Z * Z).tolist()]
+    assert slope(slope(lambda x: (x**3).detach_() * x, T), T)(Z).tolist() == [0, 0, 0]
+
+
+def test_tangents_inside_of_jvp():
+    ad = torch.autograd.forward_ad
+    assert push(lambda x: ad.unpack_dual(x).tangent * 1)[0].tolist() == T.tolist()
+    assert push(lambda x: ad.make_dual(x.detach(), 3 * T) * x.detach())[1].tolist() == (3 * T * Z).tolist()
+    assert slope(lambda x: slope(lambda y: ad.unpack_dual(y * y).tangent * x, T)(Z), T)(Z).tolist() == [0, 0, 0]
+    inner = lambda x: ad.unpack_dual(slope(lambda y: x * y * y, T)(Z)).tangent  # noqa: E731
+    assert push(inner)[0].tolist() == (2 * T * Z * T).tolist()
+    with ad.dual_level():
+        x = ad.make_dual(Z, T)
+        assert push(lambda y: ad.unpack_dual(x * y).tangent * 1)[0].tolist() == (Z * T).tolist()
+        assert ad.unpack_dual(x).tangent.tolist() == T.tolist()
+    assert ad.unpack_dual(Z) == (Z, None)
+
+
+def test_linearize():
+    values, multiplied = torch.func.linearize(lambda x, y: (x * y, x.sin()), Z, 2 * Z)
+    assert [v.tolist() for v in values] == [(2 * Z * Z).tolist(), Z.sin().tolist()]
+    for t in (T, 2 * T):
+        made = multiplied(t, torch.zeros_like(Z))
+        assert torch.equal(made[0], t * 2 * Z) and torch.equal(made[1], t * Z.cos())
+    assert torch.allclose(vmap(torch.func.linearize(torch.sin, Z)[1])(torch.eye(3, dtype=Z.dtype)), torch.diag(Z.cos()))
+    with pytest.raises(RuntimeError, match="primals and tangents to have the same structure"):
+        multiplied(T)

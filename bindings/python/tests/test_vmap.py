@@ -315,6 +315,14 @@ def test_randomness():
     assert torch.equal(nested, nested[:, :1].expand(5, 3, 2)) and len(nested[:, 0, 0].unique()) == 5
 
 
+def test_examples_that_there_is_no_memory_for():
+    """They are refused before all of them are computed one by one."""
+    many = torch.zeros(1).expand(10**14)
+    for f in (lambda t: torch.randn(2), lambda t: torch.multinomial(torch.ones(3), 2), lambda t: t.reshape(1).median(0)[0]):
+        with pytest.raises(torch.OutOfMemoryError, match="not enough memory to allocate"):
+            vmap(f, randomness="different")(many)
+
+
 def test_numbers_drawn_once_for_what_is_the_same():
     made = vmap(lambda t: torch.empty(2).uniform_() + t, randomness="same")(torch.zeros(5, 1))
     assert torch.equal(made, made[:1].expand(5, 2))

@@ -109,7 +109,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
         raise RuntimeError("asarray(): one of NumPy's numbers cannot be shared, which copy=False asks for; give an array")
     if isinstance(obj, Tensor) or is_array(obj):
         if isinstance(obj, Tensor):
-            made = obj.detach()
+            made = _f.jvp_detach(obj)
         else:
             made, device = _dlpack.from_array(obj, dtype), device or default_device()
         if copy:

@@ -6972,7 +6972,9 @@ def vmap_begin(size, randomness):
 
 @_operator("vmap_end")
 def vmap_end(level):
-    """Ends the transform of a number, and has the thread in the one around it. Calls on tensors that are left of it are refused."""
+    """Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Calls on tensors that are left of it
+    are refused.
+    """
 
 
 @_operator("vmap_wrap")
@@ -7009,7 +7011,9 @@ def jvp_begin():
 
 @_operator("jvp_end")
 def jvp_end(level):
-    """Ends the transform of a number, and has the thread in the one around it. Tensors that are left of it are their primals."""
+    """Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Tensors that are left of it are
+    their primals.
+    """
 
 
 @_operator("jvp_wrap")

@@ -1,9 +1,23 @@
 """What levels of forward differentiation make of functions of the program's, which have a backward alone."""
 
+from threading import local
+
 from .._core.modes import enable_grad, inference_mode, is_grad_enabled
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .grad import grad as _gradients
+from .nodes import edge_of
+
+OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has whether this is running
+
+
+class Levels(local):
+    """The levels that the thread is in, the innermost one last."""
+
+    numbers = ()
+
+
+levels = Levels()
 
 
 def level_of(values):
@@ -25,25 +39,42 @@ def parts(tensors):
             yield t
 
 
+def owned(t, running):
+    """The node of a leaf that an evaluation made, which lives no longer than it is held, before anything depends on it."""
+    node = edge_of(t)[0]
+    node.metadata[OWN] = running
+    return node
+
+
+def recorded_of(tensors):
+    """Whether calls on tensors go on a history."""
+    return is_grad_enabled() and any(t.requires_grad for t in parts(tensors))
+
+
 def pushed(function, number, args):
     """What a function with a backward gives of arguments of which some have tangents in a level: the product of a vector with its Jacobian is
     linear in the vector, and its derivative the Jacobian."""
-    args, tangents = list(args), {}
-    recorded = is_grad_enabled() and any(t.requires_grad for t in parts(a for a in args if isinstance(a, Tensor)))
+    args, tangents, nodes = list(args), {}, []
+    given = [a for a in args if isinstance(a, Tensor)]
+    recorded, valued = recorded_of(given), recorded_of(_f.jvp_primal(t, number) for t in given)
     with inference_mode(False), enable_grad():
         for i, t in enumerate(args):
             tangent = _f.jvp_tangent(t, number) if isinstance(t, Tensor) else None
             if tangent is not None:
-                args[i] = _f.jvp_input(_f.jvp_primal(t, number), recorded)
+                primal = _f.jvp_primal(t, number)
+                args[i] = _f.jvp_input(primal, recorded)
+                if not primal.requires_grad:
+                    nodes.append(owned(args[i], [False]))
                 tangents[i] = tangent
-        made = function(*args)
+        own = [a.clone() if i in tangents else a for i, a in enumerate(args)]
+        made = function(*own)
         outputs = made if isinstance(made, tuple) else (made,)
-        if any(output is args[i] for output in outputs for i in tangents):
+        if any(output is own[i] for output in outputs for i in tangents):
             raise NotImplementedError("inside jvp: functions that write to their arguments are not implemented; have forward give another tensor")
         live = [t for t in outputs if isinstance(t, Tensor) and t.requires_grad]
         slopes = products(live, [args[i] for i in tangents], list(tangents.values()), recorded)
     slopes = {id(t): slope for t, slope in zip(live, slopes, strict=True) if slope is not None}
-    whole = [t if recorded else cut(t) for t in outputs]
+    whole = [t if valued else cut(t) for t in outputs]
     whole = tuple(_f.jvp_wrap(w, slopes[id(t)], number) if id(t) in slopes else w for t, w in zip(outputs, whole, strict=True))
     return whole if isinstance(made, tuple) else whole[0]
 
@@ -53,6 +84,7 @@ def products(outputs, inputs, tangents, recorded):
     if not outputs:
         return []
     vectors = [_f.zeros_like(t).requires_grad_() for t in outputs]
+    nodes = [owned(t, [False]) for t in vectors]  # noqa: F841
     rows = _gradients(outputs, inputs, vectors, True, True, allow_unused=True)
     live = [(row, t) for row, t in zip(rows, tangents, strict=True) if row is not None and row.requires_grad]
     if not live:

@@ -29,6 +29,11 @@ VERSIONS = (None, "2021.12", "2022.12", "2023.12", "2024.12", "2025.12")  # of t
 PACKAGE = __name__.partition(".")[0]
 
 
+def itself(tensor):
+    """Another object for a tensor, with its history and tangents."""
+    return tensor[...] if tensor.requires_grad or _f.jvp_level(tensor) else _f.detach(tensor)
+
+
 def given_to(cls, tensor):
     """An object of a subclass with the handle of a tensor, which has none from now on."""
     made = _direct.TensorBase.__new__(cls)
@@ -80,7 +85,7 @@ class Tensor:
         if not isinstance(cls, type) or not issubclass(cls, Tensor):
             raise TypeError(f"as_subclass(): argument 'cls' must be Tensor or a subclass of it, not {cls!r}")
         with _overrides.disabled():
-            return given_to(cls, self[...] if self.requires_grad else _f.detach(self))
+            return given_to(cls, itself(self))
 
     def set_(self, *args, **kwargs):
         """Makes the tensor a view of a storage, or of what another tensor views: see _f.set_."""
@@ -385,7 +390,7 @@ class Tensor:
         return *made, self.__dict__ or None
 
     def __copy__(self):
-        made = self.detach().as_subclass(type(self)).requires_grad_(self.requires_grad)
+        made = _f.jvp_detach(self).as_subclass(type(self)).requires_grad_(self.requires_grad)
         made.__dict__.update(self.__dict__)
         return made
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 from .._base.direct import d_forward, state
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
+from .._gradients.forward import levels
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
-entered = local()  # the thread's level, and the transform around it
+entered = local()  # the transform around the thread's level, and the levels
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -20,8 +21,8 @@ class UnpackedDualTensor(NamedTuple):
 
 
 def current(number, name):
-    """The number of the level that is under way, None outside of one."""
-    found = getattr(entered, "level", (None,))[0]
+    """The number of the innermost level that is under way, that of a func.jvp among them, None outside of one."""
+    found = levels.numbers[-1] if levels.numbers else None
     if number not in (None, 0):
         raise RuntimeError(f"{name}: levels do not nest, so that the only one has the number 0, not {number}")
     return found
@@ -29,19 +30,21 @@ def current(number, name):
 
 def enter_dual_level():
     """Begins a level, in which tensors can have tangents; exit_dual_level() ends it. Levels do not nest: func.jvp is what does."""
-    if current(None, "enter_dual_level") is not None:
+    if hasattr(entered, "level"):
         raise RuntimeError("Nested forward mode AD is not supported at the moment; func.jvp nests")
     around = _f.transform_level()
-    entered.level = _f.jvp_begin(), around
+    entered.level = around, levels.numbers
+    levels.numbers = (*levels.numbers, _f.jvp_begin())
     d_forward(state, 1)
     return 0
 
 
 def exit_dual_level(*, level=None):
     """Ends the level. Tensors that are left of it are their primals."""
-    if current(level, "exit_dual_level") is None:
+    current(level, "exit_dual_level")
+    if not hasattr(entered, "level"):
         raise RuntimeError("exit_dual_level: no level is under way; enter_dual_level() begins one")
-    around = entered.level[1]
+    around, levels.numbers = entered.level
     del entered.level
     _f.transform_leave(around)
     d_forward(state, -1)

@@ -36,7 +36,7 @@ def unpack(result, several):
 def fresh(inputs, connected):
     """The inputs as new tensors: connected with what they were computed of, or leaves."""
     inputs = tuple(t.clone() if t.is_inference() else t for t in inputs)
-    return tuple(t.view_as(t) if connected and t.requires_grad else t.detach().requires_grad_() for t in inputs)
+    return tuple(_f.jvp_input(t, bool(connected)) for t in inputs)
 
 
 def recorded(create_graph):
@@ -45,7 +45,7 @@ def recorded(create_graph):
 
 
 def finished(tensors, create_graph):
-    return tensors if create_graph else tuple(t.detach() for t in tensors)
+    return tensors if create_graph else tuple(_f.jvp_detach(t) for t in tensors)
 
 
 def vectors(v, like, create_graph, name, of):
@@ -62,7 +62,7 @@ def vectors(v, like, create_graph, name, of):
         if a.shape != b.shape:
             which = f"Entry {i} in v" if len(like) > 1 else "v"
             raise RuntimeError(f"{name}: {which} has invalid size: should be {b.shape}, as in {of}, but got {a.shape}.")
-    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach() for t in v)
+    return tuple(t.view_as(t) if create_graph else _f.jvp_detach(t) for t in v)
 
 
 # --------------------------------------------------------------------------------------------------------------- gradients
