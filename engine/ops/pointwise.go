@@ -122,7 +122,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 // promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
 func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tensor) []*tensor.Tensor {
 	for i, t := range inputs {
-		if t.DType() != common && !(p.unrounded && t.Dim() == 0) {
+		if t.DType() != common && !(p.unrounded && t.Rank() != dtype.Dimensioned) {
 			inputs = slices.Clone(inputs)
 			inputs[i] = s.cast(t, common)
 		}
