@@ -18,7 +18,11 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	found, err := anywhere("equal", differs, resultType(self, other).Compute(), self, other)
+	common, across := comparedIn(self, other)
+	if across {
+		return everywhere("equal", func() (*tensor.Tensor, error) { return Eq(nil, self, other) })
+	}
+	found, err := anywhere("equal", differs, common.Compute(), self, other)
 	return !found, err
 }
 
@@ -41,13 +45,18 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 
 // Allclose tells whether Isclose holds everywhere.
 func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
-	s := within("allclose")
+	return everywhere("allclose", func() (*tensor.Tensor, error) { return Isclose(self, other, rtol, atol, equalNan) })
+}
+
+// everywhere tells whether all that a step finds is True.
+func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
+	s := within(op)
 	defer s.Close()
-	near := s.Keep(Isclose(self, other, rtol, atol, equalNan))
+	all := s.Step(find)
 	if s.Err != nil {
 		return false, s.Err
 	}
-	found, err := anywhere(s.Op, hasZero, dtype.Bool, near)
+	found, err := anywhere(op, hasZero, dtype.Bool, all)
 	return !found, err
 }
 

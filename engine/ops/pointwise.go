@@ -34,6 +34,7 @@ type pointwise struct {
 	beside  bool // out may share any memory with the inputs
 	// Operands without dimensions are not rounded to a 16-bit dtype before they are computed with, as others are.
 	unrounded bool
+	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // what runs on operands of two dtypes in its place
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
@@ -63,6 +64,9 @@ func resultType(operands ...*tensor.Tensor) dtype.DType {
 func (p *pointwise) run(out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	common := inputs[0].DType()
 	if len(inputs) > 1 {
+		if p.mixed != nil && inputs[0].DType() != inputs[1].DType() {
+			return p.mixed(out, inputs[0], inputs[1])
+		}
 		common = resultType(inputs...)
 	}
 	return p.runIn(common, out, values, inputs...)

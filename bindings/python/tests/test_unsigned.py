@@ -2,6 +2,7 @@
 
 import array
 import copy
+import operator
 import pickle
 import warnings
 
@@ -323,6 +324,78 @@ def test_comparisons_across_signs(dtype, other):
     for compare in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
         agree(getattr(x, compare)(y), getattr(a, compare)(theirs))
         agree(getattr(y, compare)(x), getattr(theirs, compare)(a))
+
+
+COMPARISONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+EDGES = [v for n in (0, 8, 16, 32, 63, 64) for v in (-(2**n) - 1, -(2**n), 1 - 2**n, 2**n - 1, 2**n, 2**n + 1)]
+
+
+def pairs(dtype, other):
+    """All edges of a dtype beside all of another one, as a column and a row."""
+
+    def held(d):
+        if d is torch.bool:
+            return [False, True]
+        return [v for v in dict.fromkeys(EDGES) if torch.iinfo(d).min <= v <= torch.iinfo(d).max]
+
+    a, b = held(dtype), held(other)
+    return a, b, torch.tensor(a, dtype=dtype)[:, None], torch.tensor(b, dtype=other)
+
+
+@dtypes
+@pytest.mark.parametrize("other", INTEGERS)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_exact(name, dtype, other):
+    compare, ours = COMPARISONS[name], getattr(torch, name)
+    a, b, x, y = pairs(dtype, getattr(torch, other))
+    table, turned = [[compare(v, w) for w in b] for v in a], [[compare(w, v) for w in b] for v in a]
+    assert ours(x, y).tolist() == table and ours(y, x).tolist() == turned
+    assert ours(x, y, out=torch.empty(0, dtype=torch.bool)).tolist() == table
+    assert ours(x, y, out=torch.empty(len(a), len(b))).tolist() == [[float(v) for v in row] for row in table]
+    assert torch.vmap(ours, (0, None))(x[:, 0], y).tolist() == table and torch.vmap(ours, (None, 0), 1)(x[:, 0], y).tolist() == table
+    assert [[ours(v, w).item() for w in y] for v in x[:, 0]] == table  # both without dimensions
+    assert [ours(x[:, 0], w).tolist() for w in y] == [list(column) for column in zip(*table, strict=True)]
+    assert [ours(w, x[:, 0]).tolist() for w in y] == [list(column) for column in zip(*turned, strict=True)]
+    assert ours(x.to("meta"), y.to("meta")).shape == (len(a), len(b))
+    whole, wide = x.expand(len(a), len(b)).clone(), y.expand(len(a), len(b)).clone()
+    assert getattr(whole, name + "_")(y).tolist() == table and whole.dtype is dtype
+    assert getattr(wide, name + "_")(x).tolist() == turned and wide.dtype is y.dtype
+    if other != "bool":
+        assert torch.isin(x, y, invert=True).tolist() == [[v not in b] for v in a] and torch.isin(y, x).tolist() == [w in a for w in b]
+    assert [torch.equal(v, w) for v in x[:, 0] for w in y] == [v == w for v in a for w in b]
+    assert torch.equal(x[:, 0], x[:, 0].to(y.dtype)) == all(v in b for v in a)
+
+
+@dtypes
+def test_comparisons_with_numbers_are_exact(dtype):
+    a, _, x, _ = pairs(dtype, dtype)
+    for number in [v for v in EDGES if -(2**63) <= v < 2**64] + [True, False]:
+        for name, compare in COMPARISONS.items():
+            assert getattr(torch, name)(x[:, 0], number).tolist() == compare(x[:, 0], number).tolist() == [compare(v, number) for v in a], (
+                name,
+                number,
+            )
+            assert compare(number, x[:, 0]).tolist() == [compare(number, v) for v in a], (name, number)
+        if not isinstance(number, bool):
+            assert torch.isin(x[:, 0], number).tolist() == [v == number for v in a]
+        assert torch.bucketize(number, x[:, 0].sort().values).item() == sum(v < number for v in a)
+
+
+@dtypes
+@pytest.mark.parametrize("other", INTEGERS[1:])
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_are_exact(dtype, other, right):
+    a, b, x, y = pairs(dtype, getattr(torch, other))
+    x = x[:, 0].sort().values
+    y = y.sort().values
+    side = operator.le if right else operator.lt
+    for values, ours, kept, theirs in ((x, a, y, b), (y, b, x, a)):
+        expected = [sum(side(w, v) for w in theirs) for v in sorted(ours)]
+        assert torch.searchsorted(kept, values, right=right).tolist() == expected == torch.bucketize(values, kept, right=right).tolist()
+        assert [torch.searchsorted(kept, v, right=right).item() for v in values] == expected
+        assert torch.searchsorted(kept.flip(0), values, right=right, sorter=torch.arange(len(kept)).flip(0), out_int32=True).tolist() == expected
+        assert torch.searchsorted(kept, values, out=torch.empty(0, dtype=torch.int64), right=right).tolist() == expected
 
 
 @dtypes

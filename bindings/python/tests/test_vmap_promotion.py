@@ -23,11 +23,51 @@ DTYPES = (
 )
 FEW = (torch.uint8, torch.int64, torch.float16, torch.float32, torch.float64)
 FORMS = tuple(itertools.product((False, True), (False, True)))  # with a dimension of its own, mapped over
-TWO = (
-    "add sub rsub mul div floor_divide remainder fmod pow float_power copysign eq ne lt le gt ge maximum minimum fmax fmin atan2 hypot logaddexp logaddexp2 "
-    "bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift logical_and logical_or logical_xor gcd lcm nextafter heaviside isclose xlogy "
-    "ldexp polar complex igamma"
-).split()
+TWO = [
+    "add",
+    "sub",
+    "rsub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "fmod",
+    "pow",
+    "float_power",
+    "copysign",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "atan2",
+    "hypot",
+    "logaddexp",
+    "logaddexp2",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "gcd",
+    "lcm",
+    "nextafter",
+    "heaviside",
+    "isclose",
+    "xlogy",
+    "ldexp",
+    "polar",
+    "complex",
+    "igamma",
+]
 THREE = ("where", "clamp", "addcmul", "addcdiv", "lerp")
 
 
