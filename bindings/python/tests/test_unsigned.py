@@ -5,6 +5,7 @@ import copy
 import operator
 import pickle
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -554,6 +555,85 @@ def test_indices(dtype):
     y[torch.tensor([True, False, False, False])] = 9
     y[-1] = torch.tensor(5)
     assert y.tolist() == [9, 7, 7, 5]
+
+
+TOP, LARGEST, LEAST = 2**64 - 1, 2**63 - 1, -(2**63)
+
+
+RANGES = [
+    (0, TOP, 2**63),
+    (1, TOP, TOP),
+    (2**62, TOP, TOP),
+    (0, TOP, TOP - 1),
+    (0, TOP, TOP),
+    (TOP, 0, -(2**62)),
+    (TOP, TOP - 3, -1),
+    (TOP, TOP, 1),
+    (LEAST, LARGEST, 2**62),
+    (LARGEST, LEAST, -(2**62)),
+    (LARGEST, LEAST, LEAST),
+    (LARGEST - 1, LARGEST, 1),
+    (2**62, 2**62 + 2, 1),
+]
+
+
+@pytest.mark.parametrize("start, end, step", RANGES)
+def test_ranges_are_counted_in_integers(start, end, step):
+    dtype = torch.uint64 if max(start, end) > LARGEST else torch.int64
+    expected = list(range(start, end, step))
+    assert torch.arange(start, end, step, dtype=dtype).tolist() == expected
+    assert torch.arange(start, end, step, dtype=dtype, device="meta").shape == (len(expected),)
+
+
+def test_ranges_of_integers_that_floats_do_not_tell_apart():
+    with pytest.warns(UserWarning, match="range"):
+        assert torch.range(2**62, 2**62 + 2, dtype=torch.int64).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
+    for end in (2**63 - 1, 2**63 - 2):
+        with pytest.raises(RuntimeError, match=f"inconsistent with step sign: from {2**63} to {end} by 1"):
+            torch.arange(2**63, end, dtype=torch.uint64)
+    with pytest.raises(RuntimeError, match="invalid size"):
+        torch.arange(-2, TOP, dtype=torch.uint64)
+
+
+@pytest.mark.parametrize(
+    "dtype, start, end, steps",
+    [
+        *[
+            (torch.uint64, *case)
+            for case in ((0, TOP, 3), (TOP, TOP, 1), (TOP, 0, 1), (TOP, 0, 4), (TOP - 10, TOP, 6), (TOP - 1, TOP, 3), (2**63, 2**63 + 2, 3))
+        ],
+        *[
+            (torch.int64, *case)
+            for case in ((0, LARGEST, 3), (LEAST, LARGEST, 3), (LARGEST, LEAST, 4), (LEAST, LEAST + 3, 3), (2**53 + 1, 2**53 + 9, 5))
+        ],
+        (torch.uint64, 0, TOP, 1000),
+        (torch.int64, LARGEST, LEAST, 1000),
+    ],
+)
+def test_linspace_between_ends_that_floats_do_not_have(dtype, start, end, steps):
+    def at(i):
+        value = Fraction(start) + Fraction((end - start) * i, max(steps - 1, 1))
+        return int(value)
+
+    expected = [at(i) for i in range(steps)]
+    assert torch.linspace(start, end, steps, dtype=dtype).tolist() == expected
+    out = torch.zeros(steps, 2, dtype=dtype)[:, 0]
+    assert torch.linspace(start, end, steps, out=out) is out and out.tolist() == expected
+    assert torch.linspace(start, end, steps, dtype=dtype, device="meta").shape == (steps,)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint64], ids=str)
+def test_closeness_is_counted_in_integers(dtype):
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    numbers = [low, low + 1, low + 3, 2**53, 2**53 + 1, 7, high - 2, high - 1, high]
+    x, y = torch.tensor(numbers, dtype=dtype)[:, None], torch.tensor(numbers, dtype=dtype)
+    for rtol, atol in ((0, 0), (0, 0.5), (0, 1), (0, 2.5), (1e-20, 0), (1e-20, 1), (2.0**-61, 0), (0, float("inf")), (1e-5, 0)):
+        expected = [[abs(v - w) <= atol + rtol * abs(w) for w in numbers] for v in numbers]
+        assert torch.isclose(x, y, rtol=rtol, atol=atol).tolist() == expected, (rtol, atol)
+        assert torch.allclose(x[:, 0], y, rtol=rtol, atol=atol)
+        assert [torch.allclose(v, w, rtol=rtol, atol=atol) for v in x for w in y] == [v for row in expected for v in row]
+    assert torch.isclose(x.to("meta"), y.to("meta"), rtol=0, atol=0).shape == (len(numbers),) * 2
+    assert torch.vmap(lambda v: torch.isclose(v, y, rtol=0, atol=0))(x[:, 0]).tolist() == [[v == w for w in numbers] for v in numbers]
 
 
 @dtypes
