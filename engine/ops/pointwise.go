@@ -88,7 +88,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	compute := p.kernel.Compute(common)
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
-		return nil, p.kernel.Lacks(p.name, common)
+		return nil, p.lacks(common, inputs)
 	}
 	var to iter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact
@@ -121,6 +121,14 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 		w.Operands[1], w.Operands[2] = w.Operands[2], w.Operands[1]
 	}
 	return to.Done(launch.On(to.To).Elementwise(p.name, w))
+}
+
+// lacks is the error of an operator that has no function for a dtype: where operands of two dtypes meet in a third one, it tells of theirs.
+func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
+	if len(inputs) == 2 && common.IsFloatingPoint() && inputs[0].DType().IsIntegral() && inputs[1].DType().IsIntegral() {
+		return status.NotImplementedf("%s: not implemented for %v beside %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
+	}
+	return p.kernel.Lacks(p.name, common)
 }
 
 // promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
