@@ -548,8 +548,6 @@ def test_indices(dtype):
     x, positions = torch.arange(5.0), np.array([3, 0], dtype=dtype.name)
     assert x[positions].tolist() == x[[*positions]].tolist() == [3, 0] and x[positions[0]].item() == 3
     assert x[torch.tensor(3, dtype=dtype)].item() == 3 and [1, 2, 3][torch.tensor(1, dtype=dtype)] == 2
-    with pytest.raises(IndexError, match="tensors used as indices must be"):
-        x[torch.tensor([3], dtype=dtype)]
     y = torch.zeros(4, dtype=dtype)
     y[1:3] = 7
     y[torch.tensor([True, False, False, False])] = 9
@@ -634,6 +632,63 @@ def test_closeness_is_counted_in_integers(dtype):
         assert [torch.allclose(v, w, rtol=rtol, atol=atol) for v in x for w in y] == [v for row in expected for v in row]
     assert torch.isclose(x.to("meta"), y.to("meta"), rtol=0, atol=0).shape == (len(numbers),) * 2
     assert torch.vmap(lambda v: torch.isclose(v, y, rtol=0, atol=0))(x[:, 0]).tolist() == [[v == w for w in numbers] for v in numbers]
+
+
+ROWS = torch.arange(6.0).reshape(2, 3)
+INDEXED = {
+    "x[i]": lambda i: ROWS[i],
+    "x[:, i]": lambda i: ROWS[:, i],
+    "x[i, i]": lambda i: ROWS[i, i],
+    "x[i] = v": lambda i: ROWS.clone().index_put_((i,), torch.tensor(9.0)),
+    "gather": lambda i: ROWS.gather(0, i[:, None]),
+    "scatter": lambda i: ROWS.scatter(0, i[:, None], 9.0),
+    "scatter_add": lambda i: ROWS.scatter_add(0, i[:, None], ROWS),
+    "index_select": lambda i: ROWS.index_select(0, i),
+    "index_add": lambda i: ROWS.index_add(0, i, ROWS),
+    "repeat_interleave": lambda i: ROWS.repeat_interleave(i, 0),
+    "vmap": lambda i: torch.vmap(lambda k: ROWS[k])(i),
+    "grad": lambda i: torch.func.grad(lambda v: (v[i] * v[:, i].sum()).sum())(ROWS),
+}
+
+
+@dtypes
+@pytest.mark.parametrize("name", INDEXED)
+def test_they_are_indices_as_int32_is(name, dtype):
+    places = [1, 0]
+    assert torch.equal(INDEXED[name](torch.tensor(places, dtype=dtype)), INDEXED[name](torch.tensor(places, dtype=torch.int32)))
+
+
+@pytest.mark.parametrize("name", ["x[i]", "x[:, i]", "x[i] = v", "gather", "scatter", "index_select", "index_add"])
+def test_indices_beyond_int64_are_out_of_bounds(name):
+    with pytest.raises((IndexError, RuntimeError), match="index 9223372036854775807 is out of bounds for dimension"):
+        INDEXED[name](torch.tensor([2**64 - 1, 2**64 - 1], dtype=torch.uint64))
+    with pytest.raises(IndexError, match="out of bounds"):
+        ROWS[np.array([2**64 - 1], dtype="u8")]
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm"])
+def test_operators_of_integers_alone_name_both_dtypes(name):
+    x, y = torch.tensor([1], dtype=torch.uint64), torch.tensor([1])
+    with pytest.raises(
+        NotImplementedError,
+        match=f"{name}: not implemented for uint64 beside int64, which promote to float64; convert one of them to the dtype of the other",
+    ):
+        getattr(torch, name)(x, y)
+    with pytest.raises(NotImplementedError, match="int64 beside uint64"):
+        getattr(torch, name)(y, x)
+
+
+def test_numbers_beyond_int64_name_the_dtype_that_has_them():
+    for value in (2**63, 2**64 - 1):
+        with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits with a sign; dtype uint64 has it"):
+            torch.tensor([value])
+        with pytest.raises(
+            ValueError, match=f"argument 'low': {value} does not fit into 64 bits with a sign, which go from {-(2**63)} to {2**63 - 1}"
+        ):
+            torch.randint(value, (2,), dtype=torch.uint64)
+    for value in (2**64, -(2**63) - 1):
+        with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits$"):
+            torch.tensor([value])
 
 
 @dtypes

@@ -57,7 +57,7 @@ def bound(value):
 
 
 # Integers that are no dtype of index tensors, but positions as NumPy's.
-POSITIONS = _dtypes.INTEGERS - {_dtypes.uint8, _dtypes.int32, _dtypes.int64}
+POSITIONS = {_dtypes.int8, _dtypes.int16}
 
 
 def listed(k):
