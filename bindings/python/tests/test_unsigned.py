@@ -634,6 +634,26 @@ def test_closeness_is_counted_in_integers(dtype):
     assert torch.vmap(lambda v: torch.isclose(v, y, rtol=0, atol=0))(x[:, 0]).tolist() == [[v == w for w in numbers] for v in numbers]
 
 
+SUMS = {
+    "sum": lambda x: x.sum(),
+    "sum over dims": lambda x: x.sum((0, 1)),
+    "nansum": lambda x: x.nansum(),
+    "trace": lambda x: x.trace(),
+    "cumsum": lambda x: x.cumsum(0)[-1].cumsum(0)[-1],
+    "sum of sparse": lambda x: torch.sparse.sum(x.to_sparse()),
+    "einsum": lambda x: torch.einsum("ij->", x),
+    "prod": lambda x: (x | 1).prod() - 1,
+    "cumprod": lambda x: (x | 1).cumprod(0)[-1].cumprod(0)[-1] - 1,
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_uint64_are_not_negative(name):
+    x = torch.tensor([[2**63, 0], [0, 0]], dtype=torch.uint64)
+    assert SUMS[name](x).dtype is torch.uint64 and SUMS[name](x).item() == 2**63
+    assert SUMS[name](x.bool().to(torch.uint32)).dtype is torch.int64  # as of other integers
+
+
 ROWS = torch.arange(6.0).reshape(2, 3)
 INDEXED = {
     "x[i]": lambda i: ROWS[i],
