@@ -1,5 +1,6 @@
 #include "lists.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -179,8 +180,11 @@ static const char *text_of(double x, char *to, size_t size) {
 }
 
 static tensor_status beyond(const char *digits) {
+  errno = 0;
+  strtoull(digits, NULL, 10);
   return refuse(TENSOR_ERROR_VALUE,
-                "Overflow when unpacking long long: %.80s does not fit into 64 bits", digits);
+                "Overflow when unpacking long long: %.80s does not fit into 64 bits%s", digits,
+                *digits != '-' && !errno ? " with a sign; dtype uint64 has it" : "");
 }
 
 static tensor_status overflow(tensor_dtype d, const char *number) {

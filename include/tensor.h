@@ -2002,7 +2002,7 @@ TENSOR_API tensor_status tensor_logical_not_out(const tensor_t *self, tensor_t *
 // ---------------------------------------------------------------------------------------------------------- reductions
 
 // Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-// Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
+// Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
 // added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
 // Absent: dim NULL with dim_len 0, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_sum(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t **out);
@@ -2014,7 +2014,7 @@ TENSOR_API tensor_status tensor_nansum(const tensor_t *self, const int64_t *dim,
 TENSOR_API tensor_status tensor_nansum_out(const tensor_t *self, const int64_t *dim, int64_t dim_len, bool keepdim, tensor_dtype dtype, tensor_t *out);
 
 // Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
-// Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+// Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
 // Absent: dim TENSOR_NONE, dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_prod(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_prod_out(const tensor_t *self, int64_t dim, bool keepdim, tensor_dtype dtype, tensor_t *out);
@@ -2246,13 +2246,13 @@ TENSOR_API tensor_status tensor_renorm_out(const tensor_t *self, tensor_scalar p
 
 // --------------------------------------------------------------------------------------------------------------- scans
 
-// Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+// Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumsum(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_cumsum_(tensor_t *self, int64_t dim, tensor_dtype dtype);
 TENSOR_API tensor_status tensor_cumsum_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
-// Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+// Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_cumprod(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_cumprod_(tensor_t *self, int64_t dim, tensor_dtype dtype);
@@ -2698,7 +2698,7 @@ TENSOR_API tensor_status tensor_corrcoef(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_cross(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t **out);
 TENSOR_API tensor_status tensor_cross_out(const tensor_t *self, const tensor_t *other, int64_t dim, tensor_t *out);
 
-// Sum of a matrix's diagonal; int64 for integers.
+// Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
 TENSOR_API tensor_status tensor_trace(const tensor_t *self, tensor_t **out);
 
 // ------------------------------------------------------------------------------------------------------ linear algebra

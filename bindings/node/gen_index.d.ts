@@ -2354,7 +2354,7 @@ export class Tensor extends Handle {
   geometric_(p: number, options?: { generator?: Generator | null }): this;
   /**
    * Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-   * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
+   * Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
    * added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
    */
   sum(options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -2368,7 +2368,7 @@ export class Tensor extends Handle {
   nansum(dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
    * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
-   * Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+   * Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
    */
   prod(options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
   prod(dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -2699,21 +2699,21 @@ export class Tensor extends Handle {
   /** relu_, off the event loop. */
   relu_Async(options?: { signal?: Signal | null }): Promise<this>;
   /**
-   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+   * Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumsum(dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
-   * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+   * Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumsum_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /** cumsum_, off the event loop. */
   cumsum_Async(dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<this>;
   /**
-   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+   * Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumprod(dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
   /**
-   * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+   * Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
    */
   cumprod_(dim: Int | string, options?: { dtype?: DType | null }): this;
   /** cumprod_, off the event loop. */
@@ -3194,7 +3194,7 @@ export class Tensor extends Handle {
   cross(other: TensorLike, options?: { dim?: Int | string | null; out?: Tensor | null }): Tensor;
   cross(other: TensorLike, dim: Int | string | null, options?: { out?: Tensor | null }): Tensor;
   /**
-   * Sum of a matrix's diagonal; int64 for integers.
+   * Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
    */
   trace(): Tensor;
   /**
@@ -6655,7 +6655,7 @@ export function defaultGenerator(device: Device): Generator;
 export function generatorNew(options?: { device?: Device | null; engine?: 'mt19937' | 'philox' }): Generator;
 /**
  * Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
- * Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
+ * Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
  * added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
  */
 export function sum(input: TensorLike, options?: { dim?: Ints | string | readonly (Int | string)[] | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -6677,7 +6677,7 @@ export function nansumAsync(input: TensorLike, dim: Ints | string | readonly (In
 export function nansumAsync(input: TensorLike, dim: Ints | string | readonly (Int | string)[] | null, keepdim: boolean, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
  * Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
- * Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+ * Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
  */
 export function prod(input: TensorLike, options?: { dim?: Int | string | null; keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function prod(input: TensorLike, dim: Int | string | null, options?: { keepdim?: boolean; dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -7118,7 +7118,7 @@ export function relu(input: TensorLike): Tensor;
 /** relu, off the event loop. */
 export function reluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
- * Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+ * Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
  */
 export function cumsum(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumsum(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -7126,7 +7126,7 @@ export function cumsum(input: TensorLike, dim: Int | string, options?: { dtype?:
 export function cumsumAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function cumsumAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+ * Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
  */
 export function cumprod(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
 export function cumprod(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
@@ -7738,7 +7738,7 @@ export function crossAsync(input: TensorLike, options: { other: TensorLike; dim?
 export function crossAsync(input: TensorLike, other: TensorLike, options?: { dim?: Int | string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 export function crossAsync(input: TensorLike, other: TensorLike, dim: Int | string | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
 /**
- * Sum of a matrix's diagonal; int64 for integers.
+ * Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
  */
 export function trace(input: TensorLike): Tensor;
 /** trace, off the event loop. */

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
@@ -240,5 +241,5 @@ func (b *batch) one(t *tensor.Tensor, i int64) *tensor.Tensor {
 	if !b.maps(t) {
 		return t
 	}
-	return b.Keep(b.c.Select(t.Wrapped().Value, 0, i))
+	return b.ranked(b.Keep(b.c.Select(t.Wrapped().Value, 0, i)), t.Rank() == dtype.ZeroDim)
 }

@@ -64,53 +64,38 @@ func (b *batch) text() bool {
 	return true
 }
 
-// pointwise is the rule of operators that broadcast: operands of fewer dimensions get those between their examples and their own.
+// pointwise is the rule of operators that broadcast: operands of fewer dimensions get those between their examples and their own. In
+// promotion each counts by the dimensions that it has for one example.
 func (b *batch) pointwise() bool {
-	rank, dtypes := 0, map[dtype.DType]bool{}
-	tensors := b.Tensors()
-	for _, t := range tensors {
+	rank := 0
+	for _, t := range b.Tensors() {
 		rank = max(rank, t.Dim())
-		dtypes[t.DType()] = true
 	}
 	for _, t := range b.Written() {
 		if t.Dim() < rank {
 			return false
 		}
 	}
-	common := dtype.None
-	if len(dtypes) > 1 && rank > 0 {
-		common = b.promoted()
-	}
+	filling := aten.Given[*tensor.Tensor](b.Call, "value", nil) // what is filled with has no dimensions and no say in the dtype
 	b.call(func(t *tensor.Tensor) *tensor.Tensor {
 		v := b.all(t)
-		if v == t {
-			return t
+		switch {
+		case v != t:
+			return b.ranked(b.padded(v, rank-t.Dim()), t.Rank() == dtype.ZeroDim && rank > 0)
+		case rank == 0 && t.Rank() == dtype.ZeroDim && t != filling: // as numbers that are others for each example, which make a vector
+			return b.Keep(b.c.Unsqueeze(nil, t, 0))
 		}
-		// For one example it is a number, which counts less in promotion than a vector of all does.
-		if t.Dim() == 0 && common != dtype.None && t.DType() != dtype.Bool && t.DType() != common && !slices.Contains(b.Written(), t) {
-			v = b.Keep(b.c.ToOptions(v, common, tensor.NoLayout, v.Device(), false, false, shape.Preserve))
-		}
-		return b.padded(v, rank-t.Dim())
+		return t
 	})
 	return true
 }
 
-// promoted is the dtype of the operands for one example.
-func (b *batch) promoted() dtype.DType {
-	var of *tensor.Tensor
-	common := dtype.None
-	for _, t := range b.Operands() {
-		if of == nil {
-			of, common = t, t.DType()
-			continue
-		}
-		d, err := b.c.ResultType(of, t)
-		b.Check(err)
-		if common = d; t.Dim() > of.Dim() || of.IsWrappedNumber() {
-			of = t
-		}
+// ranked is a tensor of all examples, of which each may be one without dimensions.
+func (b *batch) ranked(v *tensor.Tensor, zeroDim bool) *tensor.Tensor {
+	if !zeroDim {
+		return v
 	}
-	return common
+	return b.Keep(v.AsZeroDim(), nil)
 }
 
 // filled is the rule of masked_fill, whose value is a number for each example.

@@ -474,10 +474,7 @@ func LinalgVander(c aten.Ctx, x *tensor.Tensor, n ops.Int) (*tensor.Tensor, erro
 	if columns < 1 && !n.IsNone() {
 		return nil, status.Runtimef("%s: N must be greater than 0, got %d", op, columns)
 	}
-	d := x.DType()
-	if d.Category() < dtype.Floating {
-		d = dtype.Int64
-	}
+	d := x.DType().Summed()
 	sizes := x.Sizes()
 	if columns == 0 {
 		return s.result(nil, s.Zeros(x, d, shape.Append(sizes, 0)...))

@@ -41,10 +41,7 @@ func Vander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.T
 	if columns < 0 {
 		return nil, status.Runtimef("%s: N must be non-negative, got %d", op, columns)
 	}
-	d := x.DType()
-	if d.Category() < dtype.Floating {
-		d = dtype.Int64
-	}
+	d := x.DType().Summed()
 	s := within(c, op)
 	defer s.Close()
 	powers := s.Empty(x, d, x.Numel(), 0)

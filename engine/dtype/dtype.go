@@ -178,6 +178,14 @@ func (d DType) IsComplex() bool { return table[d].category == Complex }
 // IsIntegral is true for the integer dtypes, bool not among them.
 func (d DType) IsIntegral() bool { return table[d].category == Integral }
 
+// Summed is the dtype of sums and products of elements: int64 of bool and integers, but of uint64 this, which int64 does not hold.
+func (d DType) Summed() DType {
+	if d.Category() < Floating && d != Uint64 {
+		return Int64
+	}
+	return d
+}
+
 // IsReducedFloat is true for the 16-bit floats and their complex pairs, which are computed on in 32 bits.
 func (d DType) IsReducedFloat() bool { return d.Compute() != d }
 

@@ -18,7 +18,11 @@ func Equal(self, other *tensor.Tensor) (bool, error) {
 	if !slices.Equal(self.Sizes(), other.Sizes()) {
 		return false, nil
 	}
-	found, err := anywhere("equal", differs, resultType(self, other).Compute(), self, other)
+	common, across := comparedIn(self, other)
+	if across {
+		return everywhere("equal", func() (*tensor.Tensor, error) { return Eq(nil, self, other) })
+	}
+	found, err := anywhere("equal", differs, common.Compute(), self, other)
 	return !found, err
 }
 
@@ -30,6 +34,9 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	if !(rtol >= 0) || !(atol >= 0) {
 		return nil, status.Runtimef("isclose: rtol and atol must be greater than or equal to zero, but got %v and %v", rtol, atol)
 	}
+	if d := self.DType(); d.IsIntegral() && d.Size() == 8 && rtol < 1e-9 {
+		return nearby(self, other, rtol, atol)
+	}
 	return isclose.run(nil, func(_ dtype.DType, p *launch.Params) {
 		p.Set(0, dtype.Float64, dtype.FloatScalar(rtol))
 		p.Set(1, dtype.Float64, dtype.FloatScalar(atol))
@@ -39,15 +46,37 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	}, self, other)
 }
 
+// nearby is Isclose of 64-bit integers, whose distance float64 may lose: it is counted in them, and never negative in uint64.
+func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
+	s := within("isclose")
+	defer s.Close()
+	high := s.Step(func() (*tensor.Tensor, error) { return Maximum(nil, self, other) })
+	low := s.Step(func() (*tensor.Tensor, error) { return Minimum(nil, self, other) })
+	distance := s.Step(func() (*tensor.Tensor, error) { return minus(nil, high, low) })
+	distance = s.Step(func() (*tensor.Tensor, error) {
+		return distance.ViewAs(s.Op, dtype.Uint64, distance.Sizes(), distance.Strides(), distance.Offset())
+	})
+	size := s.Step(func() (*tensor.Tensor, error) { return Abs(nil, s.cast(other, dtype.Float64)) })
+	limit := s.Step(func() (*tensor.Tensor, error) {
+		return Add(nil, s.single(dtype.FloatScalar(atol), dtype.Float64, other.Device()), size, dtype.FloatScalar(rtol))
+	})
+	return s.Last(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
+}
+
 // Allclose tells whether Isclose holds everywhere.
 func Allclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (bool, error) {
-	s := within("allclose")
+	return everywhere("allclose", func() (*tensor.Tensor, error) { return Isclose(self, other, rtol, atol, equalNan) })
+}
+
+// everywhere tells whether all that a step finds is True.
+func everywhere(op string, find func() (*tensor.Tensor, error)) (bool, error) {
+	s := within(op)
 	defer s.Close()
-	near := s.Keep(Isclose(self, other, rtol, atol, equalNan))
+	all := s.Step(find)
 	if s.Err != nil {
 		return false, s.Err
 	}
-	found, err := anywhere(s.Op, hasZero, dtype.Bool, near)
+	found, err := anywhere(op, hasZero, dtype.Bool, all)
 	return !found, err
 }
 

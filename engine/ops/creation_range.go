@@ -3,6 +3,8 @@ package ops
 import (
 	"cmp"
 	"math"
+	"math/bits"
+	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -72,22 +74,50 @@ func ArangeStartStep(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.
 	n := math.Ceil((end.Float() - start.Float()) / step.Float())
 	if isInt(start) && isInt(end) && isInt(step) {
 		otherwise = dtype.Int64
-		n = float64(countInts(start.I, end.I, step.I))
+		whole, rest := countInts(start, end, step)
+		if n = float64(whole); rest {
+			n++
+		}
 	}
 	return sequence("arange", out, n, start, step, d, otherwise, layout, dev)
 }
 
-// countInts is ceil((end-start)/step) without overflow; the sign of step fits.
-func countInts(start, end, step int64) uint64 {
-	distance, each := uint64(end)-uint64(start), uint64(step)
-	if step < 0 {
-		distance, each = -distance, -each
+// countInts is how often step fits between start and end, and whether something is left; the largest number where it is more often. The
+// sign of step fits.
+func countInts(start, end, step dtype.Scalar) (whole uint64, rest bool) {
+	each := uint64(step.I)
+	if negative(step) {
+		start, end, each = end, start, -each
 	}
-	n := distance / each
-	if distance%each != 0 {
-		n++
+	low, borrow := bits.Sub64(uint64(end.I), uint64(start.I), 0)
+	high, _ := bits.Sub64(signs(end), signs(start), borrow)
+	if high >= each {
+		return math.MaxUint64, false
 	}
-	return n
+	whole, left := bits.Div64(high, low, each)
+	return whole, left > 0
+}
+
+// negative tells whether an integer is below 0.
+func negative(s dtype.Scalar) bool { return s.Kind != dtype.KindUint && s.I < 0 }
+
+// signs are the bits of an integer before the lowest 64.
+func signs(s dtype.Scalar) uint64 {
+	if negative(s) {
+		return math.MaxUint64
+	}
+	return 0
+}
+
+// less tells whether a number is below another; integers are not rounded for that.
+func less(a, b dtype.Scalar) bool {
+	switch {
+	case !isInt(a) || !isInt(b):
+		return a.Float() < b.Float()
+	case negative(a) != negative(b):
+		return negative(a)
+	}
+	return uint64(a.I) < uint64(b.I)
 }
 
 func checkRange(op string, start, end, step dtype.Scalar) error {
@@ -100,7 +130,7 @@ func checkRange(op string, start, end, step dtype.Scalar) error {
 		return status.Runtimef("%s: step must be nonzero", op)
 	case math.IsInf(s-e, 0) || math.IsNaN(s-e) || math.IsNaN(by):
 		return status.Runtimef("%s: unsupported range: %v -> %v", op, start, end)
-	case by > 0 && e < s || by < 0 && e > s:
+	case by > 0 && less(end, start) || by < 0 && less(start, end):
 		return status.Runtimef("%s: upper bound and lower bound inconsistent with step sign: from %v to %v by %v", op, start, end, step)
 	}
 	return nil
@@ -130,6 +160,10 @@ func Range(out *tensor.Tensor, start, end, step dtype.Scalar, d dtype.DType, lay
 		}
 	}
 	n := math.Floor((end.Float()-start.Float())/step.Float()) + 1
+	if isInt(start) && isInt(end) && isInt(step) {
+		whole, _ := countInts(start, end, step)
+		n = float64(whole) + 1
+	}
 	return sequence("range", out, n, start, step, d, dtype.Default(), layout, dev)
 }
 
@@ -162,7 +196,12 @@ func spaced(op string, out *tensor.Tensor, start, end dtype.Scalar, steps int64,
 func Linspace(out *tensor.Tensor, start, end dtype.Scalar, steps int64, d dtype.DType, layout tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	to, err := spaced("linspace", out, start, end, steps, d, layout, dev)
 	if err == nil {
-		err = fillSpaced("linspace", to.To, endpoint(start, to.To.DType()), endpoint(end, to.To.DType()), steps, nil)
+		d := to.To.DType()
+		if from, last := endpoint(start, d), endpoint(end, d); d.IsIntegral() && (wide(from) || wide(last)) {
+			err = fillWide(&to, from, last)
+		} else {
+			err = fillSpaced("linspace", to.To, from.Complex(), last.Complex(), steps, nil)
+		}
 	}
 	return to.Done(err)
 }
@@ -177,11 +216,51 @@ func fillSpaced(op string, t *tensor.Tensor, from, to complex128, steps int64, b
 }
 
 // endpoint is a number as dtype d holds it where that is an integer's: without its fraction, and not negative where it has no sign.
-func endpoint(s dtype.Scalar, d dtype.DType) complex128 {
+func endpoint(s dtype.Scalar, d dtype.DType) dtype.Scalar {
 	if d.Category() < dtype.Floating {
-		s = tensor.Rounded(d, s)
+		return tensor.Rounded(d, s)
 	}
-	return s.Complex()
+	return s
+}
+
+// wide tells whether float64 may lack an integer.
+func wide(s dtype.Scalar) bool { return s.Kind == dtype.KindUint || s.I < -1<<53 || s.I > 1<<53 }
+
+// fillWide fills an output of 64-bit integers with evenly spaced ones, without their fractions, in integers of 128 bits.
+func fillWide(to *iter.Output, from, last dtype.Scalar) error {
+	n := uint64(to.To.Numel())
+	if n == 0 || !launch.Known(to.To) {
+		return nil
+	}
+	s := within(to.Op)
+	defer s.Close()
+	made := s.Keep(tensor.Empty(to.Op, []int64{int64(n)}, to.To.DType(), device.Host))
+	if s.Err != nil {
+		return s.Err
+	}
+	falls, signed := less(last, from), made.DType().IsSigned()
+	distance := uint64(last.I) - uint64(from.I)
+	if falls {
+		distance = -distance
+	}
+	elements := unsafe.Slice((*int64)(made.Data()), n)
+	for i := range elements {
+		high, low := bits.Mul64(distance, uint64(i))
+		whole, left := bits.Div64(high, low, max(n-1, 1))
+		if falls {
+			whole = -whole
+		}
+		at := from.I + int64(whole)
+		switch {
+		case left == 0:
+		case !falls && signed && at < 0: // towards 0
+			at++
+		case falls && (!signed || at > 0):
+			at--
+		}
+		elements[i] = at
+	}
+	return to.CopyFrom(s.reshape(made, to.To.Sizes()...))
 }
 
 // Logspace makes the powers of base whose exponents are Linspace's values.

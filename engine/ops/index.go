@@ -185,7 +185,7 @@ func (s *scope) resolve(base *tensor.Tensor, selectors []selector) *advanced {
 		switch {
 		case IsMask(t):
 			axes = append(axes, s.maskAxes(base, d, t)...)
-		case t.DType() != dtype.Int64 && t.DType() != dtype.Int32:
+		case !numbersPlaces(t.DType()):
 			s.Err = status.Indexf("%s: tensors used as indices must be long, int, byte or bool tensors, but got %v", s.Op, t.DType())
 		default:
 			size := base.Sizes()[d]

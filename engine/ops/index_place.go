@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -86,11 +87,25 @@ func (s *scope) positions(index *tensor.Tensor, size int64, wrap bool, outOfRang
 	if s.Err != nil {
 		return nil
 	}
-	t := s.Keep(converted(s.Op, index, dtype.Int64))
+	t := s.counted(index)
 	s.Do(func() error {
 		return launch.On(t).CheckBounds(s.Op, launch.Bounds{Index: t, Size: size, Wrap: wrap, Refusal: outOfRange})
 	})
 	return t
+}
+
+// counted is an int64 form of an index. Numbers beyond that are the largest one, which is no position either.
+func (s *scope) counted(index *tensor.Tensor) *tensor.Tensor {
+	if index.DType() == dtype.Uint64 {
+		most := s.Number(dtype.IntScalar(math.MaxInt64))
+		index = s.Step(func() (*tensor.Tensor, error) { return minimum.run(nil, nil, index, most) })
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return converted(s.Op, index, dtype.Int64) })
+}
+
+// numbersPlaces tells whether elements of a dtype number positions in every index: those of uint8 are a mask's.
+func numbersPlaces(d dtype.DType) bool {
+	return d == dtype.Int64 || d == dtype.Int32 || d == dtype.Uint16 || d == dtype.Uint32 || d == dtype.Uint64
 }
 
 // indexError is the error of indexing by a number that a dimension does not have.
@@ -122,9 +137,9 @@ func sizeAt(t *tensor.Tensor, d int) int64 {
 	return t.Sizes()[d]
 }
 
-// wantIndex refuses index dtypes other than int64 and, where short is set, int32.
+// wantIndex refuses index dtypes other than int64 and, where short is set, others that number positions.
 func wantIndex(op string, index *tensor.Tensor, short bool) error {
-	if d := index.DType(); d == dtype.Int64 || short && d == dtype.Int32 {
+	if d := index.DType(); d == dtype.Int64 || short && numbersPlaces(d) {
 		return nil
 	}
 	if short {

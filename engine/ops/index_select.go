@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
@@ -49,7 +48,7 @@ func gather(op string, out, self *tensor.Tensor, dim int64, index *tensor.Tensor
 	var check *launch.Bounds
 	// A fresh result may be written to before all of the index has been seen, where it takes no more memory than the index does.
 	if out == nil && self.Numel() > 0 && shape.IsDense(index.Sizes(), index.Strides()) {
-		at = s.Keep(converted(op, index, dtype.Int64))
+		at = s.counted(index)
 		check = &launch.Bounds{Index: at, Size: size, Wrap: wrap, Refusal: refusal}
 	} else {
 		at = s.positions(index, size, wrap, refusal)

@@ -34,6 +34,7 @@ type pointwise struct {
 	beside  bool // out may share any memory with the inputs
 	// Operands without dimensions are not rounded to a 16-bit dtype before they are computed with, as others are.
 	unrounded bool
+	mixed     func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) // what runs on operands of two dtypes in its place
 }
 
 func newPointwise(name, kernelName string, r rule) *pointwise {
@@ -63,6 +64,9 @@ func resultType(operands ...*tensor.Tensor) dtype.DType {
 func (p *pointwise) run(out *tensor.Tensor, values params, inputs ...*tensor.Tensor) (*tensor.Tensor, error) {
 	common := inputs[0].DType()
 	if len(inputs) > 1 {
+		if p.mixed != nil && inputs[0].DType() != inputs[1].DType() {
+			return p.mixed(out, inputs[0], inputs[1])
+		}
 		common = resultType(inputs...)
 	}
 	return p.runIn(common, out, values, inputs...)
@@ -84,7 +88,7 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	}
 	compute := p.kernel.Compute(common)
 	if !p.kernel.Has(compute) || p.wide && result == dtype.Complex32 || result == dtype.BComplex32 {
-		return nil, p.kernel.Lacks(p.name, common)
+		return nil, p.lacks(common, inputs)
 	}
 	var to iter.Output // not a literal, which Go makes elsewhere and copies: a few percent of a small call
 	to.Op, to.Out, to.DType, to.Exact = p.name, out, result, p.exact
@@ -119,10 +123,18 @@ func (p *pointwise) runIn(common dtype.DType, out *tensor.Tensor, values params,
 	return to.Done(launch.On(to.To).Elementwise(p.name, w))
 }
 
+// lacks is the error of an operator that has no function for a dtype: where operands of two dtypes meet in a third one, it tells of theirs.
+func (p *pointwise) lacks(common dtype.DType, inputs []*tensor.Tensor) error {
+	if len(inputs) == 2 && common.IsFloatingPoint() && inputs[0].DType().IsIntegral() && inputs[1].DType().IsIntegral() {
+		return status.NotImplementedf("%s: not implemented for %v beside %v, which promote to %v; convert one of them to the dtype of the other", p.name, inputs[0].DType(), inputs[1].DType(), common)
+	}
+	return p.kernel.Lacks(p.name, common)
+}
+
 // promoted gives the inputs of an operator on a 16-bit dtype, which computes in wider numbers, in that dtype.
 func (p *pointwise) promoted(s *scope, common dtype.DType, inputs []*tensor.Tensor) []*tensor.Tensor {
 	for i, t := range inputs {
-		if t.DType() != common && !(p.unrounded && t.Dim() == 0) {
+		if t.DType() != common && !(p.unrounded && t.Rank() != dtype.Dimensioned) {
 			inputs = slices.Clone(inputs)
 			inputs[i] = s.cast(t, common)
 		}

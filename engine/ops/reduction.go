@@ -27,17 +27,15 @@ var (
 	normOtherOf = newReducer("norm_p")
 )
 
-// sumDType is the dtype of a sum or product: as given, else the output's, else int64 for integers and bool.
+// sumDType is the dtype of a sum or product: as given, else the output's, else that of sums of self's elements.
 func sumDType(d dtype.DType, out, self *tensor.Tensor) dtype.DType {
 	switch {
 	case d != dtype.None:
 		return d
 	case out != nil:
 		return out.DType()
-	case self.DType().Category() < dtype.Floating:
-		return dtype.Int64
 	}
-	return self.DType()
+	return self.DType().Summed()
 }
 
 // sumCompute is the dtype in which elements of self enter a sum of dtype d: narrow integers widen on the way.

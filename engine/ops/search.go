@@ -66,7 +66,13 @@ func search(op string, out, sorted, self *tensor.Tensor, outInt32, right bool, s
 
 // search gives the positions of self's elements.
 func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.Tensor) (found *tensor.Tensor) {
-	compute := resultType(sorted, self)
+	compute, across := comparedIn(sorted, self)
+	if across { // elements of self that are beyond all that sorted can have are put at its ends
+		compute = dtype.Int64
+		if sorted.DType() == dtype.Uint64 {
+			compute = dtype.Uint64
+		}
+	}
 	if s.together(&self, &sorted); s.Err == nil {
 		s.Err = oneDevice(s.Op, self, sorter)
 	}
@@ -88,5 +94,13 @@ func (s *scope) search(sorted, self *tensor.Tensor, right bool, sorter *tensor.T
 	s.Do(func() error {
 		return launch.On(found).Search(s.Op, launch.Searching{Found: found, Keys: keys, Values: values, Order: order, Right: right})
 	})
+	if across {
+		end := s.Number(dtype.IntScalar(0))
+		if compute.IsSigned() {
+			end = s.Number(dtype.IntScalar(n))
+		}
+		beyond := s.negative(s.cast(self, dtype.Int64))
+		return s.Step(func() (*tensor.Tensor, error) { return Where(nil, beyond, end, found) })
+	}
 	return found
 }

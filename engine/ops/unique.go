@@ -92,7 +92,10 @@ func unique(op string, k *kernel.Kernel, self *tensor.Tensor, returnInverse, ret
 // Isin tells of each element whether it is one of testElements, or with invert whether it is not.
 func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.Tensor, error) {
 	const op = "isin"
-	compute := resultType(elements, testElements)
+	compute, across := comparedIn(elements, testElements)
+	if across { // in the bits of what both can have, which those of a negative number are not
+		compute = dtype.Int64
+	}
 	if elements.DType() == dtype.Bool || testElements.DType() == dtype.Bool {
 		return nil, status.NotImplementedf("isin: not implemented for dtype bool")
 	}
@@ -116,6 +119,9 @@ func Isin(out, elements, testElements *tensor.Tensor, _, invert bool) (*tensor.T
 		return nil, s.Err
 	}
 	s.Err = launch.On(found).IsIn(op, launch.Membership{Found: found, Values: values, Sorted: sorted})
+	if across && s.Err == nil {
+		_, s.Err = Gt(found, found, s.negative(values))
+	}
 	// Everything is found before out, which may be any of the inputs, is touched.
 	if s.Err == nil && invert {
 		_, s.Err = LogicalNot(found, found)

@@ -22,7 +22,7 @@ func (s *scope) sumOver(t *tensor.Tensor, dim []int64, keepdim bool, d dtype.DTy
 		return nil
 	}
 	if d == dtype.None && t.DType().Category() < dtype.Floating {
-		d = dtype.Int64
+		d = t.DType().Summed()
 	}
 	mask, err := shape.WrapDims(s.Op, dim, t.Dim(), true)
 	if s.Fail(err); s.Err != nil {

@@ -178,6 +178,7 @@ type kind struct {
 	viewing      bool   // it was made as a view of another tensor
 	skipsVersion bool   // writes to it are not counted
 	wrapped      bool   // a wrapped number: stands for a plain number in promotion
+	zeroDim      bool   // it counts in promotion as a tensor without dimensions, whatever it has
 	fixed        bool   // it is one that an operator's function made of a plain number, not one that was given as a tensor
 	keys         Keys
 	state        any

@@ -517,7 +517,7 @@ func (t *Tensor) Rank() dtype.Rank {
 	switch {
 	case t.kind.wrapped:
 		return dtype.Number
-	case len(t.sizes) == 0:
+	case len(t.sizes) == 0, t.kind.zeroDim:
 		return dtype.ZeroDim
 	}
 	return dtype.Dimensioned

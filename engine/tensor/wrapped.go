@@ -183,6 +183,24 @@ func (t *Tensor) Alone() bool {
 	return t.storage.Refs() == 1 && (w == nil || w.Value.Alone() && (w.Tangent == nil || w.Tangent.Alone()))
 }
 
+// AsZeroDim is an alias that counts in promotion as a tensor without dimensions, which each of the examples in it is, at every level.
+func (t *Tensor) AsZeroDim() *Tensor {
+	a := t.Alias()
+	a.countsZeroDim()
+	return a
+}
+
+func (t *Tensor) countsZeroDim() {
+	if t == nil {
+		return
+	}
+	t.kind.zeroDim = true
+	if w := t.Wrapped(); w != nil {
+		w.Value.countsZeroDim()
+		w.Tangent.countsZeroDim()
+	}
+}
+
 // wrappable refuses kinds of tensors that transforms have no wrappers of.
 func (t *Tensor) wrappable(op, transform string) error {
 	switch {

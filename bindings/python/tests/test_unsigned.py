@@ -2,8 +2,10 @@
 
 import array
 import copy
+import operator
 import pickle
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -325,6 +327,78 @@ def test_comparisons_across_signs(dtype, other):
         agree(getattr(y, compare)(x), getattr(theirs, compare)(a))
 
 
+COMPARISONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+INTEGERS = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+EDGES = [v for n in (0, 8, 16, 32, 63, 64) for v in (-(2**n) - 1, -(2**n), 1 - 2**n, 2**n - 1, 2**n, 2**n + 1)]
+
+
+def pairs(dtype, other):
+    """All edges of a dtype beside all of another one, as a column and a row."""
+
+    def held(d):
+        if d is torch.bool:
+            return [False, True]
+        return [v for v in dict.fromkeys(EDGES) if torch.iinfo(d).min <= v <= torch.iinfo(d).max]
+
+    a, b = held(dtype), held(other)
+    return a, b, torch.tensor(a, dtype=dtype)[:, None], torch.tensor(b, dtype=other)
+
+
+@dtypes
+@pytest.mark.parametrize("other", INTEGERS)
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_comparisons_are_exact(name, dtype, other):
+    compare, ours = COMPARISONS[name], getattr(torch, name)
+    a, b, x, y = pairs(dtype, getattr(torch, other))
+    table, turned = [[compare(v, w) for w in b] for v in a], [[compare(w, v) for w in b] for v in a]
+    assert ours(x, y).tolist() == table and ours(y, x).tolist() == turned
+    assert ours(x, y, out=torch.empty(0, dtype=torch.bool)).tolist() == table
+    assert ours(x, y, out=torch.empty(len(a), len(b))).tolist() == [[float(v) for v in row] for row in table]
+    assert torch.vmap(ours, (0, None))(x[:, 0], y).tolist() == table and torch.vmap(ours, (None, 0), 1)(x[:, 0], y).tolist() == table
+    assert [[ours(v, w).item() for w in y] for v in x[:, 0]] == table  # both without dimensions
+    assert [ours(x[:, 0], w).tolist() for w in y] == [list(column) for column in zip(*table, strict=True)]
+    assert [ours(w, x[:, 0]).tolist() for w in y] == [list(column) for column in zip(*turned, strict=True)]
+    assert ours(x.to("meta"), y.to("meta")).shape == (len(a), len(b))
+    whole, wide = x.expand(len(a), len(b)).clone(), y.expand(len(a), len(b)).clone()
+    assert getattr(whole, name + "_")(y).tolist() == table and whole.dtype is dtype
+    assert getattr(wide, name + "_")(x).tolist() == turned and wide.dtype is y.dtype
+    if other != "bool":
+        assert torch.isin(x, y, invert=True).tolist() == [[v not in b] for v in a] and torch.isin(y, x).tolist() == [w in a for w in b]
+    assert [torch.equal(v, w) for v in x[:, 0] for w in y] == [v == w for v in a for w in b]
+    assert torch.equal(x[:, 0], x[:, 0].to(y.dtype)) == all(v in b for v in a)
+
+
+@dtypes
+def test_comparisons_with_numbers_are_exact(dtype):
+    a, _, x, _ = pairs(dtype, dtype)
+    for number in [v for v in EDGES if -(2**63) <= v < 2**64] + [True, False]:
+        for name, compare in COMPARISONS.items():
+            assert getattr(torch, name)(x[:, 0], number).tolist() == compare(x[:, 0], number).tolist() == [compare(v, number) for v in a], (
+                name,
+                number,
+            )
+            assert compare(number, x[:, 0]).tolist() == [compare(number, v) for v in a], (name, number)
+        if not isinstance(number, bool):
+            assert torch.isin(x[:, 0], number).tolist() == [v == number for v in a]
+        assert torch.bucketize(number, x[:, 0].sort().values).item() == sum(v < number for v in a)
+
+
+@dtypes
+@pytest.mark.parametrize("other", INTEGERS[1:])
+@pytest.mark.parametrize("right", [False, True])
+def test_searches_are_exact(dtype, other, right):
+    a, b, x, y = pairs(dtype, getattr(torch, other))
+    x = x[:, 0].sort().values
+    y = y.sort().values
+    side = operator.le if right else operator.lt
+    for values, ours, kept, theirs in ((x, a, y, b), (y, b, x, a)):
+        expected = [sum(side(w, v) for w in theirs) for v in sorted(ours)]
+        assert torch.searchsorted(kept, values, right=right).tolist() == expected == torch.bucketize(values, kept, right=right).tolist()
+        assert [torch.searchsorted(kept, v, right=right).item() for v in values] == expected
+        assert torch.searchsorted(kept.flip(0), values, right=right, sorter=torch.arange(len(kept)).flip(0), out_int32=True).tolist() == expected
+        assert torch.searchsorted(kept, values, out=torch.empty(0, dtype=torch.int64), right=right).tolist() == expected
+
+
 @dtypes
 def test_numbers_beside_them(dtype):
     top = 2 ** bits(dtype) - 1
@@ -474,13 +548,167 @@ def test_indices(dtype):
     x, positions = torch.arange(5.0), np.array([3, 0], dtype=dtype.name)
     assert x[positions].tolist() == x[[*positions]].tolist() == [3, 0] and x[positions[0]].item() == 3
     assert x[torch.tensor(3, dtype=dtype)].item() == 3 and [1, 2, 3][torch.tensor(1, dtype=dtype)] == 2
-    with pytest.raises(IndexError, match="tensors used as indices must be"):
-        x[torch.tensor([3], dtype=dtype)]
     y = torch.zeros(4, dtype=dtype)
     y[1:3] = 7
     y[torch.tensor([True, False, False, False])] = 9
     y[-1] = torch.tensor(5)
     assert y.tolist() == [9, 7, 7, 5]
+
+
+TOP, LARGEST, LEAST = 2**64 - 1, 2**63 - 1, -(2**63)
+
+
+RANGES = [
+    (0, TOP, 2**63),
+    (1, TOP, TOP),
+    (2**62, TOP, TOP),
+    (0, TOP, TOP - 1),
+    (0, TOP, TOP),
+    (TOP, 0, -(2**62)),
+    (TOP, TOP - 3, -1),
+    (TOP, TOP, 1),
+    (LEAST, LARGEST, 2**62),
+    (LARGEST, LEAST, -(2**62)),
+    (LARGEST, LEAST, LEAST),
+    (LARGEST - 1, LARGEST, 1),
+    (2**62, 2**62 + 2, 1),
+]
+
+
+@pytest.mark.parametrize("start, end, step", RANGES)
+def test_ranges_are_counted_in_integers(start, end, step):
+    dtype = torch.uint64 if max(start, end) > LARGEST else torch.int64
+    expected = list(range(start, end, step))
+    assert torch.arange(start, end, step, dtype=dtype).tolist() == expected
+    assert torch.arange(start, end, step, dtype=dtype, device="meta").shape == (len(expected),)
+
+
+def test_ranges_of_integers_that_floats_do_not_tell_apart():
+    with pytest.warns(UserWarning, match="range"):
+        assert torch.range(2**62, 2**62 + 2, dtype=torch.int64).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
+    for end in (2**63 - 1, 2**63 - 2):
+        with pytest.raises(RuntimeError, match=f"inconsistent with step sign: from {2**63} to {end} by 1"):
+            torch.arange(2**63, end, dtype=torch.uint64)
+    with pytest.raises(RuntimeError, match="invalid size"):
+        torch.arange(-2, TOP, dtype=torch.uint64)
+
+
+@pytest.mark.parametrize(
+    "dtype, start, end, steps",
+    [
+        *[
+            (torch.uint64, *case)
+            for case in ((0, TOP, 3), (TOP, TOP, 1), (TOP, 0, 1), (TOP, 0, 4), (TOP - 10, TOP, 6), (TOP - 1, TOP, 3), (2**63, 2**63 + 2, 3))
+        ],
+        *[
+            (torch.int64, *case)
+            for case in ((0, LARGEST, 3), (LEAST, LARGEST, 3), (LARGEST, LEAST, 4), (LEAST, LEAST + 3, 3), (2**53 + 1, 2**53 + 9, 5))
+        ],
+        (torch.uint64, 0, TOP, 1000),
+        (torch.int64, LARGEST, LEAST, 1000),
+    ],
+)
+def test_linspace_between_ends_that_floats_do_not_have(dtype, start, end, steps):
+    def at(i):
+        value = Fraction(start) + Fraction((end - start) * i, max(steps - 1, 1))
+        return int(value)
+
+    expected = [at(i) for i in range(steps)]
+    assert torch.linspace(start, end, steps, dtype=dtype).tolist() == expected
+    out = torch.zeros(steps, 2, dtype=dtype)[:, 0]
+    assert torch.linspace(start, end, steps, out=out) is out and out.tolist() == expected
+    assert torch.linspace(start, end, steps, dtype=dtype, device="meta").shape == (steps,)
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint64], ids=str)
+def test_closeness_is_counted_in_integers(dtype):
+    low, high = torch.iinfo(dtype).min, torch.iinfo(dtype).max
+    numbers = [low, low + 1, low + 3, 2**53, 2**53 + 1, 7, high - 2, high - 1, high]
+    x, y = torch.tensor(numbers, dtype=dtype)[:, None], torch.tensor(numbers, dtype=dtype)
+    for rtol, atol in ((0, 0), (0, 0.5), (0, 1), (0, 2.5), (1e-20, 0), (1e-20, 1), (2.0**-61, 0), (0, float("inf")), (1e-5, 0)):
+        expected = [[abs(v - w) <= atol + rtol * abs(w) for w in numbers] for v in numbers]
+        assert torch.isclose(x, y, rtol=rtol, atol=atol).tolist() == expected, (rtol, atol)
+        assert torch.allclose(x[:, 0], y, rtol=rtol, atol=atol)
+        assert [torch.allclose(v, w, rtol=rtol, atol=atol) for v in x for w in y] == [v for row in expected for v in row]
+    assert torch.isclose(x.to("meta"), y.to("meta"), rtol=0, atol=0).shape == (len(numbers),) * 2
+    assert torch.vmap(lambda v: torch.isclose(v, y, rtol=0, atol=0))(x[:, 0]).tolist() == [[v == w for w in numbers] for v in numbers]
+
+
+SUMS = {
+    "sum": lambda x: x.sum(),
+    "sum over dims": lambda x: x.sum((0, 1)),
+    "nansum": lambda x: x.nansum(),
+    "trace": lambda x: x.trace(),
+    "cumsum": lambda x: x.cumsum(0)[-1].cumsum(0)[-1],
+    "sum of sparse": lambda x: torch.sparse.sum(x.to_sparse()),
+    "einsum": lambda x: torch.einsum("ij->", x),
+    "prod": lambda x: (x | 1).prod() - 1,
+    "cumprod": lambda x: (x | 1).cumprod(0)[-1].cumprod(0)[-1] - 1,
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_of_uint64_are_not_negative(name):
+    x = torch.tensor([[2**63, 0], [0, 0]], dtype=torch.uint64)
+    assert SUMS[name](x).dtype is torch.uint64 and SUMS[name](x).item() == 2**63
+    assert SUMS[name](x.bool().to(torch.uint32)).dtype is torch.int64  # as of other integers
+
+
+ROWS = torch.arange(6.0).reshape(2, 3)
+INDEXED = {
+    "x[i]": lambda i: ROWS[i],
+    "x[:, i]": lambda i: ROWS[:, i],
+    "x[i, i]": lambda i: ROWS[i, i],
+    "x[i] = v": lambda i: ROWS.clone().index_put_((i,), torch.tensor(9.0)),
+    "gather": lambda i: ROWS.gather(0, i[:, None]),
+    "scatter": lambda i: ROWS.scatter(0, i[:, None], 9.0),
+    "scatter_add": lambda i: ROWS.scatter_add(0, i[:, None], ROWS),
+    "index_select": lambda i: ROWS.index_select(0, i),
+    "index_add": lambda i: ROWS.index_add(0, i, ROWS),
+    "repeat_interleave": lambda i: ROWS.repeat_interleave(i, 0),
+    "vmap": lambda i: torch.vmap(lambda k: ROWS[k])(i),
+    "grad": lambda i: torch.func.grad(lambda v: (v[i] * v[:, i].sum()).sum())(ROWS),
+}
+
+
+@dtypes
+@pytest.mark.parametrize("name", INDEXED)
+def test_they_are_indices_as_int32_is(name, dtype):
+    places = [1, 0]
+    assert torch.equal(INDEXED[name](torch.tensor(places, dtype=dtype)), INDEXED[name](torch.tensor(places, dtype=torch.int32)))
+
+
+@pytest.mark.parametrize("name", ["x[i]", "x[:, i]", "x[i] = v", "gather", "scatter", "index_select", "index_add"])
+def test_indices_beyond_int64_are_out_of_bounds(name):
+    with pytest.raises((IndexError, RuntimeError), match="index 9223372036854775807 is out of bounds for dimension"):
+        INDEXED[name](torch.tensor([2**64 - 1, 2**64 - 1], dtype=torch.uint64))
+    with pytest.raises(IndexError, match="out of bounds"):
+        ROWS[np.array([2**64 - 1], dtype="u8")]
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "gcd", "lcm"])
+def test_operators_of_integers_alone_name_both_dtypes(name):
+    x, y = torch.tensor([1], dtype=torch.uint64), torch.tensor([1])
+    with pytest.raises(
+        NotImplementedError,
+        match=f"{name}: not implemented for uint64 beside int64, which promote to float64; convert one of them to the dtype of the other",
+    ):
+        getattr(torch, name)(x, y)
+    with pytest.raises(NotImplementedError, match="int64 beside uint64"):
+        getattr(torch, name)(y, x)
+
+
+def test_numbers_beyond_int64_name_the_dtype_that_has_them():
+    for value in (2**63, 2**64 - 1):
+        with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits with a sign; dtype uint64 has it"):
+            torch.tensor([value])
+        with pytest.raises(
+            ValueError, match=f"argument 'low': {value} does not fit into 64 bits with a sign, which go from {-(2**63)} to {2**63 - 1}"
+        ):
+            torch.randint(value, (2,), dtype=torch.uint64)
+    for value in (2**64, -(2**63) - 1):
+        with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits$"):
+            torch.tensor([value])
 
 
 @dtypes

@@ -90,7 +90,7 @@ def bound(value):
 MASKS = {_dtypes.bool_, _dtypes.uint8}
 
 # Integers that are no dtype of index tensors, but positions as NumPy's. A tensor of uint8 is a mask, an array of it is not.
-POSITIONS = _dtypes.INTEGERS - {_dtypes.int32, _dtypes.int64}
+POSITIONS = {_dtypes.int8, _dtypes.int16, _dtypes.uint8}
 
 
 def listed(k):

@@ -4941,7 +4941,7 @@ def generator_set_state(input, state):
 @_operator("sum")
 def sum(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
-    Integers and bool give int64 unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
+    Integers and bool give int64, uint64 itself, unless `dtype` is given, to which elements are converted first. Float32 and 16-bit floats are
     added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
 
     >>> torch.sum(torch.tensor([[1, 2], [3, 4]]), 0)
@@ -4961,7 +4961,7 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None, out=None):
 @_operator("prod")
 def prod(input, dim=None, keepdim=False, *, dtype=None, out=None):
     """Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
-    Integers and bool give int64 unless `dtype` is given. An empty product is 1.
+    Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
 
     >>> torch.prod(torch.tensor([[1, 2], [3, 4]]), 0)
     tensor([3, 8])
@@ -5454,7 +5454,7 @@ def relu_(input):
 
 @_operator("cumsum")
 def cumsum(input, dim, *, dtype=None, out=None):
-    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -5463,7 +5463,7 @@ def cumsum(input, dim, *, dtype=None, out=None):
 
 @_operator("cumsum", inplace=True)
 def cumsum_(input, dim, *, dtype=None):
-    """Running sum along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumsum(torch.tensor([1, 2, 3]), 0)
     tensor([1, 3, 6])
@@ -5472,7 +5472,7 @@ def cumsum_(input, dim, *, dtype=None):
 
 @_operator("cumprod")
 def cumprod(input, dim, *, dtype=None, out=None):
-    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -5481,7 +5481,7 @@ def cumprod(input, dim, *, dtype=None, out=None):
 
 @_operator("cumprod", inplace=True)
 def cumprod_(input, dim, *, dtype=None):
-    """Running product along `dim`. Integers and bool give int64 unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
+    """Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 
     >>> torch.cumprod(torch.tensor([1, 2, 3]), 0)
     tensor([1, 2, 6])
@@ -6508,7 +6508,7 @@ def cross(input, other, dim=None, *, out=None):
 
 @_operator("trace")
 def trace(input):
-    """Sum of a matrix's diagonal; int64 for integers.
+    """Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
 
     >>> torch.trace(torch.tensor([[1, 2], [3, 4]]))
     tensor(5)

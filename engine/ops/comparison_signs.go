@@ -1,0 +1,80 @@
+package ops
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// comparedIn is the dtype that two operands are compared in: that of promotion, or where this would change the values of integers without
+// a sign, or of numbers and tensors without dimensions beside them, one that holds both. Between uint64 and integers with a sign there
+// is none, and they are across. Numbers beside uint8 and the integers with a sign wrap around, as PyTorch's.
+func comparedIn(self, other *tensor.Tensor) (common dtype.DType, across bool) {
+	common = resultType(self, other)
+	a, b := self.DType(), other.DType()
+	if a == b || a.Category() > dtype.Integral || b.Category() > dtype.Integral || !wideUnsigned(self) && !wideUnsigned(other) || holds(common, self) && holds(common, other) {
+		return common, false
+	}
+	wide := dtype.Promote(a, b)
+	if wide.IsFloatingPoint() {
+		return common, true
+	}
+	return wide, false
+}
+
+// wideUnsigned tells whether t is a tensor of uint16, uint32 or uint64.
+func wideUnsigned(t *tensor.Tensor) bool {
+	d := t.DType()
+	return !d.IsSigned() && d.IsIntegral() && d.Size() > 1 && !t.IsWrappedNumber()
+}
+
+// holds tells whether an integer dtype has the value of a number, or all that the dtype of a tensor has.
+func holds(d dtype.DType, t *tensor.Tensor) bool {
+	if !t.IsWrappedNumber() {
+		return dtype.Promote(d, t.DType()) == d && !d.IsFloatingPoint()
+	}
+	v := t.Item()
+	least, most := d.IntegerRange()
+	if v.Kind != dtype.KindUint && v.I < 0 {
+		return v.I >= least
+	}
+	return uint64(v.I) <= most
+}
+
+// below is what a comparison tells where the one operand is negative, and the other an integer without a sign.
+type below struct{ self, other bool }
+
+func init() {
+	for p, below := range map[*pointwise]below{eq: {false, false}, ne: {true, true}, lt: {true, false}, le: {true, false}, gt: {false, true}, ge: {false, true}} {
+		p.mixed = func(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
+			common, across := comparedIn(self, other)
+			if across {
+				return p.across(out, self, other, below)
+			}
+			return p.runIn(common, out, nil, self, other)
+		}
+	}
+}
+
+// across compares uint64 with integers that have a sign: as uint64, but where these are negative.
+func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tensor.Tensor, error) {
+	s := within(p.name)
+	defer s.Close()
+	signed, answer := self, below.self
+	if self.DType() == dtype.Uint64 {
+		signed, answer = other, below.other
+	}
+	found := s.Step(func() (*tensor.Tensor, error) { return p.runIn(dtype.Uint64, nil, nil, self, other) })
+	negative := s.negative(signed)
+	return s.Last(func() (*tensor.Tensor, error) {
+		if answer {
+			return logicalOr.run(out, nil, found, negative)
+		}
+		return gt.run(out, nil, found, negative)
+	})
+}
+
+// negative tells which integers are below 0.
+func (s *scope) negative(t *tensor.Tensor) *tensor.Tensor {
+	zero := s.Number(dtype.IntScalar(0))
+	return s.Step(func() (*tensor.Tensor, error) { return lt.runIn(t.DType(), nil, nil, t, zero) })
+}
