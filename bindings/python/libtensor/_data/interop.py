@@ -207,7 +207,8 @@ def lend(tensor):
         reachable(tensor, "numpy")
     except TypeError as error:
         raise AttributeError(str(error)) from None
-    held, address, read_only = _f.lend(lendable(tensor))
+    with in_name_of("numpy"):
+        held, address, read_only = _f.lend(lendable(tensor))
     if not held.numel():
         address = NO_ELEMENTS
     item = held.itemsize
