@@ -34,6 +34,9 @@ static void maps(void) {
   FAILS(tensor_sum(one, NULL, 0, false, TENSOR_DTYPE_NONE, &sum), TENSOR_ERROR_RUNTIME, "escaped");
   FAILS(tensor_vmap_end(level), TENSOR_ERROR_RUNTIME, "no vmap with the number");
   CHECK(tensor_vmap_wrap(x, 0, level, &sum) != TENSOR_OK);
+  OK(tensor_vmap_begin(2, "error", &level));
+  FAILS(tensor_vmap_wrap(x, 5, level, &sum), TENSOR_ERROR_INDEX, "vmap_wrap: ");
+  OK(tensor_vmap_end(level));
   CHECK(tensor_vmap_begin(-1, "error", &level) != TENSOR_OK &&
         tensor_vmap_begin(2, "some", &level) != TENSOR_OK);
   tensor_t *const made[] = {x, one, all, row, spread};

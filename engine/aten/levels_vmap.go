@@ -31,7 +31,7 @@ func (c Ctx) VmapWrap(self *tensor.Tensor, dim, level int64) (*tensor.Tensor, er
 	}
 	first, err := c.Movedim(self, dim, 0)
 	if err != nil {
-		return nil, err
+		return nil, status.In("vmap_wrap", err)
 	}
 	defer first.Release()
 	return tensor.Wrap(op, first, l)

@@ -45,8 +45,8 @@ func (b *batch) loop(c aten.Ctx) {
 				b.Check(status.NotImplementedf("%s: inside vmap: a number or a text cannot be another one for each example", b.Name))
 			}
 		}
-		if i == 0 {
-			b.room(slices.Concat(made...))
+		if i == 0 && b.enough(slices.Concat(made...)) {
+			break
 		}
 	}
 	for k, v := range b.Results {
@@ -61,15 +61,20 @@ func (b *batch) loop(c aten.Ctx) {
 	}
 }
 
-// room refuses results that there is no memory for, of the first example's: of many examples the others would take long.
-func (b *batch) room(first []*tensor.Tensor) {
+// enough tells whether the first example's results, which have no elements, are as good as those of all. Results of all that there is no
+// memory for are refused: of many examples the others would take long.
+func (b *batch) enough(first []*tensor.Tensor) bool {
+	elements := len(b.Written()) > 0 || len(first) == 0
 	for _, t := range first {
-		if t != nil {
-			all, err := tensor.Empty(b.Name, append([]int64{b.level.Size}, t.Sizes()...), t.DType(), t.Device())
-			b.Check(err)
-			all.Release()
+		if t == nil {
+			continue
 		}
+		elements = elements || t.Numel() > 0
+		all, err := tensor.Empty(b.Name, append([]int64{b.level.Size}, t.Sizes()...), t.DType(), t.Device())
+		b.Check(err)
+		all.Release()
 	}
+	return !elements
 }
 
 // none is what the call gives where there are no examples: results of the sizes that it has for tensors without elements.
@@ -125,8 +130,12 @@ func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 	if len(list) == 0 || list[0] == nil {
 		return nil
 	}
-	all := b.Keep(b.c.Stack(nil, list, 0))
-	t, err := tensor.Wrap(b.Name, all, b.level)
+	if int64(len(list)) < b.level.Size {
+		list[0] = b.Keep(aten.Take(b.c, list[0], b.level))
+	} else {
+		list[0] = b.Keep(b.c.Stack(nil, list, 0))
+	}
+	t, err := tensor.Wrap(b.Name, list[0], b.level)
 	b.Check(err)
 	return t
 }

@@ -112,7 +112,7 @@ func (p *pushed) refused() error {
 		return status.Runtimef("%s: inside jvp: unsupported operation: more than one element of the written-to tensor refers to a single memory location, but each has a tangent of its own; "+
 			"clone() the tensor before", p.Name)
 	case (p.Category == "storage" || p.Category == "file") && p.Name != "data_ptr":
-		return status.Runtimef("%s: inside jvp: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, which would not follow what is written there", p.Name)
+		return status.Runtimef("%s: Cannot access data pointer of Tensor that doesn't have storage: it has a tangent, of func.jvp or forward_ad, which would not follow what is written there; detach() is without", p.Name)
 	case len(written) > 0 && (p.Is(aten.View) || strings.HasPrefix(p.Name, "rename") || strings.HasPrefix(p.Name, "resize")):
 		return status.NotImplementedf("%s: inside jvp: other sizes in place are not implemented; call %s out of place", p.Name, p.Name)
 	}

@@ -268,7 +268,7 @@ class Doubled(torch.autograd.Function):
 def test_functions_that_write_are_refused_before_they_do():
     x = Z * 1
     for f in (Doubled.apply, lambda x: Doubled.apply(x.clone()), lambda x: slope(Doubled.apply, T)(x * 1)):
-        with pytest.raises(NotImplementedError, match="functions that write to their arguments are not implemented; have forward give another tensor"):
+        with pytest.raises(NotImplementedError, match="functions that write to their arguments are not implemented; have forward"):
             jvp(f, (x,), (T,))
     assert torch.equal(x, Z)
 
@@ -344,10 +344,11 @@ REFUSED = [
     (lambda: push(lambda x: x.clone().resize_(2)), RuntimeError, "data pointer"),
     (lambda: push(lambda x: torch.mul(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
     (lambda: push(lambda x: torch.add(x, x, out=torch.zeros(0, dtype=x.dtype))), NotImplementedError, r"out has sizes \[0\] and the result \[3\]"),
-    (lambda: push(lambda x: x.numpy()), RuntimeError, "lend: inside jvp: Cannot access data pointer"),
+    (lambda: push(copy.deepcopy), RuntimeError, "deepcopy: Cannot access data pointer"),
+    (lambda: push(lambda x: x.numpy()), RuntimeError, "numpy: Cannot access data pointer .* it has a tangent, of func.jvp or forward_ad"),
     (lambda: jvp(lambda x: x.zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to tensor"),
     (lambda: jvp(lambda x: x[:1].zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to"),
-    (lambda: jvp(lambda x: x.__setitem__(0, 5.0), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written"),
+    (lambda: jvp(lambda x: x.__setitem__(0, 5.0), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element"),
     (lambda: push(lambda x: (x.requires_grad_() ** 2).sum().backward()), RuntimeError, r"backward\(\) called inside a functorch transform"),
     (lambda: push(lambda x: (x.requires_grad_() * 2).register_hook(print)), NotImplementedError, "register_hook inside vmap or jvp"),
     (lambda: jvp(torch.sin, (torch.tensor([1]),), (torch.tensor([1]),)), RuntimeError, "tangents are of tensors of floating-point or complex dtypes"),

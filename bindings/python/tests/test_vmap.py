@@ -321,6 +321,7 @@ def test_examples_that_there_is_no_memory_for():
     for f in (lambda t: torch.randn(2), lambda t: torch.multinomial(torch.ones(3), 2), lambda t: t.reshape(1).median(0)[0]):
         with pytest.raises(torch.OutOfMemoryError, match="not enough memory to allocate"):
             vmap(f, randomness="different")(many)
+    assert vmap(lambda t: torch.randn(0, 3), randomness="different")(many).shape == (10**14, 0, 3)
 
 
 def test_numbers_drawn_once_for_what_is_the_same():

@@ -220,7 +220,8 @@ def lend(tensor):
     array interface."""
     try:
         reachable(tensor, "numpy")
-        held, address, read_only = _f.lend(lendable(tensor))
+        with in_name_of("numpy"):
+            held, address, read_only = _f.lend(lendable(tensor))
     except (RuntimeError, TypeError) as error:
         raise NotLentError(str(error)) from None
     if not held.numel():

@@ -8,6 +8,7 @@ from .._base import direct as _direct
 from .._base import dtypes as _dtypes
 from .._base import forked as _forked
 from .._base import overrides as _overrides
+from .._base.errors import in_name_of
 from .._base.extend import extends
 from .._core import match as _match
 from .._core.owner import untyped
@@ -402,7 +403,7 @@ class Tensor:
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment; "
                 f"this one was made by {self.grad_fn.name()}: copy its detach()"
             )
-        with _overrides.disabled():
+        with _overrides.disabled(), in_name_of("deepcopy"):
             made = _serialize.deepcopy(self, memo).as_subclass(type(self)).requires_grad_(self.requires_grad)
         memo[id(self)] = made
         if self.grad is not None:
