@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -57,6 +58,10 @@ func init() {
 
 // across compares uint64 with integers that have a sign: as uint64, but where these are negative.
 func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tensor.Tensor, error) {
+	to := iter.Output{Op: p.name, Out: out, DType: dtype.Bool}
+	if err := to.Broadcast(self, other); err != nil {
+		return to.Done(err)
+	}
 	s := within(p.name)
 	defer s.Close()
 	signed, answer := self, below.self
@@ -65,12 +70,15 @@ func (p *pointwise) across(out, self, other *tensor.Tensor, below below) (*tenso
 	}
 	found := s.Step(func() (*tensor.Tensor, error) { return p.runIn(dtype.Uint64, nil, nil, self, other) })
 	negative := s.negative(signed)
-	return s.Last(func() (*tensor.Tensor, error) {
+	s.Do(func() error {
+		joins := gt // found, and not negative
 		if answer {
-			return logicalOr.run(out, nil, found, negative)
+			joins = logicalOr
 		}
-		return gt.run(out, nil, found, negative)
+		_, err := joins.run(to.To, nil, found, negative)
+		return err
 	})
+	return to.Done(s.Err)
 }
 
 // negative tells which integers are below 0.

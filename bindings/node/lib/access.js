@@ -97,7 +97,7 @@ const rows = { bool: boolRow, int64: bigRow, uint64: bigUintRow, complex64: comp
 const itemsOf = (index) => (Array.isArray(index) ? index : [index]);
 
 // Typed arrays that hold positions, though no dtype of index tensors.
-const POSITIONS = new Set(['Int8Array', 'Int16Array', 'Uint16Array', 'Uint32Array', 'BigUint64Array']);
+const POSITIONS = new Set(['Int8Array', 'Int16Array']);
 
 // Arrays among the items of an index are positions or masks: tensors.
 function withItems(items, fn) {

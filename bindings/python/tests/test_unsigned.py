@@ -360,6 +360,8 @@ def test_comparisons_are_exact(name, dtype, other):
     assert [ours(w, x[:, 0]).tolist() for w in y] == [list(column) for column in zip(*turned, strict=True)]
     assert ours(x.to("meta"), y.to("meta")).shape == (len(a), len(b))
     whole, wide = x.expand(len(a), len(b)).clone(), y.expand(len(a), len(b)).clone()
+    with pytest.raises(RuntimeError, match="doesn't match the broadcast shape"):
+        getattr(y[0], name + "_")(x)
     assert getattr(whole, name + "_")(y).tolist() == table and whole.dtype is dtype
     assert getattr(wide, name + "_")(x).tolist() == turned and wide.dtype is y.dtype
     if other != "bool":
@@ -583,9 +585,9 @@ def test_ranges_are_counted_in_integers(start, end, step):
     assert torch.arange(start, end, step, dtype=dtype, device="meta").shape == (len(expected),)
 
 
+@pytest.mark.filterwarnings("ignore:range")  # deprecated
 def test_ranges_of_integers_that_floats_do_not_tell_apart():
-    with pytest.warns(UserWarning, match="range"):
-        assert torch.range(2**62, 2**62 + 2, dtype=torch.int64).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
+    assert torch.range(2**62, 2**62 + 2, dtype=torch.int64).tolist() == [2**62, 2**62 + 1, 2**62 + 2]
     for end in (2**63 - 1, 2**63 - 2):
         with pytest.raises(RuntimeError, match=f"inconsistent with step sign: from {2**63} to {end} by 1"):
             torch.arange(2**63, end, dtype=torch.uint64)
@@ -702,9 +704,7 @@ def test_numbers_beyond_int64_name_the_dtype_that_has_them():
     for value in (2**63, 2**64 - 1):
         with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits with a sign; dtype uint64 has it"):
             torch.tensor([value])
-        with pytest.raises(
-            ValueError, match=f"argument 'low': {value} does not fit into 64 bits with a sign, which go from {-(2**63)} to {2**63 - 1}"
-        ):
+        with pytest.raises(ValueError, match=f"argument 'low': {value} does not fit into 64 bits with a sign, {-(2**63)} to {2**63 - 1}"):
             torch.randint(value, (2,), dtype=torch.uint64)
     for value in (2**64, -(2**63) - 1):
         with pytest.raises(ValueError, match=f"{value} does not fit into 64 bits$"):
