@@ -1,6 +1,6 @@
 """What libtensor tells packages that look for it in a place of their own, once they are imported."""
 
-import sys
+from importlib import import_module
 
 from .._base.imported import when_imported
 
@@ -25,7 +25,7 @@ def _joblib(package):
 
 def _dask(what):
     def offer(module):
-        getattr(sys.modules[ROOT].dask, f"offer_{what}")(module)
+        getattr(import_module(ROOT + ".dask"), f"offer_{what}")(module)
 
     return offer
 
