@@ -440,6 +440,8 @@ export namespace func {
   function vjp(fn: Differentiable, primals: readonly Tree[], options?: { hasAux?: boolean }): [any, (cotangents: Tree) => any[], ...any[]]; // eslint-disable-line @typescript-eslint/no-explicit-any
   /** What fn gives of the primals, and the product of its Jacobian with the tangents. */
   function jvp(fn: Differentiable, primals: readonly Tree[], tangents: readonly Tree[], options?: { hasAux?: boolean }): [any, any, ...any[]]; // eslint-disable-line @typescript-eslint/no-explicit-any
+  /** What `fn` gives of the primals, and a function that multiplies its Jacobian there with tangents, one for each of them. It calls `fn` each time. */
+  function linearize(fn: Differentiable, primals: readonly Tree[]): [any, (tangents: readonly Tree[]) => any]; // eslint-disable-line @typescript-eslint/no-explicit-any
   /** A function that gives the Jacobian of fn. */
   function jacrev(fn: Differentiable, options?: DerivativeOptions): Differentiable;
   /** The same, in the dtype of the result. */

@@ -46,21 +46,24 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 	}, self, other)
 }
 
-// nearby is Isclose of 64-bit integers, whose distance float64 may lose: it is counted in them, and never negative in uint64.
+// nearby is Isclose of 64-bit integers, whose distance float64 may lose: it is counted in them. One that is beyond those with a sign is
+// negative there, and near by no tolerance that this is for.
 func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
 	s := within("isclose")
 	defer s.Close()
 	high := s.Step(func() (*tensor.Tensor, error) { return Maximum(nil, self, other) })
 	low := s.Step(func() (*tensor.Tensor, error) { return Minimum(nil, self, other) })
 	distance := s.Step(func() (*tensor.Tensor, error) { return minus(nil, high, low) })
-	distance = s.Step(func() (*tensor.Tensor, error) {
-		return distance.ViewAs(s.Op, dtype.Uint64, distance.Sizes(), distance.Strides(), distance.Offset())
-	})
 	size := s.Step(func() (*tensor.Tensor, error) { return Abs(nil, s.cast(other, dtype.Float64)) })
 	limit := s.Step(func() (*tensor.Tensor, error) {
 		return Add(nil, s.single(dtype.FloatScalar(atol), dtype.Float64, other.Device()), size, dtype.FloatScalar(rtol))
 	})
-	return s.Last(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
+	near := s.Step(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
+	if self.DType().IsSigned() {
+		beyond := s.negative(distance)
+		near = s.Step(func() (*tensor.Tensor, error) { return gt.run(nil, nil, near, beyond) })
+	}
+	return s.Give(near)
 }
 
 // Allclose tells whether Isclose holds everywhere.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"math/bits"
-	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
@@ -234,17 +233,12 @@ func fillWide(to *iter.Output, from, last dtype.Scalar) error {
 	}
 	s := within(to.Op)
 	defer s.Close()
-	made := s.Keep(tensor.Empty(to.Op, []int64{int64(n)}, to.To.DType(), device.Host))
-	if s.Err != nil {
-		return s.Err
-	}
-	falls, signed := less(last, from), made.DType().IsSigned()
+	falls, signed := less(last, from), to.To.DType().IsSigned()
 	distance := uint64(last.I) - uint64(from.I)
 	if falls {
 		distance = -distance
 	}
-	elements := unsafe.Slice((*int64)(made.Data()), n)
-	for i := range elements {
+	made := s.Keep(tensor.FromInts(to.Op, int64(n), to.To.DType(), func(i int64) int64 {
 		high, low := bits.Mul64(distance, uint64(i))
 		whole, left := bits.Div64(high, low, max(n-1, 1))
 		if falls {
@@ -258,7 +252,10 @@ func fillWide(to *iter.Output, from, last dtype.Scalar) error {
 		case falls && (!signed || at > 0):
 			at--
 		}
-		elements[i] = at
+		return at
+	}))
+	if s.Err != nil {
+		return s.Err
 	}
 	return to.CopyFrom(s.reshape(made, to.To.Sizes()...))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
@@ -129,3 +130,16 @@ func (t *Tensor) At(index []int64) dtype.Scalar {
 
 // Item is the value of a tensor with one element.
 func (t *Tensor) Item() dtype.Scalar { return Get(t.Data(), t.dtype) }
+
+// FromInts makes a vector of 64-bit integers in the host's memory, with a sign or without one.
+func FromInts(op string, n int64, d dtype.DType, value func(i int64) int64) (*Tensor, error) {
+	t, err := Empty(op, []int64{n}, d, device.Host)
+	if err != nil {
+		return nil, err
+	}
+	elements := unsafe.Slice((*int64)(t.Data()), n)
+	for i := range elements {
+		elements[i] = value(int64(i))
+	}
+	return t, nil
+}

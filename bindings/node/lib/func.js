@@ -192,6 +192,12 @@ function jvp(fn, primals, tangents, given) {
   });
 }
 
+// What fn gives of the primals, and a function that multiplies its Jacobian there with tangents. It calls fn each time.
+function linearize(fn, primals) {
+  checkFunction('func.linearize', fn);
+  return [immediate('func.linearize', fn(...primalsOf('func.linearize', primals))), (tangents) => jvp(fn, primals, tangents)[1]];
+}
+
 // ------------------------------------------------------------------------------------------------------------------------
 // Jacobians
 
@@ -229,4 +235,4 @@ function hessian(fn, given) {
   return jacrev(jacrev(fn, { argnums }), { argnums });
 }
 
-module.exports = { grad, gradAndValue, hessian, jacfwd, jacrev, jvp, vjp, vmap };
+module.exports = { grad, gradAndValue, hessian, jacfwd, jacrev, jvp, linearize, vjp, vmap };

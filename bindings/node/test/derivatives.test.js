@@ -36,6 +36,8 @@ test('products with Jacobians, and whole ones', () => {
 
 test('products inside of others, of gradients and of examples', () => {
   const one = lt.tensor(lt.float(1));
+  const [value, multiplied] = func.linearize((x) => x.mul(x), [vector(1, 2)]);
+  assert.deepEqual([plain(value), plain(multiplied([vector(1, 10)]))], [[1, 4], [2, 40]]);
   const slope = (fn, t) => (x) => func.jvp(fn, [x], [t])[1];
   assert.equal(slope((x) => x.mul(slope((y) => x.add(y), one)(one)), one)(one).item(), 1); // tangents of two levels are not mixed
   assert.deepEqual(slope(func.grad((x) => x.pow(3).sum()), vector(1, 0))(vector(1, 2)).toArray(), [6, 0]);
