@@ -47,7 +47,7 @@ func Isclose(self, other *tensor.Tensor, rtol, atol float64, equalNan bool) (*te
 }
 
 // nearby is Isclose of 64-bit integers, whose distance float64 may lose: it is counted in them. One that is beyond those with a sign is
-// negative there, and near by no tolerance that this is for.
+// 2^64 less there.
 func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, error) {
 	s := within("isclose")
 	defer s.Close()
@@ -58,12 +58,11 @@ func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, err
 	limit := s.Step(func() (*tensor.Tensor, error) {
 		return Add(nil, s.single(dtype.FloatScalar(atol), dtype.Float64, other.Device()), size, dtype.FloatScalar(rtol))
 	})
-	near := s.Step(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
 	if self.DType().IsSigned() {
-		beyond := s.negative(distance)
-		near = s.Step(func() (*tensor.Tensor, error) { return gt.run(nil, nil, near, beyond) })
+		beyond := s.cast(s.negative(distance), dtype.Float64)
+		limit = s.Step(func() (*tensor.Tensor, error) { return Add(nil, limit, beyond, dtype.FloatScalar(-0x1p64)) })
 	}
-	return s.Give(near)
+	return s.Last(func() (*tensor.Tensor, error) { return Le(nil, distance, limit) })
 }
 
 // Allclose tells whether Isclose holds everywhere.
