@@ -11,7 +11,7 @@ import (
 // sharing are the tensors that the program holds over the storage of t, and those that its tensors of transforms stand for.
 func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	for _, held := range tensor.Holding(t.Storage()) {
-		for part := range held.Each() {
+		for part := range held.Each(nil) {
 			if part.Storage() == t.Storage() {
 				found = append(found, part)
 			}

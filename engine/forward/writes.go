@@ -1,7 +1,6 @@
 package forward
 
 import (
-	"iter"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -48,7 +47,7 @@ func (p *pushed) receiveTogether(t *tensor.Tensor) {
 	memory := t.Behind().Storage()
 	together := []*tensor.Tensor{t}
 	for _, held := range tensor.Holding(memory) {
-		for part := range p.within(held) {
+		for part := range held.Each(p.level) {
 			if part != t && part.Behind().Storage() == memory {
 				together = append(together, part)
 			}
@@ -68,22 +67,6 @@ func (p *pushed) receiveTogether(t *tensor.Tensor) {
 	for _, part := range together {
 		p.Check(part.BecomePair(p.Name, p.lying(part, zeros), p.level))
 	}
-}
-
-// within are the tensors of the level's function that a tensor of the program is, or of which it is made in transforms inside.
-func (p *pushed) within(t *tensor.Tensor) iter.Seq[*tensor.Tensor] {
-	return func(yield func(*tensor.Tensor) bool) { p.descend(t, yield) }
-}
-
-func (p *pushed) descend(t *tensor.Tensor, yield func(*tensor.Tensor) bool) bool {
-	w := t.Wrapped()
-	switch {
-	case t == nil:
-		return true
-	case w == nil || w.Level.Number <= p.level.Number:
-		return yield(t)
-	}
-	return p.descend(w.Value, yield) && p.descend(w.Tangent, yield)
 }
 
 // around are the transforms that t is a tensor of.

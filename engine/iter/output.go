@@ -346,6 +346,11 @@ func (o *Output) settle() error {
 			return err
 		}
 	}
+	return o.moveTo(to)
+}
+
+// moveTo makes a tensor To, with the elements of the one before.
+func (o *Output) moveTo(to *tensor.Tensor) error {
 	if err := launch.Copy(o.Op, to, o.To); err != nil {
 		if to != o.Out {
 			to.Release()
@@ -366,13 +371,7 @@ func (o *Output) cast() error {
 	if err != nil {
 		return err
 	}
-	if err := launch.Copy(o.Op, to, o.To); err != nil {
-		to.Release()
-		return err
-	}
-	o.drop()
-	o.To = to
-	return nil
+	return o.moveTo(to)
 }
 
 // drop gives up what is not Out. There is no To then.

@@ -95,20 +95,20 @@ func (t *Tensor) Behind() *Tensor {
 // Whoever gives the program its tensors sets it.
 var Holding = func(*storage.Storage) []*Tensor { return nil }
 
-// Each are the tensors that have the elements of t: itself, or of a transform's all examples, or the primal and the tangent.
-func (t *Tensor) Each() iter.Seq[*Tensor] {
-	return func(yield func(*Tensor) bool) { t.each(yield) }
+// Each are the tensors that t is made of by transforms inside of one, of all with nil: itself, or all examples, or the primal and the tangent.
+func (t *Tensor) Each(around *Level) iter.Seq[*Tensor] {
+	return func(yield func(*Tensor) bool) { t.each(around, yield) }
 }
 
-func (t *Tensor) each(yield func(*Tensor) bool) bool {
+func (t *Tensor) each(around *Level, yield func(*Tensor) bool) bool {
 	w := t.Wrapped()
 	switch {
 	case t == nil:
 		return true
-	case w == nil:
+	case w == nil || around != nil && w.Level.Number <= around.Number:
 		return yield(t)
 	}
-	return w.Value.each(yield) && w.Tangent.each(yield)
+	return w.Value.each(around, yield) && w.Tangent.each(around, yield)
 }
 
 // Wrap makes a tensor that stands for one of the examples along the first dimension of value, of which it has an alias.
