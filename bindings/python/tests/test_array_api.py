@@ -211,6 +211,8 @@ def test_promotion_of_numbers(name, shape):
 
 
 def test_promotion_is_refused_without_tensors_and_beyond_the_dtype():
+    with pytest.raises(ValueError, match=r"cumulative_sum\(\): include_initial puts an element before others of a dimension"):
+        xp.cumulative_sum(t(1.0), axis=-1, include_initial=True)
     with pytest.raises(ValueError, match="a tensor or a dtype is needed"):
         xp.result_type(1, 2.0)
     with pytest.raises(TypeError, match=r"add\(\): one operand must be a tensor, not int and float"):

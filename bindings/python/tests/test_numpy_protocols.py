@@ -470,7 +470,7 @@ REFUSED = [
     (lambda t: t.requires_grad_(), "np.add(t, 1, out=np.ones(2))", r"numpy.add\(\): out= is an array"),
     (lambda t: t.requires_grad_(), "np.add(t, 1, out=torch.ones(2))", r"numpy.add\(\): out= takes no result with a gradient"),
     (lambda t: t.bfloat16(), "np.add(t, 1, out=torch.ones(2, dtype=torch.int32))", r"out= of torch.int32 takes no result of torch.bfloat16"),
-    (lambda t: t.requires_grad_(), "np.sort(t, order='x')", r"numpy.sort\(\): .*'order'"),
+    (lambda t: t.requires_grad_(), "np.sort(t, order='x')", r"numpy.sort\(\): .*order"),
     (lambda t: t.requires_grad_(), "np.sum(t, dtype='M8[s]')", r"a tensor has no dtype datetime64\[s\]; those of NumPy's"),
     (lambda t: t.requires_grad_(), "np.ptp(t, axis=())", r"numpy.ptp\(\): an empty axis is not there"),
     (lambda t: t.requires_grad_(), "np.save('/dev/null', t)", r"numpy.save\(\): "),

@@ -5,9 +5,12 @@ can say is a function with NumPy's signature. Arguments that are in neither are 
 """
 
 from functools import partial
-from inspect import signature
+from inspect import Parameter, Signature, signature
+from math import prod as product_of
+from operator import index
 
 from .._base import dtypes as _dtypes
+from .._base.dtypes import bool_, complex64, complex128, float32, float64
 from .._core.tensor import Tensor
 from .._gen import gen_fft, gen_linalg
 from .._gen import gen_functions as _f
@@ -20,6 +23,8 @@ class NotThere(TypeError):
 
 NOTHING, EMPTY = "libtensor has no function of this meaning", "an empty axis is not there for such a tensor"
 
+WIDE = {float32: float64, complex64: complex128}
+
 # Parameters that take arrays, for which lists of numbers may stand.
 ARRAYS = frozenset(
     ["a", "b", "x", "y", "v", "m", "q", "x1", "x2", "ar", "arr", "ary", "array", "condition", "element", "test_elements", "weights", "val", "z"]
@@ -27,10 +32,19 @@ ARRAYS = frozenset(
 
 
 def as_array(value, *beside):
-    """A tensor, or a number; lists become tensors on the device of the first tensor beside them."""
+    """A tensor, or a number; lists become tensors of NumPy's dtype for them, on the device of the first tensor beside them."""
     if not isinstance(value, (list, tuple)):
         return value
-    return create.tensor(value, device=next((x.device for x in beside if isinstance(x, Tensor)), None))
+    device = next((x.device for x in beside if isinstance(x, Tensor)), None)
+    made = create.tensor(value, device=device)
+    return create.tensor(value, dtype=WIDE[made.dtype], device=device) if made.dtype in WIDE else made
+
+
+def as_arrays(*values):
+    """Values with a tensor for each list and number among them; a number's dtype gives way to that of the tensors, as the number did."""
+    values = [as_array(value, *values) for value in values]
+    first = next(value for value in values if isinstance(value, Tensor))
+    return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in values]
 
 
 def row(function, parameters, **always):
@@ -38,18 +52,14 @@ def row(function, parameters, **always):
     names = {theirs: ours or theirs for theirs, _, ours in (text.partition(":") for text in parameters.split())}
 
     def call(*args, **kwargs):
-        given = dict(zip(names, args, strict=False)) | kwargs
-        if len(args) > len(names) or given.keys() - names:
-            extra = sorted(given.keys() - names) or [f"number {len(names) + 1}"]
-            raise NotThere(f"argument {', '.join(extra)} is not there for such a tensor; those that are: {', '.join(names)}")
         found = dict(always)
-        if given.get("axis") == ():
-            raise NotThere(EMPTY)
+        given = dict(zip(names, args, strict=False)) | kwargs
         for name, value in given.items():
             if value is not None:
                 found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value, *given.values()) if name in ARRAYS else value
         return function(**found)
 
+    call.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in names])
     return call
 
 
@@ -65,12 +75,6 @@ def alike(function):
         return function(*(cast(value, dtype) for value in args), **{name: cast(value, dtype) for name, value in kwargs.items()})
 
     return call
-
-
-def without_numbers(*values):
-    """Values with a tensor for each number, whose dtype gives way to that of the tensors as the number's did."""
-    first = next(value for value in values if isinstance(value, Tensor))
-    return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in values]
 
 
 def cast(value, dtype):
@@ -116,13 +120,17 @@ def argsort(a, axis=-1, kind=None, *, stable=None):
 def quantile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
     if isinstance(axis, tuple):
         raise NotThere("several axes are not there for such a tensor")
+    if method not in INTERPOLATIONS:
+        raise NotThere(f"method {method!r} is not there for such a tensor; those that are: {', '.join(INTERPOLATIONS)}")
+    wide = a.to(float32) if a.dtype.itemsize == 2 else a
     q = as_array(q, a)
-    q = q.to(a.dtype) if isinstance(q, Tensor) else q
-    return _f.quantile(a, q, axis, keepdims, interpolation=method, out=out)
+    made = _f.quantile(wide, q.to(wide.dtype) if isinstance(q, Tensor) else q, axis, keepdims, interpolation=method)
+    return into(out, made.to(a.dtype))
 
 
 def percentile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
-    return quantile(a, as_array(q, a) / 100, axis, out, method=method, keepdims=keepdims)
+    q = [part / 100 for part in q] if isinstance(q, (list, tuple)) else q / 100
+    return quantile(a, q, axis, out, method=method, keepdims=keepdims)
 
 
 def median(a, axis=None, out=None, *, keepdims=False):
@@ -147,12 +155,15 @@ def ptp(a, axis=None, out=None, keepdims=False):
 def clip(a, a_min=None, a_max=None, out=None, *, min=None, max=None):
     low, high = as_array(a_min if min is None else min, a), as_array(a_max if max is None else max, a)
     if isinstance(low, Tensor) or isinstance(high, Tensor):
-        _, low, high = without_numbers(a, low, high)
-    return into(out, _f.clamp(a, low, high))
+        _, low, high = as_arrays(a, low, high)
+    return into(out, _f.clone(a) if low is high is None else _f.clamp(a, low, high))
 
 
 def where(condition, *values):
-    return _f.where(*(as_array(x, condition, *values) for x in (condition, *values)))
+    if len(values) == 1:
+        raise ValueError("numpy.where: either both or neither of x and y should be given")
+    condition, *values = as_arrays(condition, *values)
+    return _f.where(condition.to(bool_), *values) if values else nonzero(condition)
 
 
 def transpose(a, axes=None):
@@ -178,8 +189,30 @@ def expand_dims(a, axis):
     return a
 
 
+def joins(function):
+    """A function of a list of tensors, for which lists of numbers may stand, and numbers."""
+    return lambda tup: function(as_arrays(*tup))
+
+
 def concatenate(arrays, axis=0, out=None):
+    arrays = as_arrays(*arrays)
     return _f.cat([_f.flatten(a) for a in arrays] if axis is None else arrays, axis or 0, out=out)
+
+
+def diff(a, n=1, axis=-1, prepend=None, append=None):
+    def end(value):
+        """What is put before or behind: a number is one element of each row."""
+        if value is None:
+            return None
+        _, value = as_arrays(a, value)
+        return value if value.dim() else value.expand([1 if d == axis % a.dim() else size for d, size in enumerate(a.shape)])
+
+    return _f.diff(a, n, axis, end(prepend), end(append))
+
+
+def triangle(function):
+    """Of a row, the matrix all of whose rows it is."""
+    return lambda m, k=0: function(m if m.dim() != 1 else m.expand(len(m), len(m)), k)
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -225,7 +258,7 @@ def take(a, indices, axis=None, out=None):
 
 
 def isclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
-    return alike(_f.isclose)(*without_numbers(as_array(a, b), as_array(b, a)), rtol, atol, equal_nan)
+    return alike(_f.isclose)(*as_arrays(a, b), rtol, atol, equal_nan)
 
 
 def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
@@ -233,6 +266,8 @@ def allclose(a, b, rtol=1e-5, atol=1e-8, equal_nan=False):
 
 
 def nonzero(a):
+    if not a.dim():
+        raise ValueError("numpy.nonzero: a tensor without dimensions has no positions; atleast_1d(t).nonzero() gives some")
     return compose.nonzero(a, as_tuple=True)
 
 
@@ -248,7 +283,18 @@ def vdot(a, b):
 
 
 def outer(a, b, out=None):
-    return _f.outer(_f.flatten(a), _f.flatten(b), out=out)
+    return into(out, _f.outer(*map(_f.flatten, as_arrays(a, b))))
+
+
+def inner(a, b):
+    a, b = as_arrays(a, b)
+    return alike(_f.inner)(a, b) if a.dim() and b.dim() else a * b
+
+
+def outer_of_vectors(x1, x2):
+    if any(x.dim() != 1 for x in as_arrays(x1, x2)):
+        raise ValueError(f"numpy.linalg.outer: vectors have one dimension, not {x1.dim()} and {x2.dim()}")
+    return outer(x1, x2)
 
 
 def cross(a, b, *, axis=-1):
@@ -275,7 +321,7 @@ def solve(a, b):
 
 
 def meshgrid(*xi, indexing="xy"):
-    return tuple(alike(_f.meshgrid)(*xi, indexing=indexing))
+    return tuple(alike(_f.meshgrid)(*map(_f.flatten, as_arrays(*xi)), indexing=indexing))
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
@@ -284,12 +330,51 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
     return _f.nan_to_num(x, nan, posinf, neginf)
 
 
-def unique(ar, *, return_inverse=False, return_counts=False, axis=None):
-    return compose.unique(ar, True, return_inverse, return_counts, axis)
+def unique(ar, *, return_inverse=False, return_counts=False, axis=None, equal_nan=True):
+    found = compose.unique(ar, True, return_inverse, return_counts, axis)
+    if axis is not None or not equal_nan or ar.dtype.is_complex:
+        return found
+    values, *others = found if isinstance(found, tuple) else (found,)
+    last = len(values) - _f.isnan(values).sum().item()  # where NaNs begin, which count as one
+    if last >= len(values) - 1:
+        return found
+    made = [values[: last + 1]]
+    if return_inverse:
+        made.append(others[0].clamp_max(last))
+    if return_counts:
+        made.append(_f.cat((others[-1][:last], others[-1][last:].sum(0, True))))
+    return tuple(made) if others else made[0]
 
 
 def array_equal(a1, a2):
-    return _f.equal(*without_numbers(as_array(a1, a2), as_array(a2, a1)))
+    return _f.equal(*as_arrays(a1, a2))
+
+
+def of_dtype(function):
+    """A reduction of elements that `dtype` converts first, into out=."""
+
+    def call(input, dim=None, keepdim=False, dtype=None, out=None, **others):
+        return into(out, function(cast(input, dtype or input.dtype), dim, keepdim=keepdim, **others))
+
+    return call
+
+
+def nan_stays(function):
+    """A function of elements that gives NaN of NaN; of complex numbers it is sgn()."""
+
+    def call(x, *others):
+        if x.dtype.is_complex:
+            return _f.sgn(x)
+        made = function(x, *others)
+        return _f.where(_f.isnan(x), x.detach(), made) if x.dtype.is_floating_point else made
+
+    return call
+
+
+def matrix(x):
+    if x.dim() < 2:
+        raise ValueError(f"a matrix has two dimensions or more, not {x.dim()}")
+    return x
 
 
 def shape(a):
@@ -297,7 +382,27 @@ def shape(a):
 
 
 def size(a, axis=None):
-    return a.numel() if axis is None else a.size(axis)
+    return a.numel() if axis is None else product_of(map(a.size, axis if isinstance(axis, tuple) else (axis,)))
+
+
+def full_like(a, fill_value, dtype=None):
+    value = as_array(fill_value, a)
+    made = _f.full_like(a, 0 if isinstance(value, Tensor) else value, dtype=_dtypes.of_numpy(dtype))
+    return made.copy_(value) if isinstance(value, Tensor) else made
+
+
+def cumulative_part(function, start):
+    """A function along an axis, with what it starts from before all others where that is asked for."""
+
+    def call(x, *, axis=None, dtype=None, out=None, include_initial=False):
+        if axis is None and x.dim() != 1:
+            raise ValueError(f"numpy.{function.__name__}: which of {x.dim()} dimensions is axis?")
+        made = function(x, axis or 0, dtype=_dtypes.of_numpy(dtype))
+        if include_initial:
+            made = _f.cat((_f.full_like(made.narrow(axis or 0, 0, 1), start) if made.size(axis or 0) else made, made), axis or 0)
+        return into(out, made)
+
+    return call
 
 
 def astype(x, dtype, copy=True):
@@ -309,20 +414,21 @@ def astype(x, dtype, copy=True):
 REDUCES = "a:input axis:dim dtype out keepdims:keepdim"
 OF_EACH = "x:input out"
 DEVIATES = "a:input axis:dim dtype out ddof:correction keepdims:keepdim"
+INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 FUNCTIONS = {
     **{name: row(getattr(_f, name), REDUCES) for name in ("sum", "mean", "nansum", "nanmean")},
-    "prod": row(
-        lambda input, dim=None, keepdim=False, dtype=None, out=None: into(out, prod(cast(input, dtype or input.dtype), dim, keepdim)), REDUCES
-    ),
+    "prod": row(of_dtype(prod), REDUCES),
     **{name: row(getattr(_f, "a" + name[-3:]), "a:input axis:dim out keepdims:keepdim") for name in ("max", "min", "amax", "amin")},
     **{name: row(getattr(_f, name), "a:input axis:dim out keepdims:keepdim") for name in ("any", "all", "argmax", "argmin")},
-    **{name: row(getattr(_f, name), DEVIATES, correction=0) for name in ("std", "var")},
+    **{name: row(of_dtype(getattr(_f, name)), DEVIATES, correction=0) for name in ("std", "var")},
     "count_nonzero": row(_f.count_nonzero, "a:input axis:dim"),
     "cumsum": cumulative(_f.cumsum),
     "cumprod": cumulative(_f.cumprod),
     **{made.__name__: made for made in (sort, argsort, quantile, percentile, median, average, ptp, clip, where)},
-    "diff": row(_f.diff, "a:input n axis:dim prepend append"),
+    "diff": diff,
+    "cumulative_sum": cumulative_part(_f.cumsum, 0),
+    "cumulative_prod": cumulative_part(_f.cumprod, 1),
     "trapezoid": row(_f.trapezoid, "y x dx axis:dim"),
     # shapes
     **{made.__name__: made for made in (transpose, expand_dims, squeeze, trace, flip, tile, roll, repeat, shape, size, astype)},
@@ -343,9 +449,9 @@ FUNCTIONS = {
     # joins and parts
     **{made.__name__: made for made in (concatenate, split, array_split, take, nonzero)},
     "stack": row(_f.stack, "arrays:tensors axis:dim out"),
-    **{name: row(getattr(_f, name), "tup:tensors") for name in ("vstack", "hstack", "dstack", "column_stack")},
+    **{name: joins(getattr(_f, name)) for name in ("vstack", "hstack", "dstack", "column_stack")},
     **{name: parts(getattr(_f, name)) for name in ("hsplit", "vsplit", "dsplit")},
-    **{name: row(getattr(_f, name), "m:input k:diagonal") for name in ("tril", "triu")},
+    **{name: triangle(getattr(_f, name)) for name in ("tril", "triu")},
     "diag": row(_f.diag, "v:input k:diagonal"),
     "diagonal": row(_f.diagonal, "a:input offset axis1:dim1 axis2:dim2", dim1=0, dim2=1),
     "take_along_axis": row(_f.take_along_dim, "arr:input indices axis:dim", dim=-1),
@@ -355,9 +461,8 @@ FUNCTIONS = {
     "append": lambda arr, values, axis=None: concatenate([arr, values], axis),
     "unstack": lambda x, axis=0: _f.unbind(x, axis),
     # products
-    **{made.__name__: made for made in (dot, vdot, outer, cross, einsum)},
+    **{made.__name__: made for made in (dot, vdot, outer, inner, cross, einsum)},
     "tensordot": row(alike(compose.tensordot), "a b axes:dims"),
-    "inner": row(alike(_f.inner), "a:input b:other"),
     "kron": row(_f.kron, "a:input b:other"),
     # elements
     "real": row(_f.real, "val:input"),
@@ -375,7 +480,7 @@ FUNCTIONS = {
     "bincount": row(_f.bincount, "x:input weights minlength"),
     # creation
     **{name: row(getattr(_f, name), "a:input dtype") for name in ("zeros_like", "ones_like", "empty_like")},
-    "full_like": row(_f.full_like, "a:input fill_value dtype"),
+    "full_like": full_like,
     "copy": row(_f.clone, "a:input"),
     # linear algebra
     "linalg.norm": row(gen_linalg.norm, "x:input ord axis:dim keepdims:keepdim"),
@@ -387,7 +492,10 @@ FUNCTIONS = {
     "linalg.matrix_rank": row(gen_linalg.matrix_rank, "A:input"),
     "linalg.matrix_power": row(gen_linalg.matrix_power, "a:input n"),
     "linalg.cond": row(gen_linalg.cond, "x:input p"),
-    "linalg.outer": outer,
+    "linalg.outer": outer_of_vectors,
+    "linalg.diagonal": lambda x, *, offset=0: _f.diagonal(x, offset, -2, -1),
+    "linalg.trace": lambda x, *, offset=0, dtype=None: trace(x, offset, -2, -1).to(_dtypes.of_numpy(dtype) or x.dtype),
+    "linalg.matrix_transpose": lambda x: _f.mT(x),
     "linalg.cross": lambda x1, x2, *, axis=-1: cross(x1, x2, axis=axis),
     "linalg.matmul": alike(_f.matmul),
     "linalg.vecdot": row(alike(gen_linalg.vecdot), "x1:x x2:y axis:dim"),
@@ -415,9 +523,10 @@ copysign nextafter ldexp floor ceil trunc maximum minimum fmax fmin greater grea
 logical_not bitwise_and bitwise_or bitwise_xor bitwise_count isnan isinf isfinite gcd lcm heaviside frexp"""
 UFUNCS = {name: getattr(_f, ours) for name, ours in {**NAMES, **{n: n for n in SAME.split()}}.items() if hasattr(_f, ours)}
 UFUNCS |= {name: alike(UFUNCS[name]) for name in ("matmul", "heaviside")}
+UFUNCS |= {name: nan_stays(UFUNCS[name]) for name in ("heaviside", "sign")}
 UFUNCS |= {
-    "matvec": lambda x, y: UFUNCS["matmul"](x, y[..., None])[..., 0],
-    "vecmat": lambda x, y: UFUNCS["matmul"](x.conj()[..., None, :], y)[..., 0, :],
+    "matvec": lambda x, y: UFUNCS["matmul"](matrix(x), y[..., None])[..., 0],
+    "vecmat": lambda x, y: UFUNCS["matmul"](x.conj()[..., None, :], matrix(y))[..., 0, :],
 }
 UFUNCS |= {"vecdot": alike(gen_linalg.vecdot), "divmod": lambda x, y: (_f.floor_divide(x, y), _f.remainder(x, y))}
 # Those of two operands here that take no numbers.
@@ -438,6 +547,7 @@ TENSORS = frozenset(
         "heaviside",
         "gcd",
         "lcm",
+        "ldexp",
     ]
 )
 SUMS = {"add": _f.sum, "multiply": prod, "maximum": _f.amax, "minimum": _f.amin, "logical_and": _f.all, "logical_or": _f.any}
@@ -461,16 +571,16 @@ def into(out, made):
     return out.copy_(made)
 
 
-def of_dtype(values, dtype):
+def cast_all(values, dtype):
     return list(values) if dtype is None else [cast(value, _dtypes.of_numpy(dtype)) for value in values]
 
 
 def elements(name, *inputs, out=None, where=True, dtype=None):
     if name not in UFUNCS:
         raise NotThere(NOTHING)
-    inputs = of_dtype((as_array(x, *inputs) for x in inputs), dtype)
-    if name in TENSORS:
-        inputs = without_numbers(*inputs)
+    inputs = cast_all((as_array(x, *inputs) for x in inputs), dtype)
+    if name in TENSORS or not isinstance(inputs[0], Tensor):
+        inputs = as_arrays(*inputs)
     made = UFUNCS[name](*inputs)
     if where is True:
         return into(out, made)
@@ -482,13 +592,13 @@ def elements(name, *inputs, out=None, where=True, dtype=None):
 def reduce(name, array, axis=0, dtype=None, out=None, keepdims=False):
     if name not in SUMS:
         raise NotThere(f"reduce is there for {', '.join(SUMS)}")
-    return into(out, SUMS[name](*of_dtype([array], dtype), tuple(range(array.dim())) if axis is None else axis, keepdim=keepdims))
+    return into(out, SUMS[name](*cast_all([array], dtype), tuple(range(array.dim())) if axis is None else axis, keepdim=keepdims))
 
 
 def accumulate(name, array, axis=0, dtype=None, out=None):
     if name not in RUNNING:
         raise NotThere(f"accumulate is there for {', '.join(RUNNING)}")
-    return into(out, RUNNING[name](*of_dtype([array], dtype), axis))
+    return into(out, RUNNING[name](*cast_all([array], dtype), axis))
 
 
 def outer_of(name, a, b, **others):
@@ -501,16 +611,44 @@ def outer_of(name, a, b, **others):
 METHODS = {"__call__": elements, "reduce": reduce, "accumulate": accumulate, "outer": outer_of}
 
 
-def checked(function):
+# Functions that refuse axis 0 of what has no dimensions; all others take it.
+STRICT = frozenset(("sort", "argsort", "flip", "swapaxes", "moveaxis", "roll", "median", "linalg.norm", "linalg.vector_norm", "take_along_axis"))
+OF_RESULT = frozenset(("expand_dims", "stack"))  # whose axes are those of the result
+
+
+def check_axes(name, given):
+    """Refuses axes as NumPy does: what is no integer, what the tensor lacks, what is there twice."""
+    from numpy.exceptions import AxisError
+
+    tensor = next(iter(given.values()), None)
+    if not isinstance(tensor, Tensor) or name in OF_RESULT:
+        return
+    n = tensor.dim() if name in STRICT or name.startswith("fft.") else max(tensor.dim(), 1)
+    for axes in map(given.get, ("axis", "axis1", "axis2", "source", "destination")):
+        several = axes if isinstance(axes, (tuple, list)) else () if axes is None else (axes,)
+        for axis in several:
+            if isinstance(axis, bool) or not -n <= index(axis) < n:
+                raise TypeError(f"numpy.{name}: an axis is an integer, not {axis}") if isinstance(axis, bool) else AxisError(axis, n)
+        if len({axis % n for axis in several}) < len(several):
+            raise ValueError(f"numpy.{name}: an axis is there twice in {axes}")
+
+
+def checked(function, name):
     """A function that refuses the arguments that it has no parameters for as what is missing."""
+    parameters = signature(function)
 
     def call(*args, **kwargs):
         try:
-            given = signature(function).bind(*args, **kwargs).arguments
+            bound = parameters.bind(*args, **kwargs)
         except TypeError as error:
-            raise NotThere(f"{error}, for such a tensor") from None
+            extra = ", ".join(kwargs.keys() - parameters.parameters)
+            said = f"argument {extra} is not there for such a tensor" if extra else f"{error}, for such a tensor"
+            raise NotThere(f"{said}; those that are: {', '.join(parameters.parameters)}") from None
+        bound.apply_defaults()
+        given = bound.arguments
         if given.get("axis") == ():
             raise NotThere(EMPTY)
+        check_axes(name, given)
         return function(*args, **kwargs)
 
     return call
@@ -521,7 +659,7 @@ def function(name):
     package, _, rest = name.partition(".")
     if package != "numpy" or rest not in FUNCTIONS:
         raise NotThere(NOTHING)
-    return checked(FUNCTIONS[rest])
+    return checked(FUNCTIONS[rest], rest)
 
 
 def ufunc(ufunc, method):
@@ -530,4 +668,4 @@ def ufunc(ufunc, method):
 
     if getattr(numpy, ufunc.__name__, None) is not ufunc or method not in METHODS:
         raise NotThere(NOTHING)
-    return checked(partial(METHODS[method], ufunc.__name__))
+    return checked(partial(METHODS[method], ufunc.__name__), f"{ufunc.__name__}.{method}")

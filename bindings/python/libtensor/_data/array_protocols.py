@@ -182,6 +182,15 @@ def array_function(tensor, function, types, args, kwargs):
     return result
 
 
+def reflects(name, array, tensor):
+    """Tells whether a ufunc of an array and a tensor is the tensor's operator. The products of tensors refuse two dtypes, NumPy's do not."""
+    import numpy
+
+    if name not in REFLECTED or not isinstance(array, (numpy.ndarray, numpy.generic)):
+        return False
+    return name != "matmul" or array.dtype == tensor.dtype
+
+
 def array_ufunc(tensor, ufunc, method, inputs, kwargs):
     """Tensor.__array_ufunc__."""
     import numpy
@@ -190,7 +199,7 @@ def array_ufunc(tensor, ufunc, method, inputs, kwargs):
     for value in (*inputs, *kwargs.get("out", ())):
         if not isinstance(value, Tensor) and getattr(type(value), "__array_ufunc__", plain) is not plain:
             return NotImplemented
-    if method == "__call__" and not kwargs and len(inputs) == 2 and name in REFLECTED and isinstance(inputs[0], (numpy.ndarray, numpy.generic)):
+    if method == "__call__" and not kwargs and len(inputs) == 2 and reflects(name, *inputs):
         result = getattr(inputs[1], REFLECTED[name])(inputs[0])
         return UNLIKE.get(name, result) if result is NotImplemented else result
     lent = Lent()

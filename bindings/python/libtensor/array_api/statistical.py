@@ -95,6 +95,8 @@ def cumulative(name, function, x, axis, dtype, first):
     made = function(checked(x, name, "x"), axis, dtype=summed(x, dtype))
     if first is None:
         return made
+    if not made.dim():
+        raise ValueError(f"{name}(): include_initial puts an element before others of a dimension, and x has none")
     shape = list(made.shape)
     shape[axis] = 1
     return _f.cat([_f.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
