@@ -4,6 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "thread.h"
 
 namespace sim {
@@ -11,6 +13,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr int kGarbage = 0xcb;
+// Of an allocation that much is garbage; what lies behind costs no memory until it is used.
+constexpr uint64_t kSpoiled = 64 << 20;
 
 uint64_t number(const char *variable, uint64_t otherwise) {
   const char *text = getenv(variable);
@@ -42,7 +46,7 @@ uint64_t Memory::allocate(int device, uint64_t size) {
   const uint64_t at = next_;
   next_ += room + kPage;  // and a page that stays free
   if (mprotect(bytes(at), room, PROT_READ | PROT_WRITE)) return 0;
-  memset(bytes(at), kGarbage, room);
+  memset(bytes(at), kGarbage, std::min(room, kSpoiled));
   live_[at] = {at, size, device};
   return at;
 }
