@@ -129,6 +129,7 @@ def test_constants_and_names():
     assert (xp.e, xp.pi, xp.inf, xp.newaxis) == (math.e, math.pi, inf, None) and math.isnan(xp.nan)
     assert xp.__array_api_version__ == "2025.12"
     assert [getattr(xp, name) is getattr(torch, name) for name in ALL] == [True] * len(ALL)
+    assert {"add", "float32", "linalg", "fft", "astype"} < set(dir(xp)) and not {"Tensor", "elementwise", "creation"} & set(dir(xp))
 
 
 def test_tensors_know_their_namespace():
@@ -211,6 +212,9 @@ def test_promotion_of_numbers(name, shape):
 
 
 def test_promotion_is_refused_without_tensors_and_beyond_the_dtype():
+    for function in (xp.sum, xp.prod, xp.cumulative_sum):
+        with pytest.raises(TypeError, match=r"\(\): argument 'x' must be Tensor, not ndarray"):
+            function(np.ones(3))
     with pytest.raises(ValueError, match=r"cumulative_sum\(\): include_initial puts an element before others of a dimension"):
         xp.cumulative_sum(t(1.0), axis=-1, include_initial=True)
     with pytest.raises(ValueError, match="a tensor or a dtype is needed"):

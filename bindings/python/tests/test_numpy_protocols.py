@@ -120,10 +120,36 @@ def test_numpys_dtypes_and_types_stand_for_dtypes():
     assert (
         {torch.float32: 1}[torch.ones(1).dtype] == 1 and torch.float32 in (torch.float64, torch.float32) and torch.float32 not in (torch.int32, None)
     )
-    assert torch.float32.kind == "f" and torch.int16.char == "h" and torch.bool.type is np.bool_
+    assert torch.int16.char == "h" and torch.bool.type is np.bool_
     for wrong in ("f4", np.dtype(">f4"), np.dtype("M8[s]"), np.str_, [], object):
         with pytest.raises(TypeError, match="argument 'dtype' must be torch.dtype, not"):
             torch.zeros(2, dtype=wrong)
+
+
+KIND = """
+import sys
+import libtensor as torch
+sys.path.insert(0, sys.argv[1])
+print(hasattr(torch.float32, "kind"))
+import dask
+print(torch.float32.kind, torch.bool.kind)
+"""
+
+
+def test_kind_is_there_for_those_that_need_it(tmp_path):
+    """Others would take a tensor for an array, whose methods of the same names do something else."""
+    (tmp_path / "dask.py").write_text("")
+    assert subprocess.run([sys.executable, "-c", KIND, str(tmp_path)], capture_output=True, text=True).stdout.split() == ["False", "f", "b"]
+
+
+def test_what_arrays_tell_of_their_memory():
+    t = torch.arange(6, dtype=torch.int16).view(2, 3)
+    for view in (t, t.t(), t[:, ::2], t[1]):
+        assert view.strides == view.numpy().strides and str(view.flags) == str(view.numpy().flags)
+    assert t.flags.c_contiguous and not t.t().flags["C_CONTIGUOUS"] and t.bfloat16().strides == (6, 2)
+    assert np.lib.stride_tricks.sliding_window_view(t, 2, axis=1).shape == (2, 2, 2) and torch.tensor([1j]).conjugate().tolist() == [-1j]
+    for without in (torch.eye(2).to_sparse(), torch.ones(2, device="meta")):
+        assert not hasattr(without, "flags") and hasattr(without, "strides") == without.is_meta
 
 
 def test_astype():
@@ -141,12 +167,18 @@ def test_arrays_of_uint8_are_positions():
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "complex32", "quint8", "qint32"])
-def test_dtypes_that_numpy_lacks(name):
+def test_dtypes_that_numpy_lacks(name, monkeypatch):
+    monkeypatch.delitem(sys.modules, "ml_dtypes", raising=False)
     dtype = getattr(torch, name)
     with pytest.raises(TypeError, match=name):
         np.dtype(dtype)
     with pytest.raises(AttributeError, match=f"NumPy has no dtype for torch.{name}, only for bool, uint8"):
         dtype.dtype  # noqa: B018
+
+
+def test_bfloat16_is_that_of_ml_dtypes_where_it_is_there():
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="a package of its own")
+    assert np.dtype(torch.bfloat16) == ml_dtypes.bfloat16 and np.zeros(2, dtype=torch.bfloat16).dtype == ml_dtypes.bfloat16
 
 
 def test_a_dtype_is_no_number():
@@ -263,9 +295,26 @@ def test_operators_of_arrays_and_tensors_are_the_tensors():
     assert (n - t).tolist() == [0, -2] and (n / t).dtype is torch.float32 and (n**t).tolist() == [1, 16] and (n // t).tolist() == [1, 0]
     assert (n % t).tolist() == [0, 2] and (n << t.long()).tolist() == [2, 32] and (np.ones((2, 2), "f4") @ t).tolist() == [5, 5]
     assert divmod(n, t)[1].tolist() == [0, 2] and (np.float64(2) * t).dtype is torch.float32
-    assert (np.array(["a", "b"]) == t) is False and (np.array(["a", "b"]) != t) is True
+    assert (np.array(["a", "b"]) == t).tolist() == (t == np.array(["a", "b"])).tolist() == [False, False]
     with pytest.raises(TypeError):
         np.array(["a", "b"]) + t
+
+
+def test_arrays_of_what_tensors_do_not_hold_are_numpys():
+    t = torch.tensor([1.0, 2.0])
+    for other in (np.array([1, 3], ">f4"), np.array([1, 3], np.longdouble), np.array([1, 3], object)):
+        for found, wanted in (
+            (t == other, [True, False]),
+            (other == t, [True, False]),
+            (t != other, [False, True]),
+            (t < other, [False, True]),
+            (other > t, [False, True]),
+        ):
+            assert found.tolist() == wanted
+        assert (other + t).tolist() == (t + other).tolist() == [2, 5]
+    assert (np.longdouble(2) == t).tolist() == [False, True] and (np.array([1], "m8[s]") * t).tolist() == (
+        np.array([1], "m8[s]") * t.numpy()
+    ).tolist()
 
 
 def test_operators_in_place():

@@ -55,6 +55,9 @@ EDGES = [
     "np.full_like(b, 7, dtype='f4')",
     "np.size(b, 1)",
     "np.tril(v)",
+    "np.angle(np.array([-0.0]) * v)",
+    "np.angle(a, deg=True)",
+    "np.angle(c)",
     "np.triu(v, 1)",
     "np.meshgrid(b, v)",
     "np.sum(v[0], axis=0)",
@@ -121,6 +124,14 @@ def test_quantiles_of_halves():
 def test_what_is_missing_is_named(call, fact):
     with pytest.raises(TypeError, match=f"{fact}.*NumPy cannot take over: Can't call numpy"):
         at(call, wanting_gradients(arrays()))
+
+
+def test_out_that_numpy_cannot_write_to():
+    t = torch.ones(1, requires_grad=True)
+    for call in (lambda: np.logaddexp(None, None, out=t), lambda: np.take([1.0, 2.0], [0], out=t), lambda: np.add(1, 2, out=t)):
+        with pytest.raises((TypeError, RuntimeError), match="requires grad"):
+            call()
+    assert t.tolist() == [1]
 
 
 def test_gradients_flow_through_what_lists_and_numbers_were_put_to():

@@ -35,6 +35,27 @@ def test_a_function_hears_how_far_it_is(tmp_path, kind):
     assert calls[-1] == (size, size) and sorted(calls) == calls
 
 
+class Deaf:
+    def write(self, text):
+        raise OSError("nobody listens")
+
+
+@pytest.mark.parametrize("stream", [None, Deaf(), "closed"])
+def test_a_bar_that_nobody_sees_stops_nothing(tmp_path, monkeypatch, stream):
+    if stream == "closed":
+        with open(os.devnull, "w") as stream:
+            pass
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "INTERVAL", 0)
+    torch.save(T, tmp_path / "a", progress=True)
+    assert torch.load(tmp_path / "a", progress=True).equal(T)
+
+
+def test_progress_is_yes_no_or_a_function(tmp_path):
+    with pytest.raises(TypeError, match="progress must be True for a bar, a function of two numbers, or False, not 'yes'"):
+        torch.save(T, tmp_path / "a", progress="yes")
+
+
 def test_what_is_counted_is_what_is_moved(tmp_path):
     calls = []
     with progress.shown(lambda *call: calls.append(call), "reading", progress.READ, 3 << 20):

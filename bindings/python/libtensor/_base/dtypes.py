@@ -12,14 +12,14 @@ c_default = bind("tensor_get_default_dtype", c_void_p)
 class dtype:
     """The type of a tensor's elements, such as torch.float32."""
 
-    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits", "kind")
+    __slots__ = ("code", "name", "itemsize", "is_floating_point", "is_complex", "is_signed", "numpy_name", "bits", "letter")
 
     def __init__(self, code, name, itemsize, kind, numpy_name=None):
         self.code = code
         self.name = name
         self.itemsize = itemsize
         self.bits = itemsize * 8
-        self.kind = kind  # the letter that NumPy's dtypes have, which xarray asks for
+        self.letter = kind  # that of NumPy's dtypes
         self.is_floating_point = kind == "f"
         self.is_complex = kind == "c"
         self.is_signed = kind in "fic" or name.startswith("qi")
@@ -28,6 +28,11 @@ class dtype:
     @property
     def dtype(self):
         """NumPy's dtype, which numpy.dtype() asks for."""
+        if self is bfloat16 and "ml_dtypes" in sys.modules:
+            import ml_dtypes
+            import numpy
+
+            return numpy.dtype(ml_dtypes.bfloat16)
         if self not in OF_NUMPY:
             raise AttributeError(f"NumPy has no dtype for {self}, only for {', '.join(d.name for d in OF_NUMPY)}")
         import numpy
@@ -74,6 +79,13 @@ dtype_class = dtype  # whose body has another dtype
 # What SciPy and Dask read of an array's dtype; dtypes that NumPy lacks do not have them.
 for _name in ("base", "char", "fields", "hasobject", "isnative", "names", "str", "subdtype", "type"):
     setattr(dtype, _name, property(lambda self, name=_name: getattr(self.dtype, name)))
+
+
+def show_kind(package):
+    """Lets dtypes have NumPy's `kind`, which Dask and xarray need. Programs that find it take a tensor for an array of NumPy's, and call
+    methods that have another meaning in PyTorch: without these packages it is not there.
+    """
+    dtype.kind = property(lambda self: self.letter)
 
 
 class Named:

@@ -4,7 +4,6 @@ _str = str
 
 class dtype:
     name: _str
-    kind: _str
     itemsize: int
     bits: int
     is_floating_point: bool

@@ -6,6 +6,7 @@ can say is a function with NumPy's signature. Arguments that are in neither are 
 
 from functools import partial
 from inspect import Parameter, Signature, signature
+from math import pi
 from math import prod as product_of
 from operator import index
 
@@ -43,7 +44,9 @@ def as_array(value, *beside):
 def as_arrays(*values):
     """Values with a tensor for each list and number among them; a number's dtype gives way to that of the tensors, as the number did."""
     values = [as_array(value, *values) for value in values]
-    first = next(value for value in values if isinstance(value, Tensor))
+    first = next((value for value in values if isinstance(value, Tensor)), None)
+    if first is None:
+        raise NotThere("no operand is a tensor, and out= is none that NumPy could write to")
     return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in values]
 
 
@@ -56,7 +59,7 @@ def row(function, parameters, **always):
         given = dict(zip(names, args, strict=False)) | kwargs
         for name, value in given.items():
             if value is not None:
-                found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else as_array(value, *given.values()) if name in ARRAYS else value
+                found[names[name]] = _dtypes.of_numpy(value) if name == "dtype" else value
         return function(**found)
 
     call.__signature__ = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in names])
@@ -286,6 +289,13 @@ def outer(a, b, out=None):
     return into(out, _f.outer(*map(_f.flatten, as_arrays(a, b))))
 
 
+def angle(z, deg=False):
+    made = _f.angle(z)
+    if not z.dtype.is_complex:
+        made = _f.where((z == 0) & _f.signbit(z), pi, made)
+    return _f.rad2deg(made) if deg else made
+
+
 def inner(a, b):
     a, b = as_arrays(a, b)
     return alike(_f.inner)(a, b) if a.dim() and b.dim() else a * b
@@ -467,7 +477,7 @@ FUNCTIONS = {
     # elements
     "real": row(_f.real, "val:input"),
     "imag": lambda val: _f.imag(val) if val.is_complex() else _f.zeros_like(val),
-    "angle": row(_f.angle, "z:input"),
+    "angle": angle,
     **{name: row(_f.round, "a:input decimals out") for name in ("round", "around")},
     **{name: row(getattr(_f, name), "x:input") for name in ("sinc", "i0", "isreal")},
     **{name: row(getattr(_f, name), OF_EACH) for name in ("isposinf", "isneginf")},
@@ -648,8 +658,10 @@ def checked(function, name):
         given = bound.arguments
         if given.get("axis") == ():
             raise NotThere(EMPTY)
+        for key in ARRAYS & given.keys():
+            given[key] = as_array(given[key], *given.values())
         check_axes(name, given)
-        return function(*args, **kwargs)
+        return function(*bound.args, **bound.kwargs)
 
     return call
 

@@ -39,7 +39,6 @@ REFLECTED = {
     "greater": "__lt__",
     "greater_equal": "__le__",
 }
-UNLIKE = {"equal": False, "not_equal": True}  # what == and != of objects that know nothing of each other give
 
 # Functions that write to their first argument.
 WRITE = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
@@ -201,7 +200,8 @@ def array_ufunc(tensor, ufunc, method, inputs, kwargs):
             return NotImplemented
     if method == "__call__" and not kwargs and len(inputs) == 2 and reflects(name, *inputs):
         result = getattr(inputs[1], REFLECTED[name])(inputs[0])
-        return UNLIKE.get(name, result) if result is NotImplemented else result
+        if result is not NotImplemented:  # an array of what no tensor holds is NumPy's to compute with
+            return result
     lent = Lent()
     arrays, named = lent.lend(inputs), lent.keywords(kwargs)
     if lent.refused is not None:

@@ -294,6 +294,19 @@ def elements(tensor):
     return raw_bytes(tensor)
 
 
+def strides(tensor):
+    if tensor.layout is not _dtypes.strided:
+        raise AttributeError(f"strides: a tensor of layout {tensor.layout.name} has none")
+    return tuple(step * tensor.dtype.itemsize for step in tensor.stride())
+
+
+def flags(tensor):
+    try:
+        return tensor.detach().numpy().flags
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise AttributeError(f"flags: {error}") from None
+
+
 WRITABLE = 1  # what a consumer of a buffer asks for, as in Python's C interface
 
 

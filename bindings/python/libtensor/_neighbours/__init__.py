@@ -2,6 +2,7 @@
 
 from importlib import import_module
 
+from .._base.dtypes import show_kind
 from .._base.imported import when_imported
 
 ROOT = __name__.partition(".")[0]
@@ -31,7 +32,7 @@ def _dask(what):
 
 
 def watch():
-    for name, call in (("einops", _einops), ("opt_einsum", _opt_einsum), ("joblib", _joblib)):
+    for name, call in (*((name, show_kind) for name in ("dask", "xarray")), ("einops", _einops), ("opt_einsum", _opt_einsum), ("joblib", _joblib)):
         when_imported(name, call)
     for name, what in DASK.items():
         when_imported(name, _dask(what))

@@ -22,11 +22,25 @@ def count(what):
         return next(int(line.split()[1]) for line in lines if line.startswith(what))
 
 
+def is_terminal(stream):
+    try:
+        return stream.isatty()
+    except (AttributeError, ValueError):  # there is none, it is somebody's own, it is closed
+        return False
+
+
+def show(text):
+    """Writes to stderr, where that is there to be written to. The file is what matters."""
+    with contextlib.suppress(AttributeError, OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
 class Bar:
     """A bar on a terminal, elsewhere a line now and then, on stderr."""
 
     def __init__(self, title):
-        self.title, self.told, self.terminal = title, time.monotonic(), sys.stderr.isatty()
+        self.title, self.told, self.terminal = title, time.monotonic(), is_terminal(sys.stderr)
 
     def __call__(self, done, total):
         share = done / total if total else 1.0
@@ -34,20 +48,22 @@ class Bar:
         if self.terminal:
             full = int(BAR * share)
             width = os.get_terminal_size(sys.stderr.fileno()).columns or len(text) + BAR + 3  # of some it is not known
-            print("\r" + f"[{'#' * full}{' ' * (BAR - full)}] {text}"[:width], end="", file=sys.stderr, flush=True)
+            show("\r" + f"[{'#' * full}{' ' * (BAR - full)}] {text}"[:width])
         elif time.monotonic() - self.told > INTERVAL:
             self.told = time.monotonic()
-            print(f"  {text}", file=sys.stderr, flush=True)
+            show(f"  {text}\n")
 
     def end(self):
         if self.terminal:
-            print(file=sys.stderr)
+            show("\n")
 
 
 @contextlib.contextmanager
 def shown(progress, title, what, total):
     """While bytes are read or written. `progress` is True for a bar, or called with the bytes so far and all of them, in another thread
     but for the last time; what it raises then is raised here."""
+    if not callable(progress) and not isinstance(progress, bool):
+        raise TypeError(f"progress must be True for a bar, a function of two numbers, or False, not {progress!r}")
     if not progress:
         yield
         return

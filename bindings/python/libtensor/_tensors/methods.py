@@ -249,7 +249,10 @@ class Tensor:
         >>> torch.ones(2).storage_type()
         <class 'libtensor.FloatStorage'>
         """
-        return _typed_storage.legacy(next(name for name, dtype in _typed_storage.LEGACY.items() if dtype is self.dtype))
+        name = next((name for name, dtype in _typed_storage.LEGACY.items() if dtype is self.dtype), None)
+        if name is None:
+            raise TypeError(f"storage_type: {self.dtype} has no legacy class of storages; untyped_storage() has the bytes")
+        return _typed_storage.legacy(name)
 
     def type(self, dtype=None, non_blocking=False):
         """The legacy name of the type, or the tensor converted to `dtype` (a dtype, or such a name or class).
@@ -333,6 +336,20 @@ class Tensor:
     @property
     def __cuda_array_interface__(self):
         return _interop.cuda_array_interface(self)
+
+    @property
+    def strides(self):
+        """The steps from one element to the next along each dimension, in bytes, as NumPy has them; stride() counts elements."""
+        return _interop.strides(self)
+
+    @property
+    def flags(self):
+        """What NumPy's arrays tell of their memory, of the array over the tensor's: c_contiguous, f_contiguous, writeable, aligned."""
+        return _interop.flags(self)
+
+    def conjugate(self):
+        """conj(), by NumPy's name for it."""
+        return _f.conj(self)
 
     def tobytes(self):
         """The bytes of the elements in row-major order, a copy, whatever the strides and the device are; bytes(tensor) gives the same.

@@ -62,3 +62,11 @@ from .searching import (
 from .statistical import all, any, count_nonzero, cumulative_prod, cumulative_sum, diff, max, mean, min, prod, std, sum, var
 
 __array_api_version__ = "2025.12"
+
+
+def __dir__():
+    """The names of the standard, without those of the files that have them."""
+    from types import ModuleType
+
+    others = {"Tensor", *(name for name, value in globals().items() if isinstance(value, ModuleType))} - {"fft", "linalg"}
+    return [name for name in globals() if name not in others]

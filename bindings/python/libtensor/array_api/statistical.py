@@ -18,8 +18,9 @@ def reduced(name, function, x, axis, keepdims, **options):
     return function(checked(x, name, "x"), axis, keepdims, **options)
 
 
-def summed(x, dtype):
+def summed(name, x, dtype):
     """The dtype of a sum: the given one, 64 bits for integers, otherwise that of the elements."""
+    x = checked(x, name, "x")
     if dtype is not None or x.dtype.is_floating_point or x.dtype.is_complex:
         return dtype or x.dtype
     return int64 if x.dtype.is_signed or x.dtype is bool_ else uint64
@@ -38,12 +39,12 @@ def each(function):
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
     """The sum over axes, in 64 bits for integers, without a sign where they have none, unless `dtype` is given."""
-    return reduced("sum", _f.sum, x, axis, keepdims, dtype=summed(x, dtype))
+    return reduced("sum", _f.sum, x, axis, keepdims, dtype=summed("sum", x, dtype))
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
     """The product over axes, in the dtype of a sum."""
-    return reduced("prod", each(_f.prod), x, axis, keepdims, dtype=summed(x, dtype))
+    return reduced("prod", each(_f.prod), x, axis, keepdims, dtype=summed("prod", x, dtype))
 
 
 def max(x, /, *, axis=None, keepdims=False):
@@ -92,7 +93,7 @@ def cumulative(name, function, x, axis, dtype, first):
         if checked(x, name, "x").dim() != 1:
             raise ValueError(f"{name}(): axis must be given for a tensor of {x.dim()} dimensions; only of one is it known")
         axis = 0
-    made = function(checked(x, name, "x"), axis, dtype=summed(x, dtype))
+    made = function(checked(x, name, "x"), axis, dtype=summed(name, x, dtype))
     if first is None:
         return made
     if not made.dim():
