@@ -300,13 +300,6 @@ def strides(tensor):
     return tuple(step * tensor.dtype.itemsize for step in tensor.stride())
 
 
-def flags(tensor):
-    try:
-        return tensor.detach().numpy().flags
-    except (BufferError, RuntimeError, TypeError) as error:
-        raise AttributeError(f"flags: {error}") from None
-
-
 WRITABLE = 1  # what a consumer of a buffer asks for, as in Python's C interface
 
 

@@ -342,11 +342,6 @@ class Tensor:
         """The steps from one element to the next along each dimension, in bytes, as NumPy has them; stride() counts elements."""
         return _interop.strides(self)
 
-    @property
-    def flags(self):
-        """What NumPy's arrays tell of their memory, of the array over the tensor's: c_contiguous, f_contiguous, writeable, aligned."""
-        return _interop.flags(self)
-
     def conjugate(self):
         """conj(), by NumPy's name for it."""
         return _f.conj(self)
