@@ -150,6 +150,15 @@ def test_strides_are_those_of_arrays():
     assert np.lib.stride_tricks.sliding_window_view(t, 2, axis=1).shape == (2, 2, 2) and torch.tensor([1j]).conjugate().tolist() == [-1j]
 
 
+def test_views_of_numpys_types():
+    x = torch.ones(2)
+    for theirs in (np.int32, np.dtype("i4"), np.int64):
+        assert x.view(theirs).numpy().tolist() == x.numpy().view(theirs).tolist()
+    assert x.view(np.int64(1), 2).shape == (1, 2)
+    with pytest.raises(TypeError, match=r"zeros\(\): argument 'size' must be tuple of ints, not type"):
+        torch.zeros(np.int64)
+
+
 def test_astype():
     t = torch.tensor([1.5, -2.5])
     assert t.astype("i4").tolist() == [1, -2] and t.astype(np.float64).dtype is torch.float64 and t.astype(torch.float32).data_ptr() != t.data_ptr()

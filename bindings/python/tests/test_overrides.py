@@ -136,6 +136,47 @@ def test_objects_take_calls_over():
             call(d)
 
 
+class Elsewhere:
+    """A tensor of another library, whose own __torch_function__ calls what it is asked about."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+    def __dlpack__(self, **options):
+        return self.tensor.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+Elsewhere.__torch_function__.__func__.__module__ = "torch._tensor"
+
+
+def function_of_elsewhere(*args):
+    for arg in args:
+        if isinstance(arg, torch.Tensor):
+            found = type(arg).__torch_function__(function_of_elsewhere, (type(arg),), args)
+            if found is not NotImplemented:
+                return found
+            raise TypeError("nobody takes this call over")
+
+
+def test_tensors_of_another_library():
+    t, other = torch.tensor([1.0, 2.0]), Elsewhere(torch.tensor([1.0, 5.0]))
+    assert (t + other).tolist() == (other + t).tolist() == [2, 7] and (t == other).tolist() == [True, False] and (other - t).tolist() == [0, 3]
+    with pytest.raises(TypeError, match=r"add\(\): argument 'other' must be Tensor or Number, not Elsewhere"):
+        torch.add(t, other)
+    with pytest.raises(TypeError, match="nobody takes this call over"):
+        function_of_elsewhere(other, t)
+    other.tensor.requires_grad_()
+    with pytest.raises(BufferError, match="gradient"):
+        t + other
+
+
 def test_disabled():
     class Quiet(torch.Tensor):
         __torch_function__ = torch._C._disabled_torch_function_impl

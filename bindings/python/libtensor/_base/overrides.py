@@ -10,9 +10,14 @@ NOBODY = object()  # what dispatch gives when nobody takes a call over
 Tensor = None  # the class, once it is made
 
 
+# Where the tensors of PyTorch, and of another copy of this package, have theirs, which takes nothing over either.
+DEFAULTS = ("torch._tensor", __name__)
+
+
 class State(threading.local):
     disabled = False
     modes = ()
+    called = None  # the function that Tensor's own __torch_function__ calls
 
 
 state = State()
@@ -37,8 +42,13 @@ def disabled():
 
 def hook(value):
     """The __torch_function__ of a value that takes calls over; None for every other value."""
-    found = getattr(type(value), "__torch_function__", None)
-    return None if found is None or found is disabled_torch_function or type(value) is Tensor else value.__torch_function__
+    kind = type(value)
+    found = getattr(kind, "__torch_function__", None)
+    if found is None or found is disabled_torch_function or kind is Tensor:
+        return None
+    if not issubclass(kind, Tensor) and getattr(getattr(found, "__func__", None), "__module__", None) in DEFAULTS:
+        return None
+    return value.__torch_function__
 
 
 def values(args, kwargs):
@@ -97,10 +107,14 @@ def dispatch(function, args, kwargs, call=None):
 
 def torch_function(cls, function, types, args=(), kwargs=None):
     """Tensor.__torch_function__: what `function` gives, with its tensors as ones of the class."""
-    if not all(issubclass(cls, kind) for kind in types):
-        return NotImplemented
-    with disabled():
-        return converted(function(*args, **(kwargs or {})), cls)
+    if state.called is function or not all(issubclass(cls, kind) for kind in types):
+        return NotImplemented  # also to another library's function, which asks again
+    before, state.called = state.called, function
+    try:
+        with disabled():
+            return converted(function(*args, **(kwargs or {})), cls)
+    finally:
+        state.called = before
 
 
 def converted(value, cls):

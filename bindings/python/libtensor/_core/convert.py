@@ -23,7 +23,7 @@ def is_integer(value):
     """Tells whether a value counts as an integer: an int, or an integer of another library such as NumPy's."""
     if isinstance(value, Tensor):
         return not value.dim() and not value.is_floating_point() and not value.is_complex()
-    return not isinstance(value, bool) and hasattr(value, "__index__")
+    return not isinstance(value, bool) and hasattr(type(value), "__index__")
 
 
 def foreign(value):
@@ -110,7 +110,7 @@ def ints(value, function, argument):
     """A tuple of integers."""
     if is_integer(value):
         return (integer(value, function, argument),)
-    if isinstance(value, Tensor) or hasattr(value, "tolist"):
+    if isinstance(value, Tensor) or hasattr(type(value), "tolist"):
         value = value.tolist()
     if not sequence(value) and not hasattr(value, "__iter__"):
         raise wrong_type(function, argument, "tuple of ints", value)

@@ -6,12 +6,13 @@ from .._base.errors import invertible
 from .._core.convert import NUMBERS, foreign, number
 from .._core.match import is_operand
 from .._core.tensor import Tensor
-from .._data.dlpack import from_array, is_number
+from .._data.dlpack import from_array, from_dlpack, is_number
 from .._gen import gen_functions as _f
 
 
 def other(value):
-    """The other operand of an operator: NumPy's numbers become Python's, arrays tensors; NotImplemented for what is none of them."""
+    """The other operand of an operator: NumPy's numbers become Python's, arrays and other libraries' tensors tensors; NotImplemented for what
+    is none of them."""
     number = None if value.__class__ in NUMBERS or _overrides.hook(value) is not None or is_array(value) else foreign(value)
     return other_array(value) if number is None else number
 
@@ -20,6 +21,8 @@ def other_array(value):
     """The other operand of an operator that takes no numbers."""
     if _overrides.hook(value) is not None or is_operand(value) and not is_array(value):
         return value
+    if not hasattr(value, "__array_interface__") and hasattr(type(value), "__dlpack__"):
+        return from_dlpack(value)  # what cannot be lent, such as a tensor of PyTorch's with a gradient, says so
     try:
         return from_array(value) if hasattr(value, "__array_interface__") else NotImplemented
     except (TypeError, ValueError):  # an array of texts, say
