@@ -151,4 +151,13 @@ func wrote(t *tensor.Tensor) {
 	}
 }
 
+// Wrote counts what an operator composed of others wrote to its outputs itself, beside the façade, unless err tells that it did not.
+func Wrote(err error, outs ...*tensor.Tensor) {
+	for _, t := range outs {
+		if err == nil {
+			wrote(t)
+		}
+	}
+}
+
 func wroteBytes(s *storage.Storage) { s.Wrote() }

@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
@@ -9,12 +10,16 @@ import (
 
 // finished hands results over, or writes them to outs.
 func (s *scope) finished(names []string, outs []*tensor.Tensor, made ...*tensor.Tensor) (r [4]*tensor.Tensor, err error) {
-	return ops.Finish(&s.Scope, names, outs, made...)
+	r, err = ops.Finish(&s.Scope, names, outs, made...)
+	aten.Wrote(err, outs...)
+	return r, err
 }
 
 // finishedCast hands a result over, or writes it to an out of any dtype that it can be cast to.
 func (s *scope) finishedCast(out, t *tensor.Tensor) (*tensor.Tensor, error) {
-	return ops.FinishCast(&s.Scope, out, t)
+	r, err := ops.FinishCast(&s.Scope, out, t)
+	aten.Wrote(err, out)
+	return r, err
 }
 
 // checkInfo refuses what could not be factored or solved.

@@ -28,7 +28,9 @@ func Kron(c aten.Ctx, out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(made)
 	}
-	return ops.DeliverCast(s.Op, out, made)
+	r, err := ops.DeliverCast(s.Op, out, made)
+	aten.Wrote(err, out)
+	return r, err
 }
 
 // Vander is the matrix of powers of the vector x, from the (n-1)-th down to the 0-th, or up to it where increasing is set.

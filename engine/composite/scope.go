@@ -29,7 +29,9 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if s.Err != nil || out == nil {
 		return s.Give(t)
 	}
-	return ops.Deliver(s.Op, out, t)
+	r, err := ops.Deliver(s.Op, out, t)
+	aten.Wrote(err, out)
+	return r, err
 }
 
 // view is the result of an operator of one operand that takes no output.

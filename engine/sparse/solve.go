@@ -42,5 +42,6 @@ func triangularSolve(c aten.Ctx, outSolution, outA, self, a *tensor.Tensor, uppe
 		return nil, nil, s.Err
 	}
 	r, err := ops.Finish(&s.Scope, []string{"X", "M"}, []*tensor.Tensor{outSolution, outA}, solution, none)
+	aten.Wrote(err, outSolution, outA)
 	return r[0], r[1], err
 }

@@ -27,7 +27,9 @@ func (s *scope) result(out, t *tensor.Tensor) (*tensor.Tensor, error) {
 	case s.Err != nil || out == nil:
 		return s.Give(t)
 	case !isSparse(out) && !isSparse(t):
-		return ops.Deliver(s.Op, out, t)
+		r, err := ops.Deliver(s.Op, out, t)
+		aten.Wrote(err, out)
+		return r, err
 	case isSparse(out) && isSparse(t):
 		if out.DType() != t.DType() && dtype.CanCast(t.DType(), out.DType()) {
 			t = s.Cast(t, out.DType())

@@ -417,6 +417,28 @@ def test_counting_writes():
         z.sum().backward()
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda y: y.renorm_(2, 0, 1.0),
+        lambda y: torch.linalg.inv(torch.eye(2), out=y),
+        lambda y: torch.linalg.qr(torch.eye(2), out=(torch.empty(0), y)),
+        lambda y: torch.kron(torch.eye(2), torch.ones(1), out=y),
+        lambda y: torch.cholesky_solve(torch.eye(2), torch.eye(2), out=y),
+    ],
+    ids=["renorm_", "inv", "qr", "kron", "cholesky_solve"],
+)
+def test_what_is_composed_counts_what_it_writes(write):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = x * 1
+    z = y.square()
+    with torch.no_grad():
+        write(y.detach())
+    assert y._version == 1
+    with pytest.raises(RuntimeError, match="is at version 1; expected version 0"):
+        z.sum().backward()
+
+
 def test_anomaly_mode():
     assert not torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
     with torch.autograd.set_detect_anomaly(True):

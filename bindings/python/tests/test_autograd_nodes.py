@@ -141,6 +141,25 @@ def test_mutation_of_what_was_saved(write):
         assert torch.autograd.grad(z, x)[0].tolist() == [9, 13]
 
 
+@pytest.mark.parametrize(
+    ("write", "gradient"),
+    [
+        (lambda y: y.mul_(y), [4, 6]),
+        (lambda y: y.mul_(y.view_as(y)), [4, 6]),
+        (lambda y: y.addcmul_(y.view_as(y), y[...]), [5, 7]),
+        (lambda y: y.copysign_(y[...]).hypot_(y.view(2)), [2**0.5, 2**0.5]),
+        (lambda y: y.detach().mul_(y), [1, 1]),
+    ],
+    ids=["itself", "view_as", "addcmul_", "hypot_", "detach"],
+)
+def test_mutation_by_an_operand_over_the_same_memory(write, gradient):
+    x = leaf(2.0, 3.0)
+    with graph.allow_mutation_on_saved_tensors():
+        y = x * 1
+        write(y)
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == pytest.approx(gradient)
+
+
 def test_nothing_is_copied_where_nothing_is_written():
     x = leaf(2.0, 3.0)
     with graph.allow_mutation_on_saved_tensors() as spared:

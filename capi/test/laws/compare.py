@@ -177,4 +177,6 @@ def unsound(call, outcome):
             return f"a storage of {len(before)} bytes has {len(after)} after the call"
         if ((before != after) & ~mask).any() if mask is not False else (before != after).any():
             return "bytes changed that the call must not write"
+        if (before != after).any() and not any(places[at].store is store for at in outcome.counted):
+            return "a storage was written to, and no write counted"
     return ""

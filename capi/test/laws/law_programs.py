@@ -67,7 +67,7 @@ VIEWS = {
     "step": lambda t, d, k: t[::2],
     "alias": lambda t, d, k: t[...],
     "diagonal": lambda t, d, k: t.diagonal(0, 0, 1) if t.dim() > 1 else t.view_as(t),
-    "flat": lambda t, d, k: t.view(-1) if t.is_contiguous() else t.unsqueeze(0),
+    "flat": lambda t, d, k: t.reshape(-1),  # of a contiguous one, which its places may not be
 }
 
 
@@ -142,6 +142,8 @@ class Program:
         self.held.append(whole(f(*(m.real for m in operands)), f(*(m.value() for m in operands))))
 
     def view(self, a, name, d, k):
+        if name == "flat" and not a.real.is_contiguous():
+            name = "unsqueeze"
         self.note(f"t{len(self.held)} = {name}({self.name(a)}, {d}, {k})")
         real, places = VIEWS[name](a.real, d, k), VIEWS[name](a.places, d, k)
         self.held.append(Modelled(real, a.memory, places if places.numel() == real.numel() else a.places, a.leaf))
@@ -151,7 +153,7 @@ class Program:
         two = WRITES[op].__code__.co_argcount == 2
         if a is None:
             return
-        b = self.pick(lambda m: m.real.shape == a.real.shape and m.memory is not a.memory) if two else None
+        b = self.pick(lambda m: m.real.shape == a.real.shape and (m.memory is not a.memory or same(m.real, a.real))) if two else None
         if two and b is None:
             return
         operands = [m for m in (a, b) if m]
@@ -206,6 +208,11 @@ class Program:
         """The gradients of a sum of gradients."""
         found = [g.square().sum() for g in grads if g is not None and g.requires_grad]
         return torch.autograd.grad(sum(found), leaves, allow_unused=True) if found else [None] * len(leaves)
+
+
+def same(a, b):
+    """Whether two tensors of one shape are the same elements, so that one may be an operand where the other is written."""
+    return a.data_ptr() == b.data_ptr() and a.stride() == b.stride()
 
 
 def near(a, b):

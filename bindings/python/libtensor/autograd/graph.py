@@ -56,6 +56,7 @@ class Sparing(Mode):
         self.places = {}  # what was saved, by the address of its storage
         self.tid_to_weakhandle = WeakValueDictionary()  # what was saved and not written to since, once for however many operations
         self.cloned = WeakKeyDictionary()  # what was copied, with the copy
+        self.writing = {}  # what the call that is made writes to: the version before, by the address of the storage
 
     def close(self):
         self.open = False
@@ -67,7 +68,11 @@ class Sparing(Mode):
         saved = self.tid_to_weakhandle.get(known)
         if saved is None:
             saved = self.tid_to_weakhandle[known] = Saved(tensor.detach(), known)
-            self.places.setdefault(place(tensor), WeakSet()).add(saved)
+            at = place(tensor)
+            if self.writing.get(at) == tensor._version:  # an operand that shares memory with what the operation is about to write
+                self.spare(saved)
+            else:
+                self.places.setdefault(at, WeakSet()).add(saved)
         return saved
 
     def unpack(self, saved):
@@ -79,13 +84,21 @@ class Sparing(Mode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        for tensor in written(func.__name__, args, kwargs):
-            for saved in self.places.pop(place(tensor), ()):
-                del self.tid_to_weakhandle[saved.known]
-                with no_grad():
-                    saved.tensor = saved.tensor.clone()
-                self.cloned[saved] = saved.tensor
-        return func(*args, **kwargs)
+        outer, self.writing = self.writing, {place(t): t._version for t in written(func.__name__, args, kwargs)}
+        try:
+            for at in self.writing:
+                for saved in self.places.pop(at, ()):
+                    self.spare(saved)
+            return func(*args, **kwargs)
+        finally:
+            self.writing = outer
+
+    def spare(self, saved):
+        """Copies what is about to be written to."""
+        del self.tid_to_weakhandle[saved.known]
+        with no_grad():
+            saved.tensor = saved.tensor.clone()
+        self.cloned[saved] = saved.tensor
 
 
 def place(tensor):
