@@ -4,6 +4,10 @@ package storage
 import "C"
 
 import (
+	"math"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -172,10 +176,24 @@ func shrink(limit int64) {
 	evict(limit)
 }
 
+// TrimVariable is the environment variable with which glibc's malloc is told how many free bytes to keep from the system. Dask sets it for
+// its workers, whose memory it watches from outside.
+const TrimVariable = "MALLOC_TRIM_THRESHOLD_"
+
+// kept bounds spare.
+var kept = trimThreshold(os.Getenv(TrimVariable))
+
+func trimThreshold(text string) int64 {
+	if n, err := strconv.ParseInt(strings.TrimSpace(text), 0, 64); err == nil && n >= 0 {
+		return n
+	}
+	return math.MaxInt64
+}
+
 // spare is how many bytes that nobody uses may be kept: with those in use a quarter more than were in use at the peak.
 func spare() int64 {
 	peak := memory.peak.Load()
-	return peak + peak/4 - memory.inUse.Load()
+	return min(kept, peak+peak/4-memory.inUse.Load())
 }
 
 // evict is shrink for who holds the lock.

@@ -122,6 +122,14 @@ def test_memory_limit_of_the_environment():
     assert "LIBTENSOR_MEMORY_LIMIT is 'plenty'" in python(code, LIBTENSOR_MEMORY_LIMIT="plenty").stdout
 
 
+def test_what_is_kept_for_reuse_follows_mallocs_variable():
+    code = "import libtensor as torch\nt = torch.ones(1 << 26)\ndel t\nprint(torch.memory_stats().cached >> 20)"
+    for said, kept in (("65536", "0"), ("0x8000000", "0"), ("0x10000000", "256"), ("plenty", "256"), ("-1", "256")):
+        assert python(code, MALLOC_TRIM_THRESHOLD_=said).stdout.split() == [kept]
+    small = code.replace("1 << 26", "1 << 22")
+    assert python(small, MALLOC_TRIM_THRESHOLD_="0").stdout.split() == ["16"]
+
+
 def test_failures_leak_nothing():
     x = torch.zeros(3)
     gc.collect()
