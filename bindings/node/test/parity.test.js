@@ -25,7 +25,7 @@ const reasons = {
   'refused in Python, too': ['graphsafe_get_state', 'graphsafe_set_state', 'philox_state'],
   'for tests of the library': ['fail_allocation'],
   'the same as clone': ['clone_state'],
-  'names by which packages of Python know arrays': ['astype', 'to_numpy', 'tobytes', 'to_device'],
+  'names by which packages of Python know arrays': ['astype', 'conjugate', 'strides', 'to_numpy', 'tobytes', 'to_device'],
 };
 const away = new Set(Object.values(reasons).flat());
 // Typed storages and legacy classes: a storage has bytes, whose types are tensors'.
