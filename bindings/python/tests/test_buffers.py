@@ -1,6 +1,7 @@
 """Python's buffer protocol: memory that memoryview and whatever else reads bytes see without a copy, and the bytes of any tensor."""
 
 import array
+import ctypes
 import gc
 import hashlib
 import io
@@ -154,3 +155,27 @@ def test_storages():
 def test_the_array_interface_has_strides_where_they_say_something():
     t = torch.ones(2, 3)
     assert t.__array_interface__["strides"] is None and t.t().__array_interface__["strides"] == (4, 12)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "dtype", "elements"),
+    [
+        ((ctypes.c_int * 3)(1, 2, 3), torch.int32, [1, 2, 3]),
+        ((ctypes.c_long * 2)(1, -2), torch.int64, [1, -2]),
+        ((ctypes.c_ubyte * 2)(1, 255), torch.uint8, [1, 255]),
+        ((ctypes.c_double * 2)(1, 2.5), torch.float64, [1, 2.5]),
+        ((ctypes.c_bool * 2)(True, False), torch.bool, [True, False]),
+        (memoryview(np.array([1 + 2j])), torch.complex128, [1 + 2j]),
+        (memoryview(np.array([1, 2], "<u2")), torch.uint16, [1, 2]),
+        (array.array("l", [1, 2]), torch.int64, [1, 2]),
+    ],
+)
+def test_elements_are_those_that_a_buffer_tells_of(buffer, dtype, elements):
+    for made in (torch.asarray(buffer), torch.array_api.asarray(buffer)):
+        assert made.dtype is dtype and made.tolist() == elements
+
+
+def test_another_byte_order_is_refused():
+    for asarray in (torch.asarray, torch.array_api.asarray):
+        with pytest.raises(ValueError, match="the format '>i', have another byte order"):
+            asarray(memoryview(np.arange(2, dtype=">i4")))

@@ -67,6 +67,42 @@ def total(tensor):
     return tensor.sum().item()
 
 
+def described(tensor):
+    return tensor.requires_grad, tensor.names, tensor.__dict__, tensor.layout, tensor.dtype
+
+
+def describe(inbox, outbox):
+    for item in iter(inbox.get, None):
+        outbox.put((described(item), item))
+
+
+def test_what_arrives_is_what_was_sent():
+    attributes = torch.ones(2)
+    attributes.title = "x"
+    kinds = [
+        torch.ones(2, requires_grad=True),
+        torch.zeros(2, 3, names=("N", "C")),
+        attributes,
+        torch.eye(2).to_sparse(),
+        torch.eye(2).to_sparse_csr(),
+        torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8),
+        torch.quantize_per_channel(torch.ones(2, 2), torch.tensor([0.1, 0.2]), torch.tensor([0, 1]), 0, torch.qint8),
+    ]
+    inbox, outbox = spawn.Queue(), spawn.Queue()
+    worker = spawn.Process(target=describe, args=(inbox, outbox))
+    worker.start()
+    for sent in kinds:
+        inbox.put(sent)
+        there, back = outbox.get(timeout=60)
+        assert there == described(sent) == described(back)
+        plain = [t.dequantize() if t.is_quantized else t.detach().rename(None) if t.layout is torch.strided else t.to_dense() for t in (sent, back)]
+        assert plain[0].equal(plain[1])
+    inbox.put(None)
+    worker.join()
+    with pytest.raises(RuntimeError, match="refusing to serialize non-leaf"):
+        ForkingPickler.dumps(kinds[0] * 2)
+
+
 def test_memory_of_another_library_arrives_as_a_copy():
     array = np.ones(3, "f4")
     lent = torch.ones(3)

@@ -123,7 +123,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     except TypeError:
         view = None
     if view is not None:
-        made = frombuffer(obj, dtype=dtype or _interop.OF_FORMAT.get(view.format) or _f.get_default_dtype())
+        made = frombuffer(obj, dtype=dtype or _interop.of_format(view) or _f.get_default_dtype())
         return made.to(device=device, copy=bool(copy))
     if copy is False:
         raise ValueError("asarray(): a sequence or number cannot be shared, which copy=False asks for")

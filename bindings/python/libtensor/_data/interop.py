@@ -2,7 +2,6 @@
 
 import ctypes
 import itertools
-import struct
 import sys
 from ctypes import PYFUNCTYPE, c_int, c_ssize_t, c_void_p, py_object
 
@@ -30,8 +29,18 @@ TYPES = {
     _dtypes.uint64: ("<u8", "Q"),
 }
 FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
-OF_FORMAT = {code: dtype for dtype, (_, code) in TYPES.items() if code}
-OF_FORMAT |= {code: FROM_TYPESTR[f"<{kind}{struct.calcsize(code)}"] for code, kind in zip("lLnN", "iuiu", strict=True)}
+KINDS = (
+    {"?": "b"} | dict.fromkeys("bhilqn", "i") | dict.fromkeys("BHILQN", "u") | dict.fromkeys(("e", "f", "d"), "f") | dict.fromkeys(("Zf", "Zd"), "c")
+)
+
+
+def of_format(view):
+    """The dtype of the elements that a memoryview tells of, None where it tells of others. How many bytes a letter stands for, `itemsize` says."""
+    order = view.format[:1] if view.format[:1] in "@=<>!" else ""
+    if order in (">", "!") and view.itemsize > 1:
+        raise ValueError(f"asarray(): the buffer's elements, of the format {view.format!r}, have another byte order than this machine's")
+    found = f"{KINDS.get(view.format.removeprefix(order))}{view.itemsize}"
+    return FROM_TYPESTR.get("<" + found) or FROM_TYPESTR.get("|" + found)
 
 
 class PyBuffer(ctypes.Structure):

@@ -1,9 +1,10 @@
 """Pickling and copying."""
 
+from .._base import overrides as _overrides
 from .._base.dtypes import sparse_bsr, sparse_coo, sparse_csr, strided
 from .._base.errors import wrong_type
 from .._base.forked import rebuilds
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, as_leaf, as_object, with_names
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
 
@@ -27,6 +28,17 @@ def parts(tensor):
     if tensor.layout in (sparse_csr, sparse_bsr):
         return [_f.crow_indices(tensor), _f.col_indices(tensor), _f.values(tensor)]
     return [_f.ccol_indices(tensor), _f.row_indices(tensor), _f.values(tensor)]
+
+
+def whole(tensor, reduce):
+    """A pickle of a tensor with its names, its class, whether its gradient is wanted, and its attributes; `reduce` gives that of the elements."""
+    with _overrides.disabled():
+        made = reduce(tensor)
+        if tensor.has_names():
+            made = with_names, (tensor.names, *made)
+    kind = type(tensor)
+    made = made if kind is Tensor else (as_object, (kind, *made))
+    return *((as_leaf, made) if tensor.requires_grad else made), tensor.__dict__ or None
 
 
 def reduce(tensor):

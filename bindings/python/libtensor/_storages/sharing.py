@@ -4,6 +4,7 @@ import os
 import sys
 from weakref import WeakValueDictionary
 
+from .._base.dtypes import strided
 from .._base.forked import rebuilds
 from .._core.owner import UntypedStorage
 from .._core.tensor import Tensor
@@ -22,7 +23,7 @@ def register():
         if sys.platform == "linux":
             from . import parcels as _parcels  # noqa: F401 - takes its place in the order in which a process ends
 
-        ForkingPickler.register(Tensor, reduce_tensor)
+        ForkingPickler.register(Tensor, send)
         ForkingPickler.register(UntypedStorage, reduce_storage)
         registered = True
 
@@ -82,9 +83,22 @@ def rebuild_storage(descriptor, nbytes):
         os.close(fd)
 
 
+def send(tensor):
+    """The pickle of a tensor for another process."""
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError(
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process boundaries. "
+            "If you just want to transfer the data, call detach() on the tensor before serializing"
+        )
+    return _serialize.whole(tensor, reduce_tensor)
+
+
 def reduce_tensor(tensor):
+    """The storage goes where both processes map it; of what is not one piece of memory the parts do."""
+    if tensor.layout is not strided or tensor.is_quantized or tensor.is_meta:
+        return _serialize.reduce(tensor)
     storage = _f.untyped_storage(tensor)
-    if tensor.is_meta or not movable(storage):
+    if not movable(storage):
         return _serialize.reduce(tensor)
     return rebuild_tensor, (storage, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
 

@@ -12,7 +12,7 @@ from .._base.errors import in_name_of
 from .._base.extend import extends
 from .._core import match as _match
 from .._core.owner import untyped
-from .._core.tensor import Tensor, as_leaf, as_object, checked, with_names
+from .._core.tensor import Tensor, checked
 from .._data import arrow as _arrow
 from .._data import create as _create
 from .._data import dlpack as _dlpack
@@ -386,21 +386,7 @@ class Tensor:
         return _arrow.export(self)
 
     def __reduce_ex__(self, protocol):
-        with _overrides.disabled():
-            made = _sharing.reduce_tensor(self) if _sharing.spawning() else _serialize.reduce(self)
-            if self.has_names():
-                made = with_names, (self.names, *made)
-        kind = type(self)
-        made = made if kind is Tensor else (as_object, (kind, *made))
-        if self.requires_grad:
-            if _sharing.spawning() and not self.is_leaf:
-                raise RuntimeError(
-                    "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
-                    "boundaries. "
-                    "If you just want to transfer the data, call detach() on the tensor before serializing"
-                )
-            made = as_leaf, made
-        return *made, self.__dict__ or None
+        return _sharing.send(self) if _sharing.spawning() else _serialize.whole(self, _serialize.reduce)
 
     def __copy__(self):
         made = _f.jvp_detach(self).as_subclass(type(self)).requires_grad_(self.requires_grad)
