@@ -5,7 +5,6 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/ops"
-	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -345,87 +344,4 @@ func roll(c aten.Ctx, self *tensor.Tensor, shifts, dims []int64) (*tensor.Tensor
 		t = s.Step(func() (*tensor.Tensor, error) { return c.Reshape(t, self.Sizes()) })
 	}
 	return s.Give(t)
-}
-
-// pieces are parts of a dimension of the given lengths.
-func pieces(c aten.Ctx, op string, self *tensor.Tensor, dim int, lengths []int64) ([]*tensor.Tensor, error) {
-	start := int64(0)
-	return owner.List(len(lengths), func(i int) (*tensor.Tensor, error) {
-		t, err := narrow(c, self, int64(dim), start, lengths[i])
-		start += lengths[i]
-		return t, status.In(op, err)
-	})
-}
-
-// even are the lengths of parts of n that have each `step`, but for the last.
-func even(n, step int64) []int64 {
-	lengths := []int64{}
-	for at := int64(0); at < n || at == 0; at += step {
-		lengths = append(lengths, min(step, n-at))
-	}
-	return lengths
-}
-
-func split(c aten.Ctx, self *tensor.Tensor, size, dim int64) ([]*tensor.Tensor, error) {
-	d, err := dimension("split", dim, self.Dim())
-	switch {
-	case err != nil:
-		return nil, err
-	case self.Dim() == 0:
-		return nil, status.Runtimef("split: expects at least a 1-dimensional tensor")
-	case size < 1:
-		return nil, status.Runtimef("split: split_size must be positive, but got %d", size)
-	}
-	return pieces(c, "split", self, d, even(self.Sizes()[d], size))
-}
-
-func splitWithSizes(c aten.Ctx, self *tensor.Tensor, sizes []int64, dim int64) ([]*tensor.Tensor, error) {
-	d, err := dimension("split", dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	all, negative := int64(0), false
-	for _, n := range sizes {
-		all += n
-		negative = negative || n < 0
-	}
-	if self.Dim() == 0 || negative || all != self.Sizes()[d] {
-		return nil, status.Runtimef("split: split_sizes %v do not add up to the size of dimension %d of sizes %v", sizes, dim, self.Sizes())
-	}
-	return pieces(c, "split", self, d, sizes)
-}
-
-func chunk(c aten.Ctx, self *tensor.Tensor, chunks, dim int64) ([]*tensor.Tensor, error) {
-	d, err := dimension("chunk", dim, self.Dim())
-	switch {
-	case err != nil:
-		return nil, err
-	case self.Dim() == 0:
-		return nil, status.Runtimef("chunk: expects at least a 1-dimensional tensor")
-	case chunks < 1:
-		return nil, status.Runtimef("chunk: expects chunks to be greater than 0, got: %d", chunks)
-	}
-	n := self.Sizes()[d]
-	if n == 0 && chunks > 1<<24 {
-		return nil, status.Runtimef("chunk: %d chunks of a dimension of size 0 are too many", chunks)
-	}
-	if n == 0 {
-		return pieces(c, "chunk", self, d, make([]int64, chunks))
-	}
-	return pieces(c, "chunk", self, d, even(n, (n-1)/chunks+1))
-}
-
-// unbind are all positions of a dimension.
-func unbind(c aten.Ctx, self *tensor.Tensor, dim int64) ([]*tensor.Tensor, error) {
-	d, err := dimension("unbind", dim, self.Dim())
-	if err != nil {
-		return nil, err
-	}
-	if self.Dim() == 0 {
-		return nil, status.Runtimef("unbind: dimension specified as %d but tensor has no dimensions", dim)
-	}
-	return owner.List(int(self.Sizes()[d]), func(i int) (*tensor.Tensor, error) {
-		t, err := selected(c, self, int64(d), int64(i))
-		return t, status.In("unbind", err)
-	})
 }
