@@ -235,12 +235,29 @@ def seen(tensor):
     return tensor.sum().item(), tensor.untyped_storage().resizable(), name
 
 
-def test_large_tensors_are_used_where_they_arrive(workers):
+def peak(given=None):
+    """How many bytes the process has had in memory since the last call without a tensor, beyond those then."""
+    told = dict(line.split(":") for line in Path("/proc/self/status").read_text().splitlines())
+    if given is None:
+        Path("/proc/self/clear_refs").write_text("5")
+        peak.before = int(told["VmRSS"].split()[0])
+    return (int(told["VmHWM"].split()[0]) - peak.before) << 10
+
+
+@pytest.mark.parametrize("nbytes", [32_000_000, 100_000_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128"])
+def test_large_tensors_are_used_where_they_arrive(workers, dtype, nbytes):
     first, second = workers.scheduler_info()["workers"]
-    for dtype in (torch.float32, torch.float64, torch.complex128):
-        large = workers.submit(torch.ones, 32 * 2**20 // dtype.itemsize, dtype=dtype, workers=[first])
-        total, own, file = workers.submit(seen, large, workers=[second]).result(timeout=100)
-        assert total == 32 * 2**20 // dtype.itemsize and not own and not file
+    count = nbytes // np.dtype(dtype).itemsize
+    peaks = []
+    for make in (np.ones, torch.ones):
+        large = workers.submit(make, count, dtype=getattr(np if make is np.ones else torch, dtype), workers=[first])
+        wait(large, timeout=60)
+        workers.run(peak, workers=[second])
+        peaks.append(workers.submit(peak, large, workers=[second]).result(timeout=60))
+    assert peaks[1] < peaks[0] + nbytes / 4
+    total, own, file = workers.submit(seen, large, workers=[second]).result(timeout=60)
+    assert total == count and not own and not file
 
 
 def double_in_place(tensor):

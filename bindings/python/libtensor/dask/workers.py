@@ -42,3 +42,4 @@ class SharedMemory(WorkerPlugin):
 
     def teardown(self, worker):
         worker.rpc.connection_args["handshake_overrides"].pop(ANNOUNCED)
+        worker.rpc.collect()
