@@ -1,11 +1,9 @@
-"""Arrays with tensors as chunks: functions, reductions, products, slices, creation, random numbers; two worker processes, a worker that is killed."""
+"""Arrays with tensors as chunks: functions, reductions, products, slices, creation, random numbers."""
 
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import dask
@@ -18,11 +16,9 @@ from dask.array.dispatch import to_numpy_dispatch
 from dask.array.utils import meta_from_array
 from dask.base import tokenize
 from dask.sizeof import sizeof
-from distributed import Client, LocalCluster, wait
-from distributed.protocol import deserialize, deserialize_bytes, serialize, serialize_bytes
 
 import libtensor as torch
-from libtensor.dask import Backend, Threads
+from libtensor.dask import Backend
 
 TREE = Path(os.environ.get("TREE") or Path(__file__).resolve().parents[3])
 PYTHON = TREE / "bindings" / "python"
@@ -204,128 +200,6 @@ def test_tokens_and_sizes():
     assert tokenize(t) == tokenize(t.clone()) != tokenize(t + 1) and tokenize(t) != tokenize(t.double()) and tokenize(t) != tokenize(t.view(3, 2))
     assert tokenize(t.to_sparse()) == tokenize(t.to_sparse()) and da.from_array(t, 2).name == da.from_array(t.clone(), 2).name
     assert sizeof(t) == 24 and sizeof(torch.ones(1).expand(1000)) == 4 and sizeof([t, t]) > 48
-
-
-# --------------------------------------------------------------------------------------------------------------------- frames
-
-LAYOUTS = {
-    "contiguous": lambda t: t,
-    "transposed": lambda t: t.T,
-    "strided": lambda t: t[::2, 1:],
-    "permuted": lambda t: t.view(4, 3, 2).permute(2, 0, 1),
-    "expanded": lambda t: t[0].expand(1000, 6),
-    "0-dim": lambda t: t[1, 1],
-    "empty": lambda t: t[1:1],
-}
-NAMES = ["bool", "uint8", "int64", "uint16", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", [bytearray, bytes, lambda frame: memoryview(bytearray(b"." + bytes(frame)))[1:]])
-def test_frames(name, layout, kind):
-    t = LAYOUTS[layout](torch.arange(24).view(4, 6).to(getattr(torch, name)))
-    header, frames = serialize(t)
-    assert header["serializer"] == "dask" and [memoryview(f).nbytes for f in frames] == [
-        min(t.numel(), 24 if layout != "expanded" else 6) * t.itemsize
-    ]
-    back = deserialize(header, list(map(kind, frames)))
-    assert back.dtype is t.dtype and torch.equal(back, t) and not back.requires_grad
-    if layout not in ("expanded", "strided"):
-        assert back.stride() == t.stride()
-    if layout != "expanded":
-        back.zero_()
-
-
-def test_frames_are_the_memory_of_what_is_dense():
-    t = torch.arange(24.0).view(4, 6)
-    for dense in (t, t.T, t[1:3]):
-        assert np.shares_memory(np.frombuffer(serialize(dense)[1][0], "u1"), t.numpy())
-    header, frames = serialize(t)
-    memory = np.frombuffer(bytearray(frames[0]), "f4")
-    assert np.shares_memory(deserialize(header, [memory.data]).numpy(), memory)
-
-
-def test_bytes_of_tensors():
-    t = torch.arange(24.0).view(4, 6)
-    assert torch.equal(deserialize_bytes(serialize_bytes(t.T)), t.T) and torch.equal(
-        deserialize_bytes(serialize_bytes([t, {"a": t[1:]}]))[1]["a"], t[1:]
-    )
-
-
-def test_frames_of_leaves_and_of_what_is_pickled():
-    leaf = torch.ones(3, requires_grad=True)
-    back = deserialize(*serialize(leaf))
-    assert back.requires_grad and back.is_leaf and deserialize(*serialize(leaf * 2)).tolist() == [2, 2, 2]
-    for other in (torch.eye(2).to_sparse(), torch.ones(2, names=("a",)), torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)):
-        header, frames = serialize(other)
-        back = deserialize(header, frames)
-        assert header["serializer"] == "pickle" and back.dtype is other.dtype and back.layout is other.layout and back.names == other.names
-
-
-# ---------------------------------------------------------------------------------------------------------------- two processes
-
-
-@pytest.fixture(scope="module")
-def client():
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture
-def workers(client):
-    with dask.config.set(scheduler=None):
-        client.wait_for_workers(2, timeout=60)
-        yield client
-
-
-def slow(chunk):
-    time.sleep(0.1)
-    return chunk + 1
-
-
-def test_workers_compute_what_one_process_computes(workers):
-    t = torch.rand(300, 200, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    x = da.from_array(t, chunks=(70, 80))
-    for made in (x.sum(), x.mean(axis=0), x @ x.T, x[10:200:3, ::2] * 2, x.rechunk((300, 50)).std(), da.exp(x).T):
-        found = made.compute(timeout=60)
-        assert type(found) is torch.Tensor and torch.equal(found, made.compute(scheduler="synchronous"))
-    assert torch.allclose((x @ x.T).compute(), t @ t.T)
-
-
-def test_tensors_go_from_worker_to_worker(workers):
-    addresses = list(workers.scheduler_info()["workers"])
-    parts = [workers.submit(torch.full, (100000,), k, dtype=torch.bfloat16, workers=[address]) for k, address in enumerate(addresses)]
-    total = workers.submit(torch.add, *parts).result(timeout=60)
-    assert total.dtype is torch.bfloat16 and torch.equal(total, torch.ones(100000, dtype=torch.bfloat16))
-
-
-def test_large_tensors_go_in_several_frames(workers):
-    first, second = workers.scheduler_info()["workers"]
-    large = workers.submit(torch.arange, 2.0**24, dtype=torch.float64, workers=[first])
-    assert workers.submit(torch.sum, large, workers=[second]).result(timeout=100).item() == 2.0**23 * (2**24 - 1)
-
-
-def test_a_killed_worker_loses_nothing(workers):
-    t = torch.arange(10000.0).view(100, 100)
-    x = da.from_array(t, chunks=(25, 25)).map_blocks(slow, dtype="f4").persist()
-    time.sleep(0.3)
-    os.kill(next(iter(workers.run(os.getpid).values())), signal.SIGKILL)
-    wait(x, timeout=100)
-    assert torch.equal(x.compute(timeout=60), t + 1)
-
-
-def threads():
-    return torch.get_num_threads()
-
-
-def test_threads_of_workers(workers):
-    assert set(workers.run(threads).values()) == {1}
-    with LocalCluster(n_workers=1, threads_per_worker=2, dashboard_address=":0") as cluster, Client(cluster) as client:
-        client.register_plugin(Threads())
-        assert set(client.run(threads).values()) == {2}
-        client.unregister_worker_plugin("libtensor-threads")
-        assert set(client.run(threads).values()) == {1}
 
 
 # -------------------------------------------------------------------------------------------------------------------- examples

@@ -1,6 +1,7 @@
 from typing import Any
 
 Backend: Any
+SharedMemory: Any
 Threads: Any
 
 def offer_chunks(dispatch: Any) -> None: ...

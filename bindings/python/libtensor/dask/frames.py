@@ -1,9 +1,12 @@
 """Tensors between processes: a header, and the bytes of the elements as they lie in memory."""
 
+from math import prod
+
 from .._base.dtypes import named, strided, uint8
 from .._core.tensor import Tensor
 from .._data.create import frombuffer
 from .._gen import gen_functions as _f
+from .inbox import ANNOUNCED, LEAST, inbox, post
 
 
 def parts(tensor):
@@ -21,16 +24,27 @@ def parts(tensor):
     header |= {"device": str(tensor.device), "requires_grad": tensor.requires_grad}
     if not sent.numel():
         return header, memoryview(b"")
-    return header, memoryview(_f.view(_f.flatten(sent), uint8).numpy())
+    # The strides of dimensions of one element, which may be any, are not those of bytes.
+    return header, memoryview(_f.view(_f.as_strided(sent, (sent.numel(),), (1,)), uint8).numpy())
 
 
-def serialize(tensor):
+def serialize(tensor, context=None):
+    """What Dask sends: a header and frames. What is large goes into the inbox of a worker that has told of one."""
     header, frame = parts(tensor)
-    return header, [frame]
+    context = context or {}
+    address = context.get("recipient", {}).get(ANNOUNCED)
+    letter = post(address, frame) if address and frame.nbytes >= LEAST else None
+    if letter:
+        return header | {"letter": letter}, []
+    if frame.nbytes and context.get("sender", {}).get("address", "").startswith(("tcp:", "tls:")):
+        # Dask cuts long frames along their first dimension, and copies the parts together again. Of one row nothing is cut.
+        frame = frame.cast("B", (1, frame.nbytes))
+    # It receives the second buffer of a message, and those behind it, in memory of their own, which is aligned.
+    return header, [memoryview(bytearray()), frame]
 
 
 def elements(frame, dtype):
-    """The elements of a frame, in its memory where that may be written to and is aligned, which in the middle of a message it is by chance."""
+    """The elements of a frame, in its memory where that may be written to and is aligned, which in the middle of a file it is by chance."""
     if not frame.nbytes:
         return _f.empty((0,), dtype=dtype)
     made = frombuffer(frame, dtype=uint8)
@@ -38,9 +52,10 @@ def elements(frame, dtype):
 
 
 def deserialize(header, frames):
-    (frame,) = frames
-    order = header["order"]
-    made = _f.view(elements(memoryview(frame).cast("B"), named(header["dtype"])), header["sent"])
+    dtype, order = named(header["dtype"]), header["order"]
+    letter = header.get("letter")
+    made = inbox().open(letter, dtype, prod(header["sent"])) if letter else elements(memoryview(frames[1]).cast("B"), dtype)
+    made = _f.view(made, header["sent"])
     made = _f.expand(_f.permute(made, [order.index(dim) for dim in range(len(order))]), header["shape"])
     if header["device"] != "cpu":
         made = made.to(header["device"])
