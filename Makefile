@@ -26,7 +26,8 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(BLAS)
 endif
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
-export GOFLAGS ?= -trimpath -buildmode=pie
+# netgo: a module that we use imports net, which would bring the system's resolver in.
+export GOFLAGS ?= -trimpath -buildmode=pie -tags=netgo
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
@@ -69,7 +70,7 @@ lib: $(LIB) $(DIRECT) ## Build the shared libraries
 TIERS ?= all
 NATIVE_TIER = $(shell .ci/cpu_tier)
 LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
-TAGS = $(addprefix without_,$(LEFT_OUT))
+TAGS = netgo $(addprefix without_,$(LEFT_OUT))
 WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
 demo digits: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.

@@ -18,6 +18,7 @@ README = (ROOT / "README.md").read_text()
 BUNDLED = [path.name for path in BUILD.glob("libscipy_openblas*.so")]
 MODULES = {"github.com-google-uuid", "github.com-mattn-go-pointer", "github.com-pkg-errors", "gorgonia.org-cu"}
 LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}}
+FLOOR = 28  # of glibc 2, which manylinux_2_28 has
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "LIBTENSOR_", "npm_"))}
 
 
@@ -34,6 +35,16 @@ def wheel(project, folder, fails=False, **environment):
     options = ("--no-build-isolation", "--no-deps", "--no-cache-dir", "--disable-pip-version-check", "-w", folder)
     said = run(sys.executable, "-m", "pip", "wheel", *options, project, fails=fails, **environment)
     return said if fails else next(folder.glob("*.whl"))
+
+
+def loads_with_older_glibc(folder):
+    """Each library asks of glibc for nothing newer than FLOOR."""
+    libraries = [path for path in folder.rglob("*") if re.search(r"\.(so|node)\b", path.name) and path.is_file()]
+    assert libraries
+    for path in libraries:
+        wanted = re.findall(r"\*UND\*.*\(GLIBC_2\.(\d+)[.\d]*\) +(\w+)", run("objdump", "-T", path))
+        newer = sorted(name for minor, name in wanted if int(minor) > FLOOR)
+        assert not newer, f"{path.name} does not load with glibc 2.{FLOOR}: add {', '.join(newer)} to capi/glibc.c, or do without"
 
 
 def prints(*command, cwd, **environment):
@@ -68,6 +79,12 @@ def test_wheel(tmp_path):
     libraries = {name.removeprefix("libtensor/lib/") for name in sizes if name.startswith("libtensor/lib/")}
     assert libraries == {"libtensor.so", "libtensor_direct.so", *BUNDLED} | {f"licenses/{name}" for name in LICENSES}
     assert "License-Expression: Apache-2.0" in metadata and any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
+    with zipfile.ZipFile(made) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    loads_with_older_glibc(tmp_path / "unpacked")
+    tag = made.stem.split("-")[-1]
+    assert 17 <= int(re.fullmatch(r"manylinux_2_(\d+)_\w+", tag)[1]) <= FLOOR
+    assert f'"{tag}"' in run(sys.executable, "-m", "auditwheel", "show", made)
     # Without the kernels of devices, which are compressed already.
     kernels = sum(path.stat().st_size for path in (ROOT / "cuda" / "kernels").glob("*.ptx.gz"))
     assert sum(sizes.values()) - kernels < 60e6 and made.stat().st_size - kernels < 25e6
@@ -78,6 +95,9 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path):
     # Nothing is fetched: neither the checkout nor the network is there for it.
     shutil.copytree(BUILD / "openblas", sdist / "source" / "build" / "openblas")
     made = wheel(sdist, tmp_path)
+    # The same sources give the same library, whatever the folder.
+    with zipfile.ZipFile(made) as archive:
+        assert archive.read("libtensor/lib/libtensor.so") == (BUILD / "libtensor.so").read_bytes()
     run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", tmp_path / "installed", made)
     prints(sys.executable, "-c", "import libtensor; print(libtensor.tensor([1, 2]))", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
     assert {path.name for path in (tmp_path / "installed/libtensor/lib/licenses").iterdir()} == LICENSES
@@ -105,6 +125,7 @@ def test_npm_package(tmp_path):
     (tmp_path / "package.json").write_text("{}")
     run("npm", "install", "--offline", package, cwd=tmp_path)
     prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=tmp_path)
+    loads_with_older_glibc(tmp_path / "node_modules")
 
 
 def test_npm_says_what_to_run(tmp_path):
@@ -126,6 +147,7 @@ def test_prefix(tmp_path):
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()}
     assert {name for name in files if "licenses" in name} == {f"share/licenses/libtensor/{name}" for name in LICENSES}
     assert {Path(name).name for name in files if ".so" in name} == {"libtensor.so.0.1.0", *BUNDLED}
+    loads_with_older_glibc(tmp_path)
 
 
 def test_the_c_library_needs_no_python():
