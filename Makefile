@@ -15,6 +15,7 @@ $(error OPENBLAS is $(OPENBLAS); it can be bundled or system)
 endif
 BLAS := $(if $(filter bundled,$(OPENBLAS)),build/openblas/libscipy_openblas64_.so)
 LICENSES := build/licenses
+LICENSED := LICENSE go.mod .ci/licenses .ci/licenses.txt
 ADDON := bindings/node/build/libtensor.node
 CUDA := build/cuda
 JOBS ?= $(shell nproc)
@@ -136,7 +137,7 @@ $(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready
 	@$(MAKE) --no-print-directory -s -f cuda/sim/Makefile OUT=$(@D)
 
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
-$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) | licenses
+$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) $(LICENSED) | licenses
 	@echo "installing the Python package"
 	@rm -rf bindings/python/build  # where pip keeps files that the package no longer has
 	@LIBTENSOR_LIBRARY=$(CURDIR)/$(LIB) $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
@@ -144,7 +145,7 @@ $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) | licenses
 
 addon: tools $(ADDON) ## Build the Node addon, after which npm install ./bindings/node works
 
-$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/*) | licenses
+$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/* capi/glibc*) $(LICENSED) | licenses
 	@echo "building the Node addon"
 	@$(MAKE) --no-print-directory -C bindings/node
 
@@ -165,7 +166,7 @@ cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (nee
 
 # The licences of what is in the library, which every package carries.
 licenses: $(BLAS)
-	@.ci/licenses $(LICENSES) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
+	@.ci/licenses $(LICENSES) $(VERSION) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
 
 install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" "$(DESTDIR)$(PREFIX)/lib/cmake/tensor" \
@@ -207,7 +208,7 @@ test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
 test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	$(SUITE) install $(LIB) $(BLAS) include LICENSE .ci/licenses cmake Makefile README.md examples/c capi/test/install -- capi/test/install
+	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c capi/test/install -- capi/test/install
 	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases

@@ -17,7 +17,7 @@ PYTHON, NODE, BUILD = ROOT / "bindings" / "python", ROOT / "bindings" / "node", 
 README = (ROOT / "README.md").read_text()
 BUNDLED = [path.name for path in BUILD.glob("libscipy_openblas*.so")]
 MODULES = {"github.com-google-uuid", "github.com-mattn-go-pointer", "github.com-pkg-errors", "gorgonia.org-cu"}
-LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}}
+LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}} | {"libtensor.spdx"}
 FLOOR = 28  # of glibc 2, which manylinux_2_28 has
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "LIBTENSOR_", "npm_"))}
 
@@ -45,6 +45,22 @@ def loads_with_older_glibc(folder):
         wanted = re.findall(r"\*UND\*.*\(GLIBC_2\.(\d+)[.\d]*\) +(\w+)", run("objdump", "-T", path))
         newer = sorted(name for minor, name in wanted if int(minor) > FLOOR)
         assert not newer, f"{path.name} does not load with glibc 2.{FLOOR}: add {', '.join(newer)} to capi/glibc.c, or do without"
+
+
+def accounted_for(folder):
+    """The list in a package says what each file is under: parts of others have their texts beside it, and what it does not name is ours."""
+    (listed,) = folder.rglob("libtensor.spdx")
+    parts = [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in listed.read_text().split("\n\n")[1:]]
+    texts = {re.sub("</?text>", "", part["PackageLicenseComments"]) for part in parts}
+    assert {path.name for path in listed.parent.iterdir()} == texts | {listed.name} == LICENSES
+    assert all(re.fullmatch(r"[A-Z][\w.-]+(( AND | WITH )[A-Z][\w.-]+)*", part["PackageLicenseConcluded"]) for part in parts)
+    others = {part["PackageFileName"] for part in parts if "PackageFileName" in part}
+    files = [path for path in folder.rglob("*") if path.is_file() and path.parent != listed.parent]
+    assert others == {path.name for path in files} & {"libscipy_openblas64_.so"}
+    for path in files:
+        if path.name not in others and not path.name.startswith("LICENSE"):
+            foreign = re.search(rb"(?i)copyright (\(c\)|\xc2\xa9|\d{4}).*|SPDX-License-Identifier.*", path.read_bytes())
+            assert not foreign, f"{path}: whose is this? {foreign[0]}. Name it in .ci/licenses"
 
 
 def prints(*command, cwd, **environment):
@@ -82,6 +98,7 @@ def test_wheel(tmp_path):
     with zipfile.ZipFile(made) as archive:
         archive.extractall(tmp_path / "unpacked")
     loads_with_older_glibc(tmp_path / "unpacked")
+    accounted_for(tmp_path / "unpacked")
     tag = made.stem.split("-")[-1]
     assert 17 <= int(re.fullmatch(r"manylinux_2_(\d+)_\w+", tag)[1]) <= FLOOR
     assert f'"{tag}"' in run(sys.executable, "-m", "auditwheel", "show", made)
@@ -126,6 +143,7 @@ def test_npm_package(tmp_path):
     run("npm", "install", "--offline", package, cwd=tmp_path)
     prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=tmp_path)
     loads_with_older_glibc(tmp_path / "node_modules")
+    accounted_for(tmp_path / "node_modules")
 
 
 def test_npm_says_what_to_run(tmp_path):
@@ -148,6 +166,7 @@ def test_prefix(tmp_path):
     assert {name for name in files if "licenses" in name} == {f"share/licenses/libtensor/{name}" for name in LICENSES}
     assert {Path(name).name for name in files if ".so" in name} == {"libtensor.so.0.1.0", *BUNDLED}
     loads_with_older_glibc(tmp_path)
+    accounted_for(tmp_path)
 
 
 def test_the_c_library_needs_no_python():
