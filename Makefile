@@ -231,8 +231,8 @@ test-digits: setup $(ADDON) ## A small network learns digits from Python, C and 
 test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
 	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
 
-test-ci: $(VENV)/tests ## What .ci/suite.py and .ci/world.py run and leave out, and that C files lean on each other one way
-	$(SUITE) ci .ci bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py
+test-ci: setup ## What .ci/suite.py and .ci/world.py run and leave out, that C files lean on each other one way, and programs of a release
+	$(SUITE) ci .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py
 
 test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
 	.ci/world.py $(WORLD)
