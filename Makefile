@@ -3,6 +3,7 @@
 VERSION := 0.1.0
 SONAME := libtensor.so.0
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 
 LIB := build/libtensor.so
 DIRECT := build/libtensor_direct.so
@@ -39,7 +40,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -168,18 +169,27 @@ cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (nee
 licenses: $(BLAS)
 	@.ci/licenses $(LICENSES) $(VERSION) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
 
-install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" "$(DESTDIR)$(PREFIX)/lib/cmake/tensor" \
-	  "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+# The CMake package and the pkg-config file find the headers from where they are themselves, wherever the prefix goes.
+FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
+FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
+
+install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h "$(DESTDIR)$(PREFIX)/include/"
-	install -m 755 $(LIB) "$(DESTDIR)$(PREFIX)/lib/libtensor.so.$(VERSION)"
-	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/$(SONAME)"
-	ln -sf $(SONAME) "$(DESTDIR)$(PREFIX)/lib/libtensor.so"
-	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(PREFIX)/lib/")
+	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
+	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
+	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
+	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(LIBDIR)/")
 	install -m 644 $(LICENSES)/* "$(DESTDIR)$(PREFIX)/share/licenses/libtensor/"
-	install -m 644 cmake/tensor-config.cmake "$(DESTDIR)$(PREFIX)/lib/cmake/tensor/"
-	sed 's/@VERSION@/$(VERSION)/' cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(PREFIX)/lib/cmake/tensor/tensor-config-version.cmake"
-	sed 's/@VERSION@/$(VERSION)/' cmake/tensor.pc.in > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/tensor.pc"
+	$(FILLED) cmake/tensor-config.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config.cmake"
+	$(FILLED) cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config-version.cmake"
+	$(FILLED) cmake/tensor.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc"
+
+uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
+	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
+	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
+	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
