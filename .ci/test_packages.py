@@ -1,5 +1,6 @@
 """What is in each package, what it says where it cannot be built, and that the README's steps are true. Run by make test-install."""
 
+import json
 import os
 import re
 import shlex
@@ -128,22 +129,41 @@ def test_an_sdist_says_what_it_needs(sdist, tmp_path):
     assert "make: " not in said
 
 
-def test_npm_package(tmp_path):
-    run("npm", "pack", "--pack-destination", tmp_path, cwd=NODE)
-    package = next(tmp_path.glob("*.tgz"))
-    with tarfile.open(package) as archive:
-        names = {name.removeprefix("package/") for name in archive.getnames()}
-    assert {name for name in names if name.startswith("build/")} == {
-        *("build/libtensor.node", "build/libtensor.so.0"),
-        *(f"build/{name}" for name in BUNDLED),
-        *(f"build/licenses/{name}" for name in LICENSES),
+def test_npm_packages(tmp_path):
+    run("make", "addon", "TIERS=all")
+    names = run("node", NODE / "pack.js", tmp_path).split()
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "package.json").write_text("{}")
+    # No compiler is there, and no script is run.
+    run(
+        "npm",
+        "install",
+        "--offline",
+        "--ignore-scripts",
+        *(tmp_path / name for name in names),
+        cwd=program,
+        PATH=without(tmp_path / "bin", "cc", "gcc", "make"),
+    )
+    prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=program)
+    package, platform = (program / "node_modules" / name for name in ("libtensor", next(iter((program / "node_modules/@libtensor").iterdir()))))
+    assert {path.name for path in platform.iterdir()} == {
+        "LICENSE",
+        "README.md",
+        "package.json",
+        "libtensor.node",
+        "libtensor.so.0",
+        "licenses",
+        *BUNDLED,
     }
-    assert "LICENSE" in names
-    (tmp_path / "package.json").write_text("{}")
-    run("npm", "install", "--offline", package, cwd=tmp_path)
-    prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=tmp_path)
-    loads_with_older_glibc(tmp_path / "node_modules")
-    accounted_for(tmp_path / "node_modules")
+    described, own = (json.loads((folder / "package.json").read_text()) for folder in (package, platform))
+    assert described["optionalDependencies"][own["name"]] == own["version"] == described["version"]
+    assert own["libc"] == ["glibc"] and len(own["cpu"]) == 1 and "LICENSE" in os.listdir(package)
+    loads_with_older_glibc(program)
+    accounted_for(program)
+    shutil.rmtree(platform)
+    said = run("node", "-e", "require('libtensor')", cwd=program, fails=True)
+    assert f"neither the package {own['name']} is installed, which npm install brings unless optional dependencies are omitted" in said
 
 
 def test_npm_says_what_to_run(tmp_path):
@@ -154,10 +174,9 @@ def test_npm_says_what_to_run(tmp_path):
     (program / "package.json").write_text("{}")
     missing = f"build/libtensor.node is missing; run `make addon` in {tmp_path / 'checkout'} first"
     assert missing in run("npm", "install", "--offline", unbuilt, cwd=program, fails=True)
-    assert missing in run("npm", "pack", cwd=unbuilt, fails=True)
     run("npm", "run", "prepare", cwd=unbuilt)  # which npm ci does here before anything is built
     said = run("node", "-e", f"require({str(unbuilt)!r})", cwd=program, fails=True)
-    assert f"the addon {unbuilt}/build/libtensor.node is missing; in a checkout of libtensor, run `make addon` at its top" in said
+    assert f"nor is there {unbuilt}/build/libtensor.node; in a checkout of libtensor, run `make addon` at its top" in said
 
 
 def test_prefix(tmp_path):
