@@ -33,6 +33,8 @@ export GOFLAGS ?= -trimpath -buildmode=pie -tags=netgo
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
+# What packages say of their time, so that the same sources give the same ones.
+export SOURCE_DATE_EPOCH ?= 315532800
 # Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
 export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
@@ -40,7 +42,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -190,6 +192,11 @@ uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR 
 	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
 	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
+
+PACKAGES ?= tarball deb wheel sdist npm source
+dist: setup $(ADDON) licenses ## Make all packages, in build/dist; PACKAGES="tarball deb" makes some
+	@.ci/dist build/dist $(PACKAGES)
+	@cd build/dist && ls -l
 
 # -------------------------------------------------------------------------------------------------------------- testing
 

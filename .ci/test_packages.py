@@ -179,13 +179,56 @@ def test_npm_says_what_to_run(tmp_path):
     assert f"nor is there {unbuilt}/build/libtensor.node; in a checkout of libtensor, run `make addon` at its top" in said
 
 
-def test_prefix(tmp_path):
-    run("make", "install", f"PREFIX={tmp_path}")
-    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()}
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    run(ROOT / ".ci/dist", folder, "tarball", "deb", "source", SOURCE_DATE_EPOCH="315532800")
+    return folder
+
+
+def consume(folder, libraries, **environment):
+    """Builds the README's program by pkg-config's flags, with what was installed in a folder, and runs it."""
+    (folder / "hello.c").write_text(example("c"))
+    line = "cc hello.c $(pkg-config --cflags --libs tensor) && ./a.out"
+    said = run("bash", "-c", line, cwd=folder, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), **environment)
+    assert said == "tensor([[0.5000, 1.0000, 1.5000],\n        [2.0000, 2.5000, 3.0000]])\n"
+
+
+def test_tarball(dist, tmp_path):
+    with tarfile.open(next(dist.glob("libtensor-*-linux-*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (prefix,) = tmp_path.iterdir()
+    files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()}
     assert {name for name in files if "licenses" in name} == {f"share/licenses/libtensor/{name}" for name in LICENSES}
     assert {Path(name).name for name in files if ".so" in name} == {"libtensor.so.0.1.0", *BUNDLED}
     loads_with_older_glibc(tmp_path)
     accounted_for(tmp_path)
+    consume(prefix, prefix / "lib")
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="there are Debian packages on Debian alone")
+def test_deb(dist, tmp_path):
+    for package in dist.glob("*.deb"):
+        run("dpkg-deb", "-x", package, tmp_path)
+    (library,) = (path for path in tmp_path.rglob("libtensor.so.*") if not path.is_symlink())
+    assert {path.name for path in library.parent.iterdir()} == {"libtensor.so", "libtensor.so.0", "libtensor.so.0.1.0", "cmake", "pkgconfig"}
+    said = (tmp_path / "usr/share/doc/libtensor0/copyright").read_text()
+    assert "/usr/share/common-licenses/Apache-2.0" in said and all(
+        name in said for name in ("Google Inc.", "Go Authors", "Dave Cheney", "Yasuhiro Matsumoto")
+    )
+    assert "libopenblas0" in run("dpkg-deb", "-f", next(dist.glob("libtensor0_*.deb")), "Depends")
+    loads_with_older_glibc(tmp_path)
+    consume(tmp_path, library.parent)
+
+
+def test_source_archive(dist, tmp_path):
+    """It has what Go would fetch."""
+    with tarfile.open(next(dist.glob("*-source.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    assert {"Makefile", "LICENSE", "README.md", "vendor", "include", "engine", "capi"} <= set(os.listdir(tree))
+    listed = run("go", "list", "-deps", "./capi", cwd=tree, GOPROXY="off", GOMODCACHE=str(tmp_path / "none"), GOFLAGS="-mod=vendor")
+    assert "gorgonia.org/cu" in listed and "github.com/libtensor/libtensor/capi" in listed
 
 
 def test_the_c_library_needs_no_python():
