@@ -1,5 +1,5 @@
 // The functions of glibc's that have got a newer version since 2.27, by their first one. Linkers
-// put these in their place (capi/glibc).
+// put these in their place (glibc-flags).
 #define _GNU_SOURCE
 #include "glibc.h"
 
