@@ -3,6 +3,7 @@
 VERSION := 0.1.0
 SONAME := libtensor.so.0
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 
 LIB := build/libtensor.so
 DIRECT := build/libtensor_direct.so
@@ -15,6 +16,7 @@ $(error OPENBLAS is $(OPENBLAS); it can be bundled or system)
 endif
 BLAS := $(if $(filter bundled,$(OPENBLAS)),build/openblas/libscipy_openblas64_.so)
 LICENSES := build/licenses
+LICENSED := LICENSE go.mod .ci/licenses .ci/licenses.txt
 ADDON := bindings/node/build/libtensor.node
 CUDA := build/cuda
 JOBS ?= $(shell nproc)
@@ -26,10 +28,13 @@ export LIBTENSOR_OPENBLAS ?= $(CURDIR)/$(BLAS)
 endif
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
-export GOFLAGS ?= -trimpath -buildmode=pie
+# netgo: a module that we use imports net, which would bring the system's resolver in.
+export GOFLAGS ?= -trimpath -buildmode=pie -tags=netgo
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
+# What packages say of their time, so that the same sources give the same ones.
+export SOURCE_DATE_EPOCH ?= 315532800
 # Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
 export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
@@ -37,7 +42,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -69,7 +74,7 @@ lib: $(LIB) $(DIRECT) ## Build the shared libraries
 TIERS ?= all
 NATIVE_TIER = $(shell .ci/cpu_tier)
 LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
-TAGS = $(addprefix without_,$(LEFT_OUT))
+TAGS = netgo $(addprefix without_,$(LEFT_OUT))
 WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
 demo digits: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
@@ -135,7 +140,7 @@ $(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready
 	@$(MAKE) --no-print-directory -s -f cuda/sim/Makefile OUT=$(@D)
 
 PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/*' -o -name '*.pyi' -o -name pyproject.toml)
-$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) | licenses
+$(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) $(LICENSED) | licenses
 	@echo "installing the Python package"
 	@rm -rf bindings/python/build  # where pip keeps files that the package no longer has
 	@LIBTENSOR_LIBRARY=$(CURDIR)/$(LIB) $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
@@ -143,7 +148,7 @@ $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) | licenses
 
 addon: tools $(ADDON) ## Build the Node addon, after which npm install ./bindings/node works
 
-$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/*) | licenses
+$(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/* capi/glibc*) $(LICENSED) | licenses
 	@echo "building the Node addon"
 	@$(MAKE) --no-print-directory -C bindings/node
 
@@ -164,20 +169,34 @@ cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (nee
 
 # The licences of what is in the library, which every package carries.
 licenses: $(BLAS)
-	@.ci/licenses $(LICENSES) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
+	@.ci/licenses $(LICENSES) $(VERSION) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
 
-install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" "$(DESTDIR)$(PREFIX)/lib/cmake/tensor" \
-	  "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+# The CMake package and the pkg-config file find the headers from where they are themselves, wherever the prefix goes.
+FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
+FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
+
+install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h "$(DESTDIR)$(PREFIX)/include/"
-	install -m 755 $(LIB) "$(DESTDIR)$(PREFIX)/lib/libtensor.so.$(VERSION)"
-	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(PREFIX)/lib/$(SONAME)"
-	ln -sf $(SONAME) "$(DESTDIR)$(PREFIX)/lib/libtensor.so"
-	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(PREFIX)/lib/")
+	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
+	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
+	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
+	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(LIBDIR)/")
 	install -m 644 $(LICENSES)/* "$(DESTDIR)$(PREFIX)/share/licenses/libtensor/"
-	install -m 644 cmake/tensor-config.cmake "$(DESTDIR)$(PREFIX)/lib/cmake/tensor/"
-	sed 's/@VERSION@/$(VERSION)/' cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(PREFIX)/lib/cmake/tensor/tensor-config-version.cmake"
-	sed 's/@VERSION@/$(VERSION)/' cmake/tensor.pc.in > "$(DESTDIR)$(PREFIX)/lib/pkgconfig/tensor.pc"
+	$(FILLED) cmake/tensor-config.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config.cmake"
+	$(FILLED) cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config-version.cmake"
+	$(FILLED) cmake/tensor.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc"
+
+uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
+	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
+	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
+	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
+
+PACKAGES ?= tarball deb wheel sdist npm source
+dist: setup $(ADDON) licenses ## Make all packages, in build/dist; PACKAGES="tarball deb" makes some
+	@.ci/dist build/dist $(PACKAGES)
+	@cd build/dist && ls -l
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
@@ -206,7 +225,7 @@ test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
 test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	$(SUITE) install $(LIB) $(BLAS) include LICENSE .ci/licenses cmake Makefile README.md examples/c capi/test/install -- capi/test/install
+	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c capi/test/install -- capi/test/install
 	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases
@@ -229,8 +248,8 @@ test-digits: setup $(ADDON) ## A small network learns digits from Python, C and 
 test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
 	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
 
-test-ci: $(VENV)/tests ## What .ci/suite.py and .ci/world.py run and leave out, and that C files lean on each other one way
-	$(SUITE) ci .ci bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py
+test-ci: setup ## What .ci/suite.py and .ci/world.py run and leave out, that C files lean on each other one way, and programs of a release
+	$(SUITE) ci .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py
 
 test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
 	.ci/world.py $(WORLD)

@@ -1,5 +1,6 @@
 """What is in each package, what it says where it cannot be built, and that the README's steps are true. Run by make test-install."""
 
+import json
 import os
 import re
 import shlex
@@ -17,7 +18,8 @@ PYTHON, NODE, BUILD = ROOT / "bindings" / "python", ROOT / "bindings" / "node", 
 README = (ROOT / "README.md").read_text()
 BUNDLED = [path.name for path in BUILD.glob("libscipy_openblas*.so")]
 MODULES = {"github.com-google-uuid", "github.com-mattn-go-pointer", "github.com-pkg-errors", "gorgonia.org-cu"}
-LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}}
+LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}} | {"libtensor.spdx"}
+FLOOR = 28  # of glibc 2, which manylinux_2_28 has
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "LIBTENSOR_", "npm_"))}
 
 
@@ -34,6 +36,32 @@ def wheel(project, folder, fails=False, **environment):
     options = ("--no-build-isolation", "--no-deps", "--no-cache-dir", "--disable-pip-version-check", "-w", folder)
     said = run(sys.executable, "-m", "pip", "wheel", *options, project, fails=fails, **environment)
     return said if fails else next(folder.glob("*.whl"))
+
+
+def loads_with_older_glibc(folder):
+    """Each library asks of glibc for nothing newer than FLOOR."""
+    libraries = [path for path in folder.rglob("*") if re.search(r"\.(so|node)\b", path.name) and path.is_file()]
+    assert libraries
+    for path in libraries:
+        wanted = re.findall(r"\*UND\*.*\(GLIBC_2\.(\d+)[.\d]*\) +(\w+)", run("objdump", "-T", path))
+        newer = sorted(name for minor, name in wanted if int(minor) > FLOOR)
+        assert not newer, f"{path.name} does not load with glibc 2.{FLOOR}: add {', '.join(newer)} to capi/glibc.c, or do without"
+
+
+def accounted_for(folder):
+    """The list in a package says what each file is under: parts of others have their texts beside it, and what it does not name is ours."""
+    (listed,) = folder.rglob("libtensor.spdx")
+    parts = [dict(re.findall(r"^(\w+): (.*)$", block, re.MULTILINE)) for block in listed.read_text().split("\n\n")[1:]]
+    texts = {re.sub("</?text>", "", part["PackageLicenseComments"]) for part in parts}
+    assert {path.name for path in listed.parent.iterdir()} == texts | {listed.name} == LICENSES
+    assert all(re.fullmatch(r"[A-Z][\w.-]+(( AND | WITH )[A-Z][\w.-]+)*", part["PackageLicenseConcluded"]) for part in parts)
+    others = {part["PackageFileName"] for part in parts if "PackageFileName" in part}
+    files = [path for path in folder.rglob("*") if path.is_file() and path.parent != listed.parent]
+    assert others == {path.name for path in files} & {"libscipy_openblas64_.so"}
+    for path in files:
+        if path.name not in others and not path.name.startswith("LICENSE"):
+            foreign = re.search(rb"(?i)copyright (\(c\)|\xc2\xa9|\d{4}).*|SPDX-License-Identifier.*", path.read_bytes())
+            assert not foreign, f"{path}: whose is this? {foreign[0]}. Name it in .ci/licenses"
 
 
 def prints(*command, cwd, **environment):
@@ -68,6 +96,13 @@ def test_wheel(tmp_path):
     libraries = {name.removeprefix("libtensor/lib/") for name in sizes if name.startswith("libtensor/lib/")}
     assert libraries == {"libtensor.so", "libtensor_direct.so", *BUNDLED} | {f"licenses/{name}" for name in LICENSES}
     assert "License-Expression: Apache-2.0" in metadata and any(name.endswith(".dist-info/licenses/LICENSE") for name in sizes)
+    with zipfile.ZipFile(made) as archive:
+        archive.extractall(tmp_path / "unpacked")
+    loads_with_older_glibc(tmp_path / "unpacked")
+    accounted_for(tmp_path / "unpacked")
+    tag = made.stem.split("-")[-1]
+    assert 17 <= int(re.fullmatch(r"manylinux_2_(\d+)_\w+", tag)[1]) <= FLOOR
+    assert f'"{tag}"' in run(sys.executable, "-m", "auditwheel", "show", made)
     # Without the kernels of devices, which are compressed already.
     kernels = sum(path.stat().st_size for path in (ROOT / "cuda" / "kernels").glob("*.ptx.gz"))
     assert sum(sizes.values()) - kernels < 60e6 and made.stat().st_size - kernels < 25e6
@@ -78,6 +113,9 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path):
     # Nothing is fetched: neither the checkout nor the network is there for it.
     shutil.copytree(BUILD / "openblas", sdist / "source" / "build" / "openblas")
     made = wheel(sdist, tmp_path)
+    # The same sources give the same library, whatever the folder.
+    with zipfile.ZipFile(made) as archive:
+        assert archive.read("libtensor/lib/libtensor.so") == (BUILD / "libtensor.so").read_bytes()
     run(sys.executable, "-m", "pip", "install", "--no-deps", "--target", tmp_path / "installed", made)
     prints(sys.executable, "-c", "import libtensor; print(libtensor.tensor([1, 2]))", cwd=tmp_path, PYTHONPATH=str(tmp_path / "installed"))
     assert {path.name for path in (tmp_path / "installed/libtensor/lib/licenses").iterdir()} == LICENSES
@@ -91,20 +129,41 @@ def test_an_sdist_says_what_it_needs(sdist, tmp_path):
     assert "make: " not in said
 
 
-def test_npm_package(tmp_path):
-    run("npm", "pack", "--pack-destination", tmp_path, cwd=NODE)
-    package = next(tmp_path.glob("*.tgz"))
-    with tarfile.open(package) as archive:
-        names = {name.removeprefix("package/") for name in archive.getnames()}
-    assert {name for name in names if name.startswith("build/")} == {
-        *("build/libtensor.node", "build/libtensor.so.0"),
-        *(f"build/{name}" for name in BUNDLED),
-        *(f"build/licenses/{name}" for name in LICENSES),
+def test_npm_packages(tmp_path):
+    run("make", "addon", "TIERS=all")
+    names = run("node", NODE / "pack.js", tmp_path).split()
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "package.json").write_text("{}")
+    # No compiler is there, and no script is run.
+    run(
+        "npm",
+        "install",
+        "--offline",
+        "--ignore-scripts",
+        *(tmp_path / name for name in names),
+        cwd=program,
+        PATH=without(tmp_path / "bin", "cc", "gcc", "make"),
+    )
+    prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=program)
+    package, platform = (program / "node_modules" / name for name in ("libtensor", next(iter((program / "node_modules/@libtensor").iterdir()))))
+    assert {path.name for path in platform.iterdir()} == {
+        "LICENSE",
+        "README.md",
+        "package.json",
+        "libtensor.node",
+        "libtensor.so.0",
+        "licenses",
+        *BUNDLED,
     }
-    assert "LICENSE" in names
-    (tmp_path / "package.json").write_text("{}")
-    run("npm", "install", "--offline", package, cwd=tmp_path)
-    prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=tmp_path)
+    described, own = (json.loads((folder / "package.json").read_text()) for folder in (package, platform))
+    assert described["optionalDependencies"][own["name"]] == own["version"] == described["version"]
+    assert own["libc"] == ["glibc"] and len(own["cpu"]) == 1 and "LICENSE" in os.listdir(package)
+    loads_with_older_glibc(program)
+    accounted_for(program)
+    shutil.rmtree(platform)
+    said = run("node", "-e", "require('libtensor')", cwd=program, fails=True)
+    assert f"neither the package {own['name']} is installed, which npm install brings unless optional dependencies are omitted" in said
 
 
 def test_npm_says_what_to_run(tmp_path):
@@ -115,17 +174,61 @@ def test_npm_says_what_to_run(tmp_path):
     (program / "package.json").write_text("{}")
     missing = f"build/libtensor.node is missing; run `make addon` in {tmp_path / 'checkout'} first"
     assert missing in run("npm", "install", "--offline", unbuilt, cwd=program, fails=True)
-    assert missing in run("npm", "pack", cwd=unbuilt, fails=True)
     run("npm", "run", "prepare", cwd=unbuilt)  # which npm ci does here before anything is built
     said = run("node", "-e", f"require({str(unbuilt)!r})", cwd=program, fails=True)
-    assert f"the addon {unbuilt}/build/libtensor.node is missing; in a checkout of libtensor, run `make addon` at its top" in said
+    assert f"nor is there {unbuilt}/build/libtensor.node; in a checkout of libtensor, run `make addon` at its top" in said
 
 
-def test_prefix(tmp_path):
-    run("make", "install", f"PREFIX={tmp_path}")
-    files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file() and not path.is_symlink()}
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("dist")
+    run(ROOT / ".ci/dist", folder, "tarball", "deb", "source", SOURCE_DATE_EPOCH="315532800")
+    return folder
+
+
+def consume(folder, libraries, **environment):
+    """Builds the README's program by pkg-config's flags, with what was installed in a folder, and runs it."""
+    (folder / "hello.c").write_text(example("c"))
+    line = "cc hello.c $(pkg-config --cflags --libs tensor) && ./a.out"
+    said = run("bash", "-c", line, cwd=folder, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), **environment)
+    assert said == "tensor([[0.5000, 1.0000, 1.5000],\n        [2.0000, 2.5000, 3.0000]])\n"
+
+
+def test_tarball(dist, tmp_path):
+    with tarfile.open(next(dist.glob("libtensor-*-linux-*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (prefix,) = tmp_path.iterdir()
+    files = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if path.is_file() and not path.is_symlink()}
     assert {name for name in files if "licenses" in name} == {f"share/licenses/libtensor/{name}" for name in LICENSES}
     assert {Path(name).name for name in files if ".so" in name} == {"libtensor.so.0.1.0", *BUNDLED}
+    loads_with_older_glibc(tmp_path)
+    accounted_for(tmp_path)
+    consume(prefix, prefix / "lib")
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-deb"), reason="there are Debian packages on Debian alone")
+def test_deb(dist, tmp_path):
+    for package in dist.glob("*.deb"):
+        run("dpkg-deb", "-x", package, tmp_path)
+    (library,) = (path for path in tmp_path.rglob("libtensor.so.*") if not path.is_symlink())
+    assert {path.name for path in library.parent.iterdir()} == {"libtensor.so", "libtensor.so.0", "libtensor.so.0.1.0", "cmake", "pkgconfig"}
+    said = (tmp_path / "usr/share/doc/libtensor0/copyright").read_text()
+    assert "/usr/share/common-licenses/Apache-2.0" in said and all(
+        name in said for name in ("Google Inc.", "Go Authors", "Dave Cheney", "Yasuhiro Matsumoto")
+    )
+    assert "libopenblas0" in run("dpkg-deb", "-f", next(dist.glob("libtensor0_*.deb")), "Depends")
+    loads_with_older_glibc(tmp_path)
+    consume(tmp_path, library.parent)
+
+
+def test_source_archive(dist, tmp_path):
+    """It has what Go would fetch."""
+    with tarfile.open(next(dist.glob("*-source.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    assert {"Makefile", "LICENSE", "README.md", "vendor", "include", "engine", "capi"} <= set(os.listdir(tree))
+    listed = run("go", "list", "-deps", "./capi", cwd=tree, GOPROXY="off", GOMODCACHE=str(tmp_path / "none"), GOFLAGS="-mod=vendor")
+    assert "gorgonia.org/cu" in listed and "github.com/libtensor/libtensor/capi" in listed
 
 
 def test_the_c_library_needs_no_python():

@@ -85,8 +85,6 @@ static void keep_defaults(void) {
   }
 }
 
-extern void (*const lt_entry[])(int, char **, char **) __attribute__((weak));  // start.ld
-
 __attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...) {
   char text[512];
   va_list values;

@@ -12,6 +12,9 @@
 enum { LT_UNSTARTED = 0, LT_STARTING = 1, LT_RUNNING = 2, LT_FORKED = 3, LT_UNUSABLE = 4 };
 extern _Atomic int lt_state;
 
+// Go's entry (start.ld), which a program of Go's, such as a test, has not.
+extern void (*const lt_entry[])(int, char **, char **) __attribute__((weak));
+
 // Makes the state LT_RUNNING, or says why op cannot be called.
 tensor_status lt_start(const char *op);
 

@@ -13,6 +13,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "glibc.h"
+#include "start.h"
+
 // Handlers of the program's run on these, on whatever thread a signal finds.
 enum { SIGNAL_STACK = 256 << 10, GUARD = 4 << 10 };
 
@@ -45,9 +48,10 @@ static pthread_cond_t settled = PTHREAD_COND_INITIALIZER;
 static seat *waiting;
 static int made;  // threads that wait, or that Go has
 
-// Both names are of the linker; a program of Go's, such as a test, has them not.
+// The name is the linker's; a program of Go's, such as a test, need not have it.
 __attribute__((weak)) int __real_pthread_create(pthread_t *, const pthread_attr_t *,
                                                 void *(*)(void *), void *);
+LT_FIRST(__real_pthread_create, pthread_create);
 
 // A thread that Go runs on, and whether it blocks what it has no use for.
 typedef struct runner {
@@ -175,7 +179,7 @@ static pthread_t call(void *(*body)(void *), void *argument) {
 }
 
 int lt_make_threads(int number) {
-  if (!__real_pthread_create) return number;
+  if (!lt_entry) return number;  // Go makes its own, in a program of its
   pthread_mutex_lock(&lock);
   while (made < number && !make()) continue;
   const int had = made;

@@ -1,6 +1,7 @@
 """Builds a wheel that carries the shared libraries, which make builds, and an sdist that carries their sources."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -69,11 +70,19 @@ class SdistWithSources(sdist):
                 shutil.copy2(ROOT / name, to)
 
 
+def oldest_glibc(folder):
+    """The minor version of the oldest glibc that all libraries in a folder load with, as they name it; None without glibc."""
+    named = rb"\0GLIBC_2\.(\d+)[.\d]*(?=\0)"
+    return max((int(minor) for path in folder.glob("*.so") for minor in re.findall(named, path.read_bytes())), default=None)
+
+
 class PlatformWheel(bdist_wheel):
-    """Any Python 3 on one platform: the shared libraries are loaded by ctypes and serve every version."""
+    """Any Python 3 on one platform, from one version of glibc on: the shared libraries are loaded by ctypes and serve every version of Python."""
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        platform = super().get_tag()[2]
+        minor = oldest_glibc(Path(self.get_finalized_command("build").build_lib) / "libtensor" / "lib")
+        return "py3", "none", platform if minor is None else platform.replace("linux", f"manylinux_2_{minor}", 1)
 
 
 class PlatformDistribution(Distribution):

@@ -1,21 +1,30 @@
 'use strict';
 
-// Loads the addon, which lies beside libtensor.so in build/.
+// Loads the addon, which lies beside libtensor.so: in a checkout in build/, otherwise in a package of this platform's.
 const { existsSync } = require('node:fs');
 const path = require('node:path');
 const { install } = require('./classes.js');
 
-const file = path.join(__dirname, '..', 'build', 'libtensor.node');
+const platform = `@libtensor/${process.platform}-${process.arch}`;
 
+function find() {
+  const built = path.join(__dirname, '..', 'build', 'libtensor.node');
+  if (existsSync(built)) return built;
+  try {
+    return require.resolve(platform);
+  } catch (error) {
+    throw new Error(
+      `libtensor: neither the package ${platform} is installed, which npm install brings unless optional dependencies are omitted, ` +
+        `nor is there ${built}; in a checkout of libtensor, run \`make addon\` at its top`,
+      { cause: error },
+    );
+  }
+}
+
+const file = find();
 try {
   module.exports = install(require(file));
 } catch (error) {
   delete require.cache[file]; // the next attempt loads it anew
-  throw new Error(
-    existsSync(file)
-      ? `libtensor: the addon ${file} cannot be loaded on ${process.platform}-${process.arch} (${error.message}); ` +
-          'a package holds a build for the platform that it was packed on'
-      : `libtensor: the addon ${file} is missing; in a checkout of libtensor, run \`make addon\` at its top`,
-    { cause: error },
-  );
+  throw new Error(`libtensor: the addon ${file} cannot be loaded on ${process.platform}-${process.arch}: ${error.message}`, { cause: error });
 }
