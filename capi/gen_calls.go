@@ -353,6 +353,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Ceil(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // celu
+		r0, err := c.Celu(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
 	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c aten.Ctx, f frame) error { // chain_matmul
 		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
@@ -1207,6 +1211,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // hann_window
 		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // hardshrink
+		r0, err := c.Hardshrink(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // heaviside
@@ -2102,6 +2110,102 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.elu
+		r0, err := c.NnElu(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.elu_gradient
+		r0, err := c.NnEluGradient(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.float(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.gelu
+		r0, err := c.NnGelu(f.out(0), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.gelu_gradient
+		r0, err := c.NnGeluGradient(f.tensor(0), f.tensor(1), f.str(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.glu
+		r0, err := c.NnGlu(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardsigmoid
+		r0, err := c.NnHardsigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardswish
+		r0, err := c.NnHardswish(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardswish_gradient
+		r0, err := c.NnHardswishGradient(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardtanh
+		r0, err := c.NnHardtanh(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.leaky_relu
+		r0, err := c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.logsigmoid
+		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.mish
+		r0, err := c.NnMish(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.mish_gradient
+		r0, err := c.NnMishGradient(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.piecewise_gradient
+		r0, err := c.NnPiecewiseGradient(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.float(4), f.float(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.prelu_each
+		r0, err := c.NnPreluEach(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.relu6
+		r0, err := c.NnRelu6(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.silu
+		r0, err := c.NnSilu(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.silu_gradient
+		r0, err := c.NnSiluGradient(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softmin
+		r0, err := c.NnSoftmin(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softplus
+		r0, err := c.NnSoftplus(f.out(0), f.tensor(0), f.float(1), f.float(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softplus_gradient
+		r0, err := c.NnSoftplusGradient(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softshrink
+		r0, err := c.NnSoftshrink(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softsign
+		r0, err := c.NnSoftsign(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.tanhshrink
+		r0, err := c.NnTanhshrink(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nnz
 		r0, err := c.Nnz(f.tensor(0))
 		return f.setInt(err, r0)
@@ -2317,6 +2421,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // pow
 		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // prelu
+		r0, err := c.Prelu(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // prod
@@ -2654,6 +2762,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Vstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // rrelu
+		r0, err := c.Rrelu(f.out(0), f.tensor(0), f.float(1), f.float(2), f.bool(3), f.generatorOptional(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // rsqrt
 		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2745,6 +2857,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // select_scatter
 		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // selu
+		r0, err := c.Selu(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // set_
@@ -3510,6 +3626,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // tensordot.dims
 		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // threshold
+		r0, err := c.Threshold(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // tile

@@ -461,6 +461,11 @@ static const lt_parameter of_ceil[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_celu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+};
+
 static const lt_parameter of_chain_matmul[] = {
     {"matrices", NULL, 'R', -1, 0, {0}},
 };
@@ -1640,6 +1645,11 @@ static const lt_parameter of_hann_window[] = {
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_hardshrink[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"lambd", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
 };
 
 static const lt_parameter of_heaviside[] = {
@@ -2860,6 +2870,132 @@ static const lt_parameter of_nextafter[] = {
     {"other", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_nn_elu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_nn_elu_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"positive", NULL, 'F', -1, 0, {0}},
+    {"negative", NULL, 'F', -1, 0, {0}},
+    {"divisor", NULL, 'F', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_gelu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"approximate", NULL, 'U', -1, LT_DEFAULT, {.text = "none"}},
+};
+
+static const lt_parameter of_nn_gelu_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"approximate", NULL, 'U', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_glu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_nn_hardsigmoid[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_hardswish[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_hardswish_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_hardtanh[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"min_val", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_FLOAT, {.f = {-1.0, 0}}}}},
+    {"max_val", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_FLOAT, {.f = {1.0, 0}}}}},
+};
+
+static const lt_parameter of_nn_leaky_relu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"negative_slope", NULL, 'F', -1, LT_DEFAULT, {.f = 0.01}},
+};
+
+static const lt_parameter of_nn_logsigmoid[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_mish[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_mish_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_piecewise_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"low", NULL, 'F', -1, 0, {0}},
+    {"high", NULL, 'F', -1, 0, {0}},
+    {"inside", NULL, 'F', -1, 0, {0}},
+    {"outside", NULL, 'F', -1, 0, {0}},
+    {"closed", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_prelu_each[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_relu6[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_silu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_silu_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_softmin[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_nn_softplus[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"beta", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"threshold", NULL, 'F', -1, LT_DEFAULT, {.f = 20.0}},
+};
+
+static const lt_parameter of_nn_softplus_gradient[] = {
+    {"given", NULL, 'T', -1, 0, {0}},
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"beta", NULL, 'F', -1, 0, {0}},
+    {"threshold", NULL, 'F', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_softshrink[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"lambd", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+};
+
+static const lt_parameter of_nn_softsign[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_tanhshrink[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
 static const lt_parameter of_nnz[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -3145,6 +3281,11 @@ static const lt_parameter of_positive[] = {
 static const lt_parameter of_pow[] = {
     {"self", NULL, 'P', -1, 0, {0}},
     {"exponent", NULL, 'O', -1, 0, {0}},
+};
+
+static const lt_parameter of_prelu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_prod[] = {
@@ -3646,6 +3787,14 @@ static const lt_parameter of_row_stack[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
 };
 
+static const lt_parameter of_rrelu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"lower", NULL, 'F', -1, LT_DEFAULT, {.f = 0.125}},
+    {"upper", NULL, 'F', -1, LT_DEFAULT, {.f = 0.3333333333333333}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_rsqrt[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -3805,6 +3954,10 @@ static const lt_parameter of_select_scatter[] = {
     {"src", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"index", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_selu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_set_[] = {
@@ -4829,6 +4982,12 @@ static const lt_parameter of_tensordot_dims[] = {
     {"dims_other", NULL, 'L', 1, 0, {0}},
 };
 
+static const lt_parameter of_threshold[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"threshold", NULL, 'S', -1, 0, {0}},
+    {"value", NULL, 'S', -1, 0, {0}},
+};
+
 static const lt_parameter of_tile[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dims", NULL, 'V', -1, LT_SPREAD, {0}},
@@ -5356,6 +5515,7 @@ lt_operator lt_operators[] = {
     {lt_run, "ccol_indices_copy", "ccol_indices_copy", "ccol_indices_copy_", of_ccol_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cdist", "cdist", "cdist_", of_cdist, 4, "T", "out", "(Tensor x1, Tensor x2, float p=2.0, str compute_mode=\"use_mm_for_euclid_dist_if_necessary\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ceil", "ceil", "ceil_", of_ceil, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "celu", "celu", "celu_", of_celu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "chain_matmul", "chain_matmul", "chain_matmul_", of_chain_matmul, 1, "T", "out", "(sequence of Tensor matrices)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cholesky", "cholesky", "cholesky_", of_cholesky, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cholesky_inverse", "cholesky_inverse", "cholesky_inverse_", of_cholesky_inverse, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5572,6 +5732,7 @@ lt_operator lt_operators[] = {
     {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "hann_window", "hann_window", "hann_window_", of_hann_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "hardshrink", "hardshrink", "hardshrink_", of_hardshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "heaviside", "heaviside", "heaviside_", of_heaviside, 2, "T", "out", "(Tensor input, Tensor values)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "histc", "histc", "histc_", of_histc, 4, "T", "out", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "histogram", "histogram", "histogram_", of_histogram, 5, "TT", "hist\0bin_edges", "(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5795,6 +5956,30 @@ lt_operator lt_operators[] = {
     {lt_run, "new_ones", "new_ones", "new_ones_", of_new_ones, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "new_zeros", "new_zeros", "new_zeros_", of_new_zeros, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nextafter", "nextafter", "nextafter_", of_nextafter, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_nn_elu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.elu_gradient", "nn.elu_gradient", "nn.elu_gradient_", of_nn_elu_gradient, 5, "T", "out", "(Tensor given, Tensor input, float positive, float negative, float divisor)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.gelu_gradient", "nn.gelu_gradient", "nn.gelu_gradient_", of_nn_gelu_gradient, 3, "T", "out", "(Tensor given, Tensor input, str approximate)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hardswish_gradient", "nn.hardswish_gradient", "nn.hardswish_gradient_", of_nn_hardswish_gradient, 2, "T", "out", "(Tensor given, Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.leaky_relu", "nn.leaky_relu", "nn.leaky_relu_", of_nn_leaky_relu, 2, "T", "out", "(Tensor input, float negative_slope=0.01)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_nn_mish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.mish_gradient", "nn.mish_gradient", "nn.mish_gradient_", of_nn_mish_gradient, 2, "T", "out", "(Tensor given, Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.piecewise_gradient", "nn.piecewise_gradient", "nn.piecewise_gradient_", of_nn_piecewise_gradient, 7, "T", "out", "(Tensor given, Tensor input, float low, float high, float inside, float outside, bool closed)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.prelu_each", "nn.prelu_each", "nn.prelu_each_", of_nn_prelu_each, 2, "T", "out", "(Tensor input, Tensor weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.relu6", "nn.relu6", "nn.relu6_", of_nn_relu6, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.silu", "nn.silu", "nn.silu_", of_nn_silu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.silu_gradient", "nn.silu_gradient", "nn.silu_gradient_", of_nn_silu_gradient, 2, "T", "out", "(Tensor given, Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softmin", "nn.softmin", "nn.softmin_", of_nn_softmin, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softplus", "nn.softplus", "nn.softplus_", of_nn_softplus, 3, "T", "out", "(Tensor input, float beta=1.0, float threshold=20.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softplus_gradient", "nn.softplus_gradient", "nn.softplus_gradient_", of_nn_softplus_gradient, 4, "T", "out", "(Tensor given, Tensor input, float beta, float threshold)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softshrink", "nn.softshrink", "nn.softshrink_", of_nn_softshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_nn_softsign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_call", "node_call", "node_call_", of_node_call, 2, "A", "out", "(Node input, sequence of Tensor grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_context", "node_context", "node_context_", of_node_context, 1, "Q", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -5850,6 +6035,7 @@ lt_operator lt_operators[] = {
     {lt_run, "pop_saved_tensors_hooks", "pop_saved_tensors_hooks", "pop_saved_tensors_hooks_", NULL, 0, "", "", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "positive", "positive", "positive_", of_positive, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "pow", "pow", "pow_", of_pow, 2, "T", "out", "(Tensor|Number input, Tensor|Number exponent)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "prelu", "prelu", "prelu_", of_prelu, 2, "T", "out", "(Tensor input, Tensor weight)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "prod", "prod", "prod_", of_prod, 4, "T", "out", "(Tensor input, int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "promote_types", "promote_types", "promote_types_", of_promote_types, 2, "D", "out", "(dtype type1, dtype type2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "push_saved_tensors_hooks", "push_saved_tensors_hooks", "push_saved_tensors_hooks_", of_push_saved_tensors_hooks, 5, "", "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -5933,6 +6119,7 @@ lt_operator lt_operators[] = {
     {lt_run, "row_indices", "row_indices", "row_indices_", of_row_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "row_indices_copy", "row_indices_copy", "row_indices_copy_", of_row_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "row_stack", "row_stack", "row_stack_", of_row_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "rrelu", "rrelu", "rrelu_", of_rrelu, 5, "T", "out", "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "rsqrt", "rsqrt", "rsqrt_", of_rsqrt, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "rsub", "rsub", "rsub_", of_rsub, 3, "T", "out", "(Tensor input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "saddmm", "saddmm", "saddmm_", of_saddmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5957,6 +6144,7 @@ lt_operator lt_operators[] = {
     {lt_run, "select", "select", "select_", of_select, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "select_copy", "select_copy", "select_copy_", of_select_copy, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "select_scatter", "select_scatter", "select_scatter_", of_select_scatter, 4, "T", "out", "(Tensor input, Tensor src, int dim, int index)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "selu", "selu", "selu_", of_selu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "set_", "set_", "set_", of_set_, 1, "", "", "(Tensor input)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_.storage", "set_", "set_", of_set__storage, 2, "", "", "(Tensor input, Storage source)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 3},
     {lt_run, "set_.storage_geometry", "set_", "set_", of_set__storage_geometry, 5, "", "", "(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 4},
@@ -6151,6 +6339,7 @@ lt_operator lt_operators[] = {
     {lt_run, "tensor_split.tensor", "tensor_split", "tensor_split_", of_tensor_split_tensor, 3, "A", "out", "(Tensor input, Tensor tensor_indices_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 2},
     {lt_run, "tensordot", "tensordot", "tensordot_", of_tensordot, 3, "T", "out", "(Tensor input, Tensor other, int dims=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "tensordot.dims", "tensordot", "tensordot_", of_tensordot_dims, 4, "T", "out", "(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "threshold", "threshold", "threshold_", of_threshold, 3, "T", "out", "(Tensor input, Number threshold, Number value)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "tile", "tile", "tile_", of_tile, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "to.options", "to", "to_", of_to_options, 7, "T", "out", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, bool non_blocking=False, bool copy=False, memory_format memory_format=None)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "to_dense", "to_dense", "to_dense_", of_to_dense, 3, "T", "out", "(Tensor input, dtype dtype=None, *, bool masked_grad=None)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},

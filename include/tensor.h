@@ -1718,10 +1718,6 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Replaces negative elements by 0.
-TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
-TENSOR_API tensor_status tensor_relu_(tensor_t *self);
-
 // Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
 // A number that the dtype of the result cannot hold is refused.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -3535,6 +3531,123 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // -------------------------------------------------------------------------------------------- neural network functions
+
+// Multiplies negative elements by `negative_slope`.
+TENSOR_API tensor_status tensor_nn_leaky_relu(const tensor_t *self, double negative_slope, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_leaky_relu_(tensor_t *self, double negative_slope);
+
+// Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+TENSOR_API tensor_status tensor_prelu(const tensor_t *self, const tensor_t *weight, tensor_t **out);
+
+// Multiplies negative elements by `weight`, which broadcasts: what `prelu` runs.
+TENSOR_API tensor_status tensor_nn_prelu_each(const tensor_t *self, const tensor_t *weight, tensor_t **out);
+
+// The gradient of a function that is made of straight pieces: `given` times `inside` where `self` lies between `low` and `high`, and times `outside` elsewhere.
+// The limits themselves lie inside where `closed` is set.
+TENSOR_API tensor_status tensor_nn_piecewise_gradient(const tensor_t *given, const tensor_t *self, double low, double high, double inside, double outside, bool closed, tensor_t **out);
+
+// Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+TENSOR_API tensor_status tensor_nn_hardtanh(const tensor_t *self, tensor_scalar min_val, tensor_scalar max_val, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_hardtanh_(tensor_t *self, tensor_scalar min_val, tensor_scalar max_val);
+
+// Limits every element to the range from 0 to 6. NaN stays NaN.
+TENSOR_API tensor_status tensor_nn_relu6(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_relu6_(tensor_t *self);
+
+// Replaces elements up to `threshold` by `value`.
+TENSOR_API tensor_status tensor_threshold(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_threshold_(tensor_t *self, tensor_scalar threshold, tensor_scalar value);
+TENSOR_API tensor_status tensor_threshold_out(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t *out);
+
+// Replaces elements from -`lambd` to `lambd` by 0.
+TENSOR_API tensor_status tensor_hardshrink(const tensor_t *self, double lambd, tensor_t **out);
+TENSOR_API tensor_status tensor_hardshrink_out(const tensor_t *self, double lambd, tensor_t *out);
+
+// Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+TENSOR_API tensor_status tensor_nn_softshrink(const tensor_t *self, double lambd, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_softshrink_out(const tensor_t *self, double lambd, tensor_t *out);
+
+// (`self` + 3) / 6, limited to the range from 0 to 1.
+TENSOR_API tensor_status tensor_nn_hardsigmoid(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_hardsigmoid_(tensor_t *self);
+
+// `self` times `hardsigmoid` of it.
+TENSOR_API tensor_status tensor_nn_hardswish(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_hardswish_(tensor_t *self);
+
+// `given` times the derivative of `hardswish`.
+TENSOR_API tensor_status tensor_nn_hardswish_gradient(const tensor_t *given, const tensor_t *self, tensor_t **out);
+
+// Replaces negative elements x by `alpha` * (exp(x) - 1).
+TENSOR_API tensor_status tensor_nn_elu(const tensor_t *self, double alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_elu_(tensor_t *self, double alpha);
+
+// Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+TENSOR_API tensor_status tensor_celu(const tensor_t *self, double alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_celu_(tensor_t *self, double alpha);
+
+// scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+// of networks that normalize themselves.
+TENSOR_API tensor_status tensor_selu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_selu_(tensor_t *self);
+
+// `given` times the derivative of the function that is `positive` * x above 0, and `negative` * (exp(x / `divisor`) - 1) below.
+TENSOR_API tensor_status tensor_nn_elu_gradient(const tensor_t *given, const tensor_t *self, double positive, double negative, double divisor, tensor_t **out);
+
+// log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+TENSOR_API tensor_status tensor_nn_softplus(const tensor_t *self, double beta, double threshold, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_softplus_out(const tensor_t *self, double beta, double threshold, tensor_t *out);
+
+// The logarithm of `sigmoid`, -log(1 + exp(-x)).
+TENSOR_API tensor_status tensor_nn_logsigmoid(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_logsigmoid_out(const tensor_t *self, tensor_t *out);
+
+// `given` times the derivative of `softplus`.
+TENSOR_API tensor_status tensor_nn_softplus_gradient(const tensor_t *given, const tensor_t *self, double beta, double threshold, tensor_t **out);
+
+// x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+TENSOR_API tensor_status tensor_nn_gelu(const tensor_t *self, const char *approximate, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_gelu_out(const tensor_t *self, const char *approximate, tensor_t *out);
+
+// `given` times the derivative of `gelu`.
+TENSOR_API tensor_status tensor_nn_gelu_gradient(const tensor_t *given, const tensor_t *self, const char *approximate, tensor_t **out);
+
+// x times `sigmoid` of x.
+TENSOR_API tensor_status tensor_nn_silu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_silu_(tensor_t *self);
+
+// `given` times the derivative of `silu`.
+TENSOR_API tensor_status tensor_nn_silu_gradient(const tensor_t *given, const tensor_t *self, tensor_t **out);
+
+// x times the hyperbolic tangent of `softplus` of x.
+TENSOR_API tensor_status tensor_nn_mish(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_mish_(tensor_t *self);
+
+// `given` times the derivative of `mish`.
+TENSOR_API tensor_status tensor_nn_mish_gradient(const tensor_t *given, const tensor_t *self, tensor_t **out);
+
+// x - tanh(x). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_nn_tanhshrink(const tensor_t *self, tensor_t **out);
+
+// x / (1 + abs(x)). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_nn_softsign(const tensor_t *self, tensor_t **out);
+
+// Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+// `upper`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_rrelu(const tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_rrelu_(tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator);
+
+// The first half of `self` along `dim` times `sigmoid` of the second one.
+TENSOR_API tensor_status tensor_nn_glu(const tensor_t *self, int64_t dim, tensor_t **out);
+
+// `softmax` of -`self`. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+
+// Replaces negative elements by 0.
+TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_relu_(tensor_t *self);
 
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 // Absent: dtype TENSOR_DTYPE_NONE.

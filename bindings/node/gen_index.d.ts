@@ -2235,6 +2235,107 @@ export class Tensor extends Handle {
    */
   alignAs(other: TensorLike): Tensor;
   /**
+   * Multiplies negative elements by `negative_slope`.
+   */
+  leakyRelu_(options?: { negativeSlope?: number }): this;
+  leakyRelu_(negativeSlope: number): this;
+  /** leakyRelu_, off the event loop. */
+  leakyRelu_Async(options?: { negativeSlope?: number; signal?: Signal | null }): Promise<this>;
+  leakyRelu_Async(negativeSlope: number, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+   */
+  prelu(weight: TensorLike): Tensor;
+  /**
+   * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+   */
+  hardtanh_(options?: { minVal?: Scalar; maxVal?: Scalar }): this;
+  hardtanh_(minVal: Scalar, options?: { maxVal?: Scalar }): this;
+  hardtanh_(minVal: Scalar, maxVal: Scalar): this;
+  /** hardtanh_, off the event loop. */
+  hardtanh_Async(options?: { minVal?: Scalar; maxVal?: Scalar; signal?: Signal | null }): Promise<this>;
+  hardtanh_Async(minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<this>;
+  hardtanh_Async(minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Limits every element to the range from 0 to 6. NaN stays NaN.
+   */
+  relu6_(): this;
+  /** relu6_, off the event loop. */
+  relu6_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Replaces elements up to `threshold` by `value`.
+   */
+  threshold_(threshold: Scalar, options: { value: Scalar }): this;
+  threshold_(threshold: Scalar, value: Scalar): this;
+  /** threshold_, off the event loop. */
+  threshold_Async(threshold: Scalar, options: { value: Scalar; signal?: Signal | null }): Promise<this>;
+  threshold_Async(threshold: Scalar, value: Scalar, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Replaces elements from -`lambd` to `lambd` by 0.
+   */
+  hardshrink(options?: { lambd?: number; out?: Tensor | null }): Tensor;
+  hardshrink(lambd: number, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * (`self` + 3) / 6, limited to the range from 0 to 1.
+   */
+  hardsigmoid_(): this;
+  /** hardsigmoid_, off the event loop. */
+  hardsigmoid_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * `self` times `hardsigmoid` of it.
+   */
+  hardswish_(): this;
+  /** hardswish_, off the event loop. */
+  hardswish_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x) - 1).
+   */
+  elu_(options?: { alpha?: number }): this;
+  elu_(alpha: number): this;
+  /** elu_, off the event loop. */
+  elu_Async(options?: { alpha?: number; signal?: Signal | null }): Promise<this>;
+  elu_Async(alpha: number, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+   */
+  celu_(options?: { alpha?: number }): this;
+  celu_(alpha: number): this;
+  /** celu_, off the event loop. */
+  celu_Async(options?: { alpha?: number; signal?: Signal | null }): Promise<this>;
+  celu_Async(alpha: number, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+   * of networks that normalize themselves.
+   */
+  selu_(): this;
+  /** selu_, off the event loop. */
+  selu_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * x times `sigmoid` of x.
+   */
+  silu_(): this;
+  /** silu_, off the event loop. */
+  silu_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * x times the hyperbolic tangent of `softplus` of x.
+   */
+  mish_(): this;
+  /** mish_, off the event loop. */
+  mish_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+   * `upper`.
+   */
+  rrelu_(options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): this;
+  rrelu_(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): this;
+  rrelu_(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): this;
+  rrelu_(lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): this;
+  /** rrelu_, off the event loop. */
+  rrelu_Async(options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  rrelu_Async(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  rrelu_Async(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  rrelu_Async(lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  /**
    * The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
    */
   dequantize(): Tensor;
@@ -6186,6 +6287,58 @@ export function alignTensors(tensors: readonly TensorLike[]): Tensor[];
 /** alignTensors, off the event loop. */
 export function alignTensorsAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
+ * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+ */
+export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
+export function prelu(input: TensorLike, weight: TensorLike): Tensor;
+/** prelu, off the event loop. */
+export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Replaces elements up to `threshold` by `value`.
+ */
+export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
+export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+/** threshold, off the event loop. */
+export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Replaces elements from -`lambd` to `lambd` by 0.
+ */
+export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
+export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
+/** hardshrink, off the event loop. */
+export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+ */
+export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
+export function celu(input: TensorLike, alpha: number): Tensor;
+/** celu, off the event loop. */
+export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
+export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+ * of networks that normalize themselves.
+ */
+export function selu(input: TensorLike): Tensor;
+/** selu, off the event loop. */
+export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+ * `upper`.
+ */
+export function rrelu(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
+export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
+export function rrelu(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+export function rrelu(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+/** rrelu, off the event loop. */
+export function rreluAsync(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function rreluAsync(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function rreluAsync(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
@@ -9327,6 +9480,126 @@ export namespace linalg {
   export function svdvals(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
   /** svdvals, off the event loop. */
   export function svdvalsAsync(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
+export namespace nn {
+  /**
+   * Multiplies negative elements by `negative_slope`.
+   */
+  export function leakyRelu(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
+  export function leakyRelu(input: TensorLike, negativeSlope: number): Tensor;
+  /** leakyRelu, off the event loop. */
+  export function leakyReluAsync(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function leakyReluAsync(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+   */
+  export function hardtanh(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
+  export function hardtanh(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
+  export function hardtanh(input: TensorLike, minVal: Scalar, maxVal: Scalar): Tensor;
+  /** hardtanh, off the event loop. */
+  export function hardtanhAsync(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function hardtanhAsync(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function hardtanhAsync(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Limits every element to the range from 0 to 6. NaN stays NaN.
+   */
+  export function relu6(input: TensorLike): Tensor;
+  /** relu6, off the event loop. */
+  export function relu6Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+   */
+  export function softshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
+  export function softshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
+  /** softshrink, off the event loop. */
+  export function softshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * (`self` + 3) / 6, limited to the range from 0 to 1.
+   */
+  export function hardsigmoid(input: TensorLike): Tensor;
+  /** hardsigmoid, off the event loop. */
+  export function hardsigmoidAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` times `hardsigmoid` of it.
+   */
+  export function hardswish(input: TensorLike): Tensor;
+  /** hardswish, off the event loop. */
+  export function hardswishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x) - 1).
+   */
+  export function elu(input: TensorLike, options?: { alpha?: number }): Tensor;
+  export function elu(input: TensorLike, alpha: number): Tensor;
+  /** elu, off the event loop. */
+  export function eluAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function eluAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+   */
+  export function softplus(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null }): Tensor;
+  export function softplus(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null }): Tensor;
+  export function softplus(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null }): Tensor;
+  /** softplus, off the event loop. */
+  export function softplusAsync(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softplusAsync(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softplusAsync(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of `sigmoid`, -log(1 + exp(-x)).
+   */
+  export function logsigmoid(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+  /** logsigmoid, off the event loop. */
+  export function logsigmoidAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+   */
+  export function gelu(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null }): Tensor;
+  export function gelu(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null }): Tensor;
+  /** gelu, off the event loop. */
+  export function geluAsync(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function geluAsync(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times `sigmoid` of x.
+   */
+  export function silu(input: TensorLike): Tensor;
+  /** silu, off the event loop. */
+  export function siluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times the hyperbolic tangent of `softplus` of x.
+   */
+  export function mish(input: TensorLike): Tensor;
+  /** mish, off the event loop. */
+  export function mishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x - tanh(x). Integers and bool count as the default dtype.
+   */
+  export function tanhshrink(input: TensorLike): Tensor;
+  /** tanhshrink, off the event loop. */
+  export function tanhshrinkAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x / (1 + abs(x)). Integers and bool count as the default dtype.
+   */
+  export function softsign(input: TensorLike): Tensor;
+  /** softsign, off the event loop. */
+  export function softsignAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first half of `self` along `dim` times `sigmoid` of the second one.
+   */
+  export function glu(input: TensorLike, options?: { dim?: Int | string }): Tensor;
+  export function glu(input: TensorLike, dim: Int | string): Tensor;
+  /** glu, off the event loop. */
+  export function gluAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+  export function gluAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `softmax` of -`self`. `dtype` converts elements first.
+   */
+  export function softmin(input: TensorLike, options: { dim: Int | string; dtype?: DType | null }): Tensor;
+  export function softmin(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null }): Tensor;
+  export function softmin(input: TensorLike, dim: Int | string, dtype: DType | null): Tensor;
+  /** softmin, off the event loop. */
+  export function softminAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softminAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softminAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

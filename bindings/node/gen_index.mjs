@@ -141,6 +141,8 @@ const lt_cdist = lt.cdist;
 const lt_cdistAsync = lt.cdistAsync;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
+const lt_celu = lt.celu;
+const lt_celuAsync = lt.celuAsync;
 const lt_chainMatmul = lt.chainMatmul;
 const lt_chainMatmulAsync = lt.chainMatmulAsync;
 const lt_channelsLast = lt.channelsLast;
@@ -419,6 +421,8 @@ const lt_hammingWindow = lt.hammingWindow;
 const lt_hammingWindowAsync = lt.hammingWindowAsync;
 const lt_hannWindow = lt.hannWindow;
 const lt_hannWindowAsync = lt.hannWindowAsync;
+const lt_hardshrink = lt.hardshrink;
+const lt_hardshrinkAsync = lt.hardshrinkAsync;
 const lt_heaviside = lt.heaviside;
 const lt_heavisideAsync = lt.heavisideAsync;
 const lt_histc = lt.histc;
@@ -657,6 +661,7 @@ const lt_negativeAsync = lt.negativeAsync;
 const lt_newaxis = lt.newaxis;
 const lt_nextafter = lt.nextafter;
 const lt_nextafterAsync = lt.nextafterAsync;
+const lt_nn = lt.nn;
 const lt_noGrad = lt.noGrad;
 const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
@@ -723,6 +728,8 @@ const lt_positive = lt.positive;
 const lt_positiveAsync = lt.positiveAsync;
 const lt_pow = lt.pow;
 const lt_powAsync = lt.powAsync;
+const lt_prelu = lt.prelu;
+const lt_preluAsync = lt.preluAsync;
 const lt_preserveFormat = lt.preserveFormat;
 const lt_prod = lt.prod;
 const lt_prodAsync = lt.prodAsync;
@@ -804,6 +811,8 @@ const lt_rowIndicesCopy = lt.rowIndicesCopy;
 const lt_rowIndicesCopyAsync = lt.rowIndicesCopyAsync;
 const lt_rowStack = lt.rowStack;
 const lt_rowStackAsync = lt.rowStackAsync;
+const lt_rrelu = lt.rrelu;
+const lt_rreluAsync = lt.rreluAsync;
 const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
@@ -848,6 +857,8 @@ const lt_selectCopy = lt.selectCopy;
 const lt_selectCopyAsync = lt.selectCopyAsync;
 const lt_selectScatter = lt.selectScatter;
 const lt_selectScatterAsync = lt.selectScatterAsync;
+const lt_selu = lt.selu;
+const lt_seluAsync = lt.seluAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
@@ -976,6 +987,8 @@ const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_tensordot = lt.tensordot;
 const lt_tensordotAsync = lt.tensordotAsync;
 const lt_testing = lt.testing;
+const lt_threshold = lt.threshold;
+const lt_thresholdAsync = lt.thresholdAsync;
 const lt_tile = lt.tile;
 const lt_tileAsync = lt.tileAsync;
 const lt_toString = lt.toString;
@@ -1210,6 +1223,8 @@ export {
   lt_cdistAsync as cdistAsync,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
+  lt_celu as celu,
+  lt_celuAsync as celuAsync,
   lt_chainMatmul as chainMatmul,
   lt_chainMatmulAsync as chainMatmulAsync,
   lt_channelsLast as channelsLast,
@@ -1488,6 +1503,8 @@ export {
   lt_hammingWindowAsync as hammingWindowAsync,
   lt_hannWindow as hannWindow,
   lt_hannWindowAsync as hannWindowAsync,
+  lt_hardshrink as hardshrink,
+  lt_hardshrinkAsync as hardshrinkAsync,
   lt_heaviside as heaviside,
   lt_heavisideAsync as heavisideAsync,
   lt_histc as histc,
@@ -1726,6 +1743,7 @@ export {
   lt_newaxis as newaxis,
   lt_nextafter as nextafter,
   lt_nextafterAsync as nextafterAsync,
+  lt_nn as nn,
   lt_noGrad as noGrad,
   lt_nonzero as nonzero,
   lt_nonzeroAsync as nonzeroAsync,
@@ -1792,6 +1810,8 @@ export {
   lt_positiveAsync as positiveAsync,
   lt_pow as pow,
   lt_powAsync as powAsync,
+  lt_prelu as prelu,
+  lt_preluAsync as preluAsync,
   lt_preserveFormat as preserveFormat,
   lt_prod as prod,
   lt_prodAsync as prodAsync,
@@ -1873,6 +1893,8 @@ export {
   lt_rowIndicesCopyAsync as rowIndicesCopyAsync,
   lt_rowStack as rowStack,
   lt_rowStackAsync as rowStackAsync,
+  lt_rrelu as rrelu,
+  lt_rreluAsync as rreluAsync,
   lt_rsqrt as rsqrt,
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
@@ -1917,6 +1939,8 @@ export {
   lt_selectCopyAsync as selectCopyAsync,
   lt_selectScatter as selectScatter,
   lt_selectScatterAsync as selectScatterAsync,
+  lt_selu as selu,
+  lt_seluAsync as seluAsync,
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
@@ -2045,6 +2069,8 @@ export {
   lt_tensordot as tensordot,
   lt_tensordotAsync as tensordotAsync,
   lt_testing as testing,
+  lt_threshold as threshold,
+  lt_thresholdAsync as thresholdAsync,
   lt_tile as tile,
   lt_tileAsync as tileAsync,
   lt_toString as toString,

@@ -6543,6 +6543,555 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.AlignTensors(c, tensors)
 }
 
+// NnLeakyRelu is the operator nn.leaky_relu.
+func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.leaky_relu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.leaky_relu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLeakyRelu; does != nil {
+			return does(c, out, self, slope)
+		}
+		err = Refused("nn.leaky_relu", key)
+		return
+	}
+	r0, err = ops.NnLeakyRelu(out, self, slope)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Prelu is the operator prelu.
+func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("prelu", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Prelu; does != nil {
+			return does(c, self, weight)
+		}
+	}
+	return composed.Prelu(c, self, weight)
+}
+
+// NnPreluEach is the operator nn.prelu_each.
+func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("nn.prelu_each", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPreluEach; does != nil {
+			return does(c, self, weight)
+		}
+		err = Refused("nn.prelu_each", key)
+		return
+	}
+	return ops.NnPreluEach(self, weight)
+}
+
+// NnPiecewiseGradient is the operator nn.piecewise_gradient.
+func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.piecewise_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPiecewiseGradient; does != nil {
+			return does(c, given, self, low, high, inside, outside, closed)
+		}
+		err = Refused("nn.piecewise_gradient", key)
+		return
+	}
+	return ops.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
+}
+
+// NnHardtanh is the operator nn.hardtanh.
+func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.hardtanh", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.hardtanh", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardtanh; does != nil {
+			return does(c, out, self, low, high)
+		}
+		err = Refused("nn.hardtanh", key)
+		return
+	}
+	r0, err = ops.NnHardtanh(out, self, low, high)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnRelu6 is the operator nn.relu6.
+func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.relu6", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.relu6", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnRelu6; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.relu6", key)
+		return
+	}
+	r0, err = ops.NnRelu6(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Threshold is the operator threshold.
+func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("threshold", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("threshold", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Threshold; does != nil {
+			return does(c, out, self, limit, value)
+		}
+		err = Refused("threshold", key)
+		return
+	}
+	r0, err = ops.Threshold(out, self, limit, value)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Hardshrink is the operator hardshrink.
+func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("hardshrink", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("hardshrink", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Hardshrink; does != nil {
+			return does(c, out, self, lambd)
+		}
+		err = Refused("hardshrink", key)
+		return
+	}
+	r0, err = ops.Hardshrink(out, self, lambd)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnSoftshrink is the operator nn.softshrink.
+func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.softshrink", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softshrink", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftshrink; does != nil {
+			return does(c, out, self, lambd)
+		}
+		err = Refused("nn.softshrink", key)
+		return
+	}
+	r0, err = ops.NnSoftshrink(out, self, lambd)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnHardsigmoid is the operator nn.hardsigmoid.
+func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.hardsigmoid", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.hardsigmoid", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardsigmoid; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.hardsigmoid", key)
+		return
+	}
+	r0, err = ops.NnHardsigmoid(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnHardswish is the operator nn.hardswish.
+func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.hardswish", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.hardswish", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardswish; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.hardswish", key)
+		return
+	}
+	r0, err = ops.NnHardswish(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnHardswishGradient is the operator nn.hardswish_gradient.
+func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.hardswish_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardswishGradient; does != nil {
+			return does(c, given, self)
+		}
+		err = Refused("nn.hardswish_gradient", key)
+		return
+	}
+	return ops.NnHardswishGradient(given, self)
+}
+
+// NnElu is the operator nn.elu.
+func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.elu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.elu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnElu; does != nil {
+			return does(c, out, self, alpha)
+		}
+		err = Refused("nn.elu", key)
+		return
+	}
+	r0, err = ops.NnElu(out, self, alpha)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Celu is the operator celu.
+func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("celu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("celu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Celu; does != nil {
+			return does(c, out, self, alpha)
+		}
+		err = Refused("celu", key)
+		return
+	}
+	r0, err = ops.Celu(out, self, alpha)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Selu is the operator selu.
+func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("selu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("selu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Selu; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("selu", key)
+		return
+	}
+	r0, err = ops.Selu(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnEluGradient is the operator nn.elu_gradient.
+func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.elu_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnEluGradient; does != nil {
+			return does(c, given, self, positive, negative, divisor)
+		}
+		err = Refused("nn.elu_gradient", key)
+		return
+	}
+	return ops.NnEluGradient(given, self, positive, negative, divisor)
+}
+
+// NnSoftplus is the operator nn.softplus.
+func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.softplus", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softplus", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftplus; does != nil {
+			return does(c, out, self, beta, threshold)
+		}
+		err = Refused("nn.softplus", key)
+		return
+	}
+	r0, err = ops.NnSoftplus(out, self, beta, threshold)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnLogsigmoid is the operator nn.logsigmoid.
+func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.logsigmoid", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.logsigmoid", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLogsigmoid; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.logsigmoid", key)
+		return
+	}
+	r0, err = ops.NnLogsigmoid(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnSoftplusGradient is the operator nn.softplus_gradient.
+func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.softplus_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftplusGradient; does != nil {
+			return does(c, given, self, beta, threshold)
+		}
+		err = Refused("nn.softplus_gradient", key)
+		return
+	}
+	return ops.NnSoftplusGradient(given, self, beta, threshold)
+}
+
+// NnGelu is the operator nn.gelu.
+func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.gelu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.gelu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGelu; does != nil {
+			return does(c, out, self, approximate)
+		}
+		err = Refused("nn.gelu", key)
+		return
+	}
+	r0, err = ops.NnGelu(out, self, approximate)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnGeluGradient is the operator nn.gelu_gradient.
+func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.gelu_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGeluGradient; does != nil {
+			return does(c, given, self, approximate)
+		}
+		err = Refused("nn.gelu_gradient", key)
+		return
+	}
+	return ops.NnGeluGradient(given, self, approximate)
+}
+
+// NnSilu is the operator nn.silu.
+func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.silu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.silu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSilu; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.silu", key)
+		return
+	}
+	r0, err = ops.NnSilu(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnSiluGradient is the operator nn.silu_gradient.
+func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.silu_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSiluGradient; does != nil {
+			return does(c, given, self)
+		}
+		err = Refused("nn.silu_gradient", key)
+		return
+	}
+	return ops.NnSiluGradient(given, self)
+}
+
+// NnMish is the operator nn.mish.
+func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.mish", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.mish", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMish; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.mish", key)
+		return
+	}
+	r0, err = ops.NnMish(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnMishGradient is the operator nn.mish_gradient.
+func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.mish_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMishGradient; does != nil {
+			return does(c, given, self)
+		}
+		err = Refused("nn.mish_gradient", key)
+		return
+	}
+	return ops.NnMishGradient(given, self)
+}
+
+// NnTanhshrink is the operator nn.tanhshrink.
+func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnTanhshrink; does != nil {
+			return does(c, self)
+		}
+		err = Refused("nn.tanhshrink", key)
+		return
+	}
+	return ops.NnTanhshrink(self)
+}
+
+// NnSoftsign is the operator nn.softsign.
+func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnSoftsign; does != nil {
+			return does(c, self)
+		}
+		err = Refused("nn.softsign", key)
+		return
+	}
+	return ops.NnSoftsign(self)
+}
+
+// Rrelu is the operator rrelu.
+func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("rrelu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("rrelu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Rrelu; does != nil {
+			return does(c, out, self, lower, upper, training, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("rrelu", key)
+			return nil, err
+		}
+	}
+	return composed.Rrelu(c, out, self, lower, upper, training, g)
+}
+
+// NnGlu is the operator nn.glu.
+func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnGlu; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.NnGlu(c, self, dim)
+}
+
+// NnSoftmin is the operator nn.softmin.
+func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnSoftmin; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return composed.NnSoftmin(c, self, dim, d)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -3,4 +3,392 @@
 from .._core.call import *
 
 
-__all__ = []
+@_operator("nn.leaky_relu", switches=True)
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """Multiplies negative elements by `negative_slope`.
+
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+
+
+@_operator("nn.leaky_relu", inplace=True)
+def leaky_relu_(input, negative_slope=0.01):
+    """Multiplies negative elements by `negative_slope`.
+
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+
+
+@_operator("prelu")
+def prelu(input, weight):
+    """Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `input`.
+
+    >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
+    """
+
+
+@_operator("nn.prelu_each")
+def prelu_each(input, weight):
+    """Multiplies negative elements by `weight`, which broadcasts: what `prelu` runs."""
+
+
+@_operator("nn.piecewise_gradient")
+def piecewise_gradient(given, input, low, high, inside, outside, closed):
+    """The gradient of a function that is made of straight pieces: `given` times `inside` where `input` lies between `low` and `high`, and times `outside` elsewhere.
+    The limits themselves lie inside where `closed` is set.
+    """
+
+
+@_operator("nn.hardtanh", switches=True)
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+
+@_operator("nn.hardtanh", inplace=True)
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    """Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+
+@_operator("nn.relu6", switches=True)
+def relu6(input, inplace=False):
+    """Limits every element to the range from 0 to 6. NaN stays NaN.
+
+    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
+    tensor([0., 2., 6.])
+    """
+
+
+@_operator("nn.relu6", inplace=True)
+def relu6_(input):
+    """Limits every element to the range from 0 to 6. NaN stays NaN.
+
+    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
+    tensor([0., 2., 6.])
+    """
+
+
+@_operator("threshold", switches=True)
+def threshold(input, threshold, value, inplace=False, *, out=None):
+    """Replaces elements up to `threshold` by `value`.
+
+    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    tensor([-1., -1.,  3.])
+    """
+
+
+@_operator("threshold", inplace=True)
+def threshold_(input, threshold, value):
+    """Replaces elements up to `threshold` by `value`.
+
+    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    tensor([-1., -1.,  3.])
+    """
+
+
+@_operator("hardshrink")
+def hardshrink(input, lambd=0.5, *, out=None):
+    """Replaces elements from -`lambd` to `lambd` by 0.
+
+    >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
+    tensor([-1.,  0.,  2.])
+    """
+
+
+@_operator("nn.softshrink")
+def softshrink(input, lambd=0.5, *, out=None):
+    """Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+
+    >>> torch.nn.functional.softshrink(torch.tensor([-1., 0.2, 2.]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
+
+
+@_operator("nn.hardsigmoid", switches=True)
+def hardsigmoid(input, inplace=False):
+    """(`input` + 3) / 6, limited to the range from 0 to 1.
+
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+
+
+@_operator("nn.hardsigmoid", inplace=True)
+def hardsigmoid_(input):
+    """(`input` + 3) / 6, limited to the range from 0 to 1.
+
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+
+
+@_operator("nn.hardswish", switches=True)
+def hardswish(input, inplace=False):
+    """`input` times `hardsigmoid` of it.
+
+    >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
+    tensor([-0.0000, -0.3750,  3.0000])
+    """
+
+
+@_operator("nn.hardswish", inplace=True)
+def hardswish_(input):
+    """`input` times `hardsigmoid` of it.
+
+    >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
+    tensor([-0.0000, -0.3750,  3.0000])
+    """
+
+
+@_operator("nn.hardswish_gradient")
+def hardswish_gradient(given, input):
+    """`given` times the derivative of `hardswish`."""
+
+
+@_operator("nn.elu", switches=True)
+def elu(input, alpha=1.0, inplace=False):
+    """Replaces negative elements x by `alpha` * (exp(x) - 1).
+
+    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+
+
+@_operator("nn.elu", inplace=True)
+def elu_(input, alpha=1.0):
+    """Replaces negative elements x by `alpha` * (exp(x) - 1).
+
+    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+
+
+@_operator("celu", switches=True)
+def celu(input, alpha=1.0, inplace=False):
+    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+
+    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    tensor([-0.7869,  2.0000])
+    """
+
+
+@_operator("celu", inplace=True)
+def celu_(input, alpha=1.0):
+    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+
+    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    tensor([-0.7869,  2.0000])
+    """
+
+
+@_operator("selu", switches=True)
+def selu(input, inplace=False):
+    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+    of networks that normalize themselves.
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+
+@_operator("selu", inplace=True)
+def selu_(input):
+    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+    of networks that normalize themselves.
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+
+@_operator("nn.elu_gradient")
+def elu_gradient(given, input, positive, negative, divisor):
+    """`given` times the derivative of the function that is `positive` * x above 0, and `negative` * (exp(x / `divisor`) - 1) below."""
+
+
+@_operator("nn.softplus")
+def softplus(input, beta=1.0, threshold=20.0, *, out=None):
+    """log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+
+    >>> torch.nn.functional.softplus(torch.tensor([0., 30.]))
+    tensor([ 0.6931, 30.0000])
+    """
+
+
+@_operator("nn.logsigmoid")
+def logsigmoid(input, *, out=None):
+    """The logarithm of `sigmoid`, -log(1 + exp(-x)).
+
+    >>> torch.nn.functional.logsigmoid(torch.tensor([0., -30.]))
+    tensor([ -0.6931, -30.0000])
+    """
+
+
+@_operator("nn.softplus_gradient")
+def softplus_gradient(given, input, beta, threshold):
+    """`given` times the derivative of `softplus`."""
+
+
+@_operator("nn.gelu")
+def gelu(input, approximate="none", *, out=None):
+    """x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+
+    >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
+    tensor([-0.1587,  1.9545])
+    """
+
+
+@_operator("nn.gelu_gradient")
+def gelu_gradient(given, input, approximate):
+    """`given` times the derivative of `gelu`."""
+
+
+@_operator("nn.silu", switches=True)
+def silu(input, inplace=False):
+    """x times `sigmoid` of x.
+
+    >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
+    tensor([-0.2689,  1.7616])
+    """
+
+
+@_operator("nn.silu", inplace=True)
+def silu_(input):
+    """x times `sigmoid` of x.
+
+    >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
+    tensor([-0.2689,  1.7616])
+    """
+
+
+@_operator("nn.silu_gradient")
+def silu_gradient(given, input):
+    """`given` times the derivative of `silu`."""
+
+
+@_operator("nn.mish", switches=True)
+def mish(input, inplace=False):
+    """x times the hyperbolic tangent of `softplus` of x.
+
+    >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
+    tensor([-0.3034,  1.9440])
+    """
+
+
+@_operator("nn.mish", inplace=True)
+def mish_(input):
+    """x times the hyperbolic tangent of `softplus` of x.
+
+    >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
+    tensor([-0.3034,  1.9440])
+    """
+
+
+@_operator("nn.mish_gradient")
+def mish_gradient(given, input):
+    """`given` times the derivative of `mish`."""
+
+
+@_operator("nn.tanhshrink")
+def tanhshrink(input):
+    """x - tanh(x). Integers and bool count as the default dtype.
+
+    >>> torch.nn.functional.tanhshrink(torch.tensor([0., 2.]))
+    tensor([0.0000, 1.0360])
+    """
+
+
+@_operator("nn.softsign")
+def softsign(input):
+    """x / (1 + abs(x)). Integers and bool count as the default dtype.
+
+    >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
+    tensor([-0.5000,  0.7500])
+    """
+
+
+@_operator("rrelu", switches=True)
+def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False, *, generator=None):
+    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+    `upper`.
+
+    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    tensor([-1.5000,  2.0000])
+    """
+
+
+@_operator("rrelu", inplace=True)
+def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
+    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+    `upper`.
+
+    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    tensor([-1.5000,  2.0000])
+    """
+
+
+@_operator("nn.glu")
+def glu(input, dim=-1):
+    """The first half of `input` along `dim` times `sigmoid` of the second one.
+
+    >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
+
+
+@_operator("nn.softmin")
+def softmin(input, dim, dtype=None):
+    """`softmax` of -`input`. `dtype` converts elements first.
+
+    >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+
+
+@_operator("relu", switches=True)
+def relu(input, inplace=False):
+    """Replaces negative elements by 0.
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+
+@_operator("relu", inplace=True)
+def relu_(input):
+    """Replaces negative elements by 0.
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+
+@_operator("softmax")
+def softmax(input, dim, dtype=None, *, out=None):
+    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+
+    >>> torch.softmax(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+
+
+@_operator("log_softmax")
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+
+    >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
+    tensor([-0.6931, -0.6931])
+    """
+
+
+__all__ = ["leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "softmin", "relu", "relu_", "softmax", "log_softmax"]
