@@ -95,6 +95,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setBool(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // alpha_dropout
+		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // amax
 		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
@@ -264,6 +268,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		f.refresh(0)
 		return err
 	},
+	func(c aten.Ctx, f frame) error { // bilinear
+		r0, err := c.NnBilinear(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // bincount
 		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
 		return f.setTensors(err, r0)
@@ -361,6 +369,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	}),
+	func(c aten.Ctx, f frame) error { // channel_shuffle
+		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
 	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c aten.Ctx, f frame) error { // cholesky
 		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
@@ -711,6 +723,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // dropout
+		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // dsmm
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -730,6 +746,15 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // einsum
 		r0, err := c.Einsum(f.str(0), f.tensors(1))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // embedding
+		r0, err := c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // embedding_renorm_
+		err := c.EmbeddingRenorm(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
+		f.refresh(0)
+		return err
 	},
 	func(c aten.Ctx, f frame) error { // empty
 		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
@@ -870,6 +895,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // fake_quantize_per_tensor_affine_cachemask
 		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // feature_alpha_dropout
+		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // feature_dropout
+		r0, err := c.FeatureDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // fft.fft
 		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
@@ -2070,6 +2103,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // native_channel_shuffle
+		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // ne
 		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -2110,12 +2147,64 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.alpha_dropout
+		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.binary_cross_entropy
+		r0, err := c.NnBinaryCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.binary_cross_entropy_each
+		r0, err := c.NnBinaryCrossEntropyEach(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.binary_cross_entropy_with_logits
+		r0, err := c.NnBinaryCrossEntropyWithLogits(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5), f.tensorOptional(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.cosine_embedding_loss
+		r0, err := c.NnCosineEmbeddingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.cross_entropy
+		r0, err := c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout
+		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout1d
+		r0, err := c.NnDropout1d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout2d
+		r0, err := c.NnDropout2d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout3d
+		r0, err := c.NnDropout3d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.elu
 		r0, err := c.NnElu(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.elu_gradient
 		r0, err := c.NnEluGradient(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.float(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.embedding
+		r0, err := c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.feature_alpha_dropout
+		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.gaussian_nll_loss
+		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.gelu
@@ -2146,12 +2235,36 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnHardtanh(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.hinge_embedding_loss
+		r0, err := c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.huber_loss
+		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.kl_div
+		r0, err := c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.l1_loss
+		r0, err := c.NnL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.leaky_relu
 		r0, err := c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.linear
+		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.logsigmoid
 		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.margin_ranking_loss
+		r0, err := c.NnMarginRankingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.mish
@@ -2162,8 +2275,48 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnMishGradient(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.mse_loss
+		r0, err := c.NnMseLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.multi_margin_loss
+		r0, err := c.NnMultiMarginLoss(f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.tensorOptional(4), f.boolOptional(5), f.boolOptional(6), f.str(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.multilabel_margin_loss
+		r0, err := c.NnMultilabelMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.multilabel_soft_margin_loss
+		r0, err := c.NnMultilabelSoftMarginLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.nll_loss
+		r0, err := c.NnNllLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.normalize
+		r0, err := c.NnNormalize(f.out(0), f.tensor(0), f.float(1), f.ints(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.one_hot
+		r0, err := c.NnOneHot(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.pad
+		r0, err := c.NnPad(f.tensor(0), f.ints(1), f.str(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.pad_along
+		r0, err := c.NnPadAlong(f.tensor(0), f.int(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.piecewise_gradient
 		r0, err := c.NnPiecewiseGradient(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.float(4), f.float(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.poisson_nll_loss
+		r0, err := c.NnPoissonNllLoss(f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.boolOptional(4), f.float(5), f.boolOptional(6), f.str(7))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.prelu_each
@@ -2180,6 +2333,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.silu_gradient
 		r0, err := c.NnSiluGradient(f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.smooth_l1_loss
+		r0, err := c.NnSmoothL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.float(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.soft_margin_loss
+		r0, err := c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.softmin
@@ -2204,6 +2365,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.tanhshrink
 		r0, err := c.NnTanhshrink(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.triplet_margin_loss
+		r0, err := c.NnTripletMarginLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.float(4), f.float(5), f.bool(6), f.boolOptional(7), f.boolOptional(8), f.str(9))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nnz
@@ -2368,6 +2533,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.OutputNr(f.tensor(0))
 		return f.setInt(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // pairwise_distance
+		r0, err := c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // parse_device
 		r0, err := c.ParseDevice(f.str(0))
 		return f.setDevice(err, r0)
@@ -2398,6 +2567,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // pivots_permutation
 		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pixel_shuffle
+		r0, err := c.PixelShuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pixel_unshuffle
+		r0, err := c.PixelUnshuffle(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // poisson

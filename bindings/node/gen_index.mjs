@@ -35,6 +35,8 @@ const lt_alignTensorsAsync = lt.alignTensorsAsync;
 const lt_all = lt.all;
 const lt_allAsync = lt.allAsync;
 const lt_allclose = lt.allclose;
+const lt_alphaDropout = lt.alphaDropout;
+const lt_alphaDropoutAsync = lt.alphaDropoutAsync;
 const lt_amax = lt.amax;
 const lt_amaxAsync = lt.amaxAsync;
 const lt_amin = lt.amin;
@@ -100,6 +102,8 @@ const lt_bartlettWindowAsync = lt.bartlettWindowAsync;
 const lt_bernoulli = lt.bernoulli;
 const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
+const lt_bilinear = lt.bilinear;
+const lt_bilinearAsync = lt.bilinearAsync;
 const lt_bincount = lt.bincount;
 const lt_bincountAsync = lt.bincountAsync;
 const lt_binomial = lt.binomial;
@@ -145,6 +149,8 @@ const lt_celu = lt.celu;
 const lt_celuAsync = lt.celuAsync;
 const lt_chainMatmul = lt.chainMatmul;
 const lt_chainMatmulAsync = lt.chainMatmulAsync;
+const lt_channelShuffle = lt.channelShuffle;
+const lt_channelShuffleAsync = lt.channelShuffleAsync;
 const lt_channelsLast = lt.channelsLast;
 const lt_channelsLast3d = lt.channelsLast3d;
 const lt_cholesky = lt.cholesky;
@@ -278,6 +284,8 @@ const lt_divide = lt.divide;
 const lt_divideAsync = lt.divideAsync;
 const lt_dot = lt.dot;
 const lt_dotAsync = lt.dotAsync;
+const lt_dropout = lt.dropout;
+const lt_dropoutAsync = lt.dropoutAsync;
 const lt_dsmm = lt.dsmm;
 const lt_dsmmAsync = lt.dsmmAsync;
 const lt_dsplit = lt.dsplit;
@@ -288,6 +296,9 @@ const lt_dtypeSize = lt.dtypeSize;
 const lt_e = lt.e;
 const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
+const lt_embedding = lt.embedding;
+const lt_embeddingAsync = lt.embeddingAsync;
+const lt_embeddingRenorm_ = lt.embeddingRenorm_;
 const lt_empty = lt.empty;
 const lt_emptyAffineQuantized = lt.emptyAffineQuantized;
 const lt_emptyAffineQuantizedAsync = lt.emptyAffineQuantizedAsync;
@@ -340,6 +351,10 @@ const lt_fakeQuantizePerTensorAffine = lt.fakeQuantizePerTensorAffine;
 const lt_fakeQuantizePerTensorAffineAsync = lt.fakeQuantizePerTensorAffineAsync;
 const lt_fakeQuantizePerTensorAffineCachemask = lt.fakeQuantizePerTensorAffineCachemask;
 const lt_fakeQuantizePerTensorAffineCachemaskAsync = lt.fakeQuantizePerTensorAffineCachemaskAsync;
+const lt_featureAlphaDropout = lt.featureAlphaDropout;
+const lt_featureAlphaDropoutAsync = lt.featureAlphaDropoutAsync;
+const lt_featureDropout = lt.featureDropout;
+const lt_featureDropoutAsync = lt.featureDropoutAsync;
 const lt_fft = lt.fft;
 const lt_fftC2c = lt.fftC2c;
 const lt_fftC2cAsync = lt.fftC2cAsync;
@@ -652,6 +667,8 @@ const lt_narrow = lt.narrow;
 const lt_narrowAsync = lt.narrowAsync;
 const lt_narrowCopy = lt.narrowCopy;
 const lt_narrowCopyAsync = lt.narrowCopyAsync;
+const lt_nativeChannelShuffle = lt.nativeChannelShuffle;
+const lt_nativeChannelShuffleAsync = lt.nativeChannelShuffleAsync;
 const lt_ne = lt.ne;
 const lt_neAsync = lt.neAsync;
 const lt_neg = lt.neg;
@@ -704,6 +721,8 @@ const lt_ormqr = lt.ormqr;
 const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
+const lt_pairwiseDistance = lt.pairwiseDistance;
+const lt_pairwiseDistanceAsync = lt.pairwiseDistanceAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
@@ -718,6 +737,10 @@ const lt_pinverse = lt.pinverse;
 const lt_pinverseAsync = lt.pinverseAsync;
 const lt_pivotsPermutation = lt.pivotsPermutation;
 const lt_pivotsPermutationAsync = lt.pivotsPermutationAsync;
+const lt_pixelShuffle = lt.pixelShuffle;
+const lt_pixelShuffleAsync = lt.pixelShuffleAsync;
+const lt_pixelUnshuffle = lt.pixelUnshuffle;
+const lt_pixelUnshuffleAsync = lt.pixelUnshuffleAsync;
 const lt_poisson = lt.poisson;
 const lt_poissonAsync = lt.poissonAsync;
 const lt_polar = lt.polar;
@@ -1117,6 +1140,8 @@ export {
   lt_all as all,
   lt_allAsync as allAsync,
   lt_allclose as allclose,
+  lt_alphaDropout as alphaDropout,
+  lt_alphaDropoutAsync as alphaDropoutAsync,
   lt_amax as amax,
   lt_amaxAsync as amaxAsync,
   lt_amin as amin,
@@ -1182,6 +1207,8 @@ export {
   lt_bernoulli as bernoulli,
   lt_bernoulliAsync as bernoulliAsync,
   lt_bfloat16 as bfloat16,
+  lt_bilinear as bilinear,
+  lt_bilinearAsync as bilinearAsync,
   lt_bincount as bincount,
   lt_bincountAsync as bincountAsync,
   lt_binomial as binomial,
@@ -1227,6 +1254,8 @@ export {
   lt_celuAsync as celuAsync,
   lt_chainMatmul as chainMatmul,
   lt_chainMatmulAsync as chainMatmulAsync,
+  lt_channelShuffle as channelShuffle,
+  lt_channelShuffleAsync as channelShuffleAsync,
   lt_channelsLast as channelsLast,
   lt_channelsLast3d as channelsLast3d,
   lt_cholesky as cholesky,
@@ -1360,6 +1389,8 @@ export {
   lt_divideAsync as divideAsync,
   lt_dot as dot,
   lt_dotAsync as dotAsync,
+  lt_dropout as dropout,
+  lt_dropoutAsync as dropoutAsync,
   lt_dsmm as dsmm,
   lt_dsmmAsync as dsmmAsync,
   lt_dsplit as dsplit,
@@ -1370,6 +1401,9 @@ export {
   lt_e as e,
   lt_einsum as einsum,
   lt_einsumAsync as einsumAsync,
+  lt_embedding as embedding,
+  lt_embeddingAsync as embeddingAsync,
+  lt_embeddingRenorm_ as embeddingRenorm_,
   lt_empty as empty,
   lt_emptyAffineQuantized as emptyAffineQuantized,
   lt_emptyAffineQuantizedAsync as emptyAffineQuantizedAsync,
@@ -1422,6 +1456,10 @@ export {
   lt_fakeQuantizePerTensorAffineAsync as fakeQuantizePerTensorAffineAsync,
   lt_fakeQuantizePerTensorAffineCachemask as fakeQuantizePerTensorAffineCachemask,
   lt_fakeQuantizePerTensorAffineCachemaskAsync as fakeQuantizePerTensorAffineCachemaskAsync,
+  lt_featureAlphaDropout as featureAlphaDropout,
+  lt_featureAlphaDropoutAsync as featureAlphaDropoutAsync,
+  lt_featureDropout as featureDropout,
+  lt_featureDropoutAsync as featureDropoutAsync,
   lt_fft as fft,
   lt_fftC2c as fftC2c,
   lt_fftC2cAsync as fftC2cAsync,
@@ -1734,6 +1772,8 @@ export {
   lt_narrowAsync as narrowAsync,
   lt_narrowCopy as narrowCopy,
   lt_narrowCopyAsync as narrowCopyAsync,
+  lt_nativeChannelShuffle as nativeChannelShuffle,
+  lt_nativeChannelShuffleAsync as nativeChannelShuffleAsync,
   lt_ne as ne,
   lt_neAsync as neAsync,
   lt_neg as neg,
@@ -1786,6 +1826,8 @@ export {
   lt_ormqrAsync as ormqrAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
+  lt_pairwiseDistance as pairwiseDistance,
+  lt_pairwiseDistanceAsync as pairwiseDistanceAsync,
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
@@ -1800,6 +1842,10 @@ export {
   lt_pinverseAsync as pinverseAsync,
   lt_pivotsPermutation as pivotsPermutation,
   lt_pivotsPermutationAsync as pivotsPermutationAsync,
+  lt_pixelShuffle as pixelShuffle,
+  lt_pixelShuffleAsync as pixelShuffleAsync,
+  lt_pixelUnshuffle as pixelUnshuffle,
+  lt_pixelUnshuffleAsync as pixelUnshuffleAsync,
   lt_poisson as poisson,
   lt_poissonAsync as poissonAsync,
   lt_polar as polar,

@@ -307,6 +307,21 @@ var formulas = aten.Backend{
 	NnTanhshrink:                          recordNnTanhshrink,
 	NnSoftsign:                            recordNnSoftsign,
 	Rrelu:                                 recordRrelu,
+	Dropout:                               recordDropout,
+	FeatureDropout:                        recordFeatureDropout,
+	NnDropout1d:                           recordNnDropout1d,
+	NnDropout2d:                           recordNnDropout2d,
+	NnDropout3d:                           recordNnDropout3d,
+	AlphaDropout:                          recordAlphaDropout,
+	FeatureAlphaDropout:                   recordFeatureAlphaDropout,
+	NnLinear:                              recordNnLinear,
+	NnNormalize:                           recordNnNormalize,
+	PixelShuffle:                          recordPixelShuffle,
+	PixelUnshuffle:                        recordPixelUnshuffle,
+	ChannelShuffle:                        recordChannelShuffle,
+	NnPadAlong:                            recordNnPadAlong,
+	Embedding:                             recordEmbedding,
+	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -4538,7 +4553,7 @@ func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Ten
 }
 
 func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.leaky_relu", "NnLeakyReluBackward0", out, self)
+	r, err := begin(c, "nn.leaky_relu", "LeakyReluBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4564,7 +4579,8 @@ func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.
 		return
 	}
 	self_ := r.save("self", self, r.wants(0) || r.wants(1))
-	weight_ := r.save("weight", weight, r.wants(0))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1))
+	selfSizes := copied(self.Sizes())
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4574,9 +4590,9 @@ func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))
+				return s.release(1, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
 			}
-			return s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))
+			return s.release(2, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.consume(s.Keep(s.c.Expand(s.saved(weight_), selfSizes, false)))))
 		}
 		r.node.cut = always
 	}
@@ -4584,7 +4600,7 @@ func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.
 }
 
 func recordNnPiecewiseGradient(c aten.Ctx, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.piecewise_gradient", "NnPiecewiseGradientBackward0", nil, given, self)
+	r, err := begin(c, "nn.piecewise_gradient", "PiecewiseGradientBackward0", nil, given, self)
 	if err != nil {
 		return
 	}
@@ -4608,7 +4624,7 @@ func recordNnPiecewiseGradient(c aten.Ctx, given, self *tensor.Tensor, low, high
 }
 
 func recordNnHardtanh(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.hardtanh", "NnHardtanhBackward0", out, self)
+	r, err := begin(c, "nn.hardtanh", "HardtanhBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4692,7 +4708,7 @@ func recordHardshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (resu
 }
 
 func recordNnSoftshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.softshrink", "NnSoftshrinkBackward0", out, self)
+	r, err := begin(c, "nn.softshrink", "SoftshrinkBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4713,7 +4729,7 @@ func recordNnSoftshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (re
 }
 
 func recordNnHardsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.hardsigmoid", "NnHardsigmoidBackward0", out, self)
+	r, err := begin(c, "nn.hardsigmoid", "HardsigmoidBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4734,7 +4750,7 @@ func recordNnHardsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.T
 }
 
 func recordNnHardswish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.hardswish", "NnHardswishBackward0", out, self)
+	r, err := begin(c, "nn.hardswish", "HardswishBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4769,7 +4785,7 @@ func recordNnHardswishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *
 }
 
 func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.elu", "NnEluBackward0", out, self)
+	r, err := begin(c, "nn.elu", "EluBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4846,7 +4862,7 @@ func recordNnEluGradient(c aten.Ctx, given, self *tensor.Tensor, positive, negat
 }
 
 func recordNnSoftplus(c aten.Ctx, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.softplus", "NnSoftplusBackward0", out, self)
+	r, err := begin(c, "nn.softplus", "SoftplusBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4902,7 +4918,7 @@ func recordNnSoftplusGradient(c aten.Ctx, given, self *tensor.Tensor, beta, thre
 }
 
 func recordNnGelu(c aten.Ctx, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.gelu", "NnGeluBackward0", out, self)
+	r, err := begin(c, "nn.gelu", "GeluBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4937,7 +4953,7 @@ func recordNnGeluGradient(c aten.Ctx, given, self *tensor.Tensor, approximate st
 }
 
 func recordNnSilu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.silu", "NnSiluBackward0", out, self)
+	r, err := begin(c, "nn.silu", "SiluBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -4973,7 +4989,7 @@ func recordNnSiluGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tenso
 }
 
 func recordNnMish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.mish", "NnMishBackward0", out, self)
+	r, err := begin(c, "nn.mish", "MishBackward0", out, self)
 	if err != nil {
 		return
 	}
@@ -5006,7 +5022,7 @@ func recordNnMishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tenso
 }
 
 func recordNnTanhshrink(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.tanhshrink", "NnTanhshrinkBackward0", nil, self)
+	r, err := begin(c, "nn.tanhshrink", "TanhshrinkBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5026,7 +5042,7 @@ func recordNnTanhshrink(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor,
 }
 
 func recordNnSoftsign(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
-	r, err := begin(c, "nn.softsign", "NnSoftsignBackward0", nil, self)
+	r, err := begin(c, "nn.softsign", "SoftsignBackward0", nil, self)
 	if err != nil {
 		return
 	}
@@ -5049,6 +5065,169 @@ func recordRrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, tra
 	return into(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Rrelu(c, made, self, lower, upper, training, g)
 	})
+}
+
+func recordDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Dropout(c, made, self, p, train, g)
+	})
+}
+
+func recordFeatureDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FeatureDropout(c, made, self, p, train, g)
+	})
+}
+
+func recordNnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnDropout1d(c, made, self, p, training, g)
+	})
+}
+
+func recordNnDropout2d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnDropout2d(c, made, self, p, training, g)
+	})
+}
+
+func recordNnDropout3d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnDropout3d(c, made, self, p, training, g)
+	})
+}
+
+func recordAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().AlphaDropout(c, made, self, p, train, g)
+	})
+}
+
+func recordFeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
+	})
+}
+
+func recordNnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnLinear(c, made, self, weight, bias)
+	})
+}
+
+func recordNnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
+	return into(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnNormalize(c, made, self, p, dim, eps)
+	})
+}
+
+func recordPixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "pixel_shuffle", "PixelShuffleBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.PixelShuffle(self, factor)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.PixelUnshuffle(s.consume(s.take(0)), factor)))
+		}
+	}
+	return
+}
+
+func recordPixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "pixel_unshuffle", "PixelUnshuffleBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.PixelUnshuffle(self, factor)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.PixelShuffle(s.consume(s.take(0)), factor)))
+		}
+	}
+	return
+}
+
+func recordChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "channel_shuffle", "ChannelShuffleBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ChannelShuffle(self, groups)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.channelUnshuffle(s.consume(s.take(0)), groups))
+		}
+	}
+	return
+}
+
+func recordNnPadAlong(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.pad_along", "PadAlongBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	index_ := r.save("index", index, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
+	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnPadAlong(self, dim, index)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.touched(s.consume(s.release(1, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.IndexAdd(out, t, dim, s.saved(index_), s.consume(s.take(0)), dtype.IntScalar(1))
+			}))), s.saved(self_)))
+		}
+	}
+	return
+}
+
+func recordEmbedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "embedding", "EmbeddingBackward0", nil, weight)
+	if err != nil {
+		return
+	}
+	indices_ := r.save("indices", indices, r.wants(0))
+	weightSizes := copied(weight.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Embedding(weight, indices, padding, byFrequency, sparse)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.embeddingGradient(s.consume(s.take(0)), s.saved(indices_), weightSizes, padding, byFrequency, sparse))
+		}
+	}
+	return
+}
+
+func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	target_ := r.save("target", target, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnBinaryCrossEntropyEach(self, target)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Keep(s.c.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
+			}
+			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Keep(s.c.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Keep(s.c.Log(nil, s.saved(self_))), left|right)), left|right)
+		}
+	}
+	return
 }
 
 func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {

@@ -149,10 +149,13 @@ var (
 
 // NnGelu is x times the distribution function of the normal distribution, or an approximation of that.
 func NnGelu(out, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
-	if approximate == "tanh" {
+	switch approximate {
+	case "none":
+		return nnGelu.run(out, nil, self)
+	case "tanh":
 		return geluTanh.run(out, nil, self)
 	}
-	return nnGelu.run(out, nil, self)
+	return nil, status.Runtimef("nn_gelu: approximate must be none or tanh, but is %s", approximate)
 }
 
 // NnGeluGradient multiplies a gradient by the derivative of gelu.

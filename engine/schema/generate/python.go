@@ -51,7 +51,8 @@ func pyModule(name string) (module, leaf string) {
 	return strings.ReplaceAll(name[:i], ".", "_"), name[i+1:]
 }
 
-// functional is the file of the names of torch.nn.functional: of the prefix nn, and those of the category that have none.
+// functional is the file of the names of torch.nn.functional: of the prefix nn, and those of the category that no
+// name with it stands for.
 const functional = "nn_functional"
 
 // pyFunctions groups the operators by public name, in the order of the schema.
@@ -81,7 +82,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		o = renamed(o)
 		module, name := pyModule(o.Name)
 		modules := []string{module}
-		if o.Category == "nn" && module != functional {
+		if o.Category == "nn" && module != functional && !slices.ContainsFunc(ops, func(other *schema.Operator) bool { return other.Name == "nn."+name }) {
 			modules = append(modules, functional)
 		}
 		for _, module := range modules {

@@ -188,10 +188,11 @@ LT_INLINE Floats vgelu(Floats a) {
 // 2 sqrt(2 / pi) (a + 0.044715 a^3), which in the other form of gelu goes into the logistic
 // function.
 constexpr double kSqrt8OverPi[] = {0x1.9884533d43651p+0, -0x1.cbc0d30ebfd15p-54}, kCubic = 0.044715;
+constexpr double kCubicRest = 0x1.441355475a31ap-59;  // what is lost of it
 LT_INLINE Doubles gelu_angle(Doubles a) { return a * (a * a * kCubic + 1.0) * kSqrt8OverPi[0]; }
 LT_INLINE Doubles vgelu_tanh(Doubles a) {
   const Doubles x = clamp(a, -30.0, 30.0);
-  const Two<double> cube = multiply(two_prod(x, x), Two<double>{kCubic, 0.0});
+  const Two<double> cube = multiply(two_prod(x, x), Two<double>{kCubic, kCubicRest});
   const Two<double> sum = two_sum(Doubles(1.0), cube.hi);
   const Two<double> line = multiply(Two<double>{sum.hi, sum.lo + cube.lo}, Two<double>{x, 0.0});
   const Two<double> z = multiply(line, Two<double>{kSqrt8OverPi[0], kSqrt8OverPi[1]});
@@ -205,19 +206,23 @@ LT_INLINE Floats vgelu_tanh(Floats a) {
 // a - tanh a: its power series below 1/2, where the two are alike.
 LT_INLINE Doubles vtanhshrink(Doubles a) {
   const Doubles m = min(Doubles(20.0), abs(a)), z = a * a;
-  const Doubles series = poly(
-      z, 0x1.5555555555555p-2, -0x1.1111111111111p-3, 0x1.ba1ba1ba1ba1cp-5, -0x1.664f4882c10fap-6,
-      0x1.226e355e6c23dp-7, -0x1.d6d3d0e157de0p-9, 0x1.7da36452b75e3p-10, -0x1.3558248036744p-11,
-      0x1.f57d7734d1664p-13, -0x1.967e18afcafadp-14, 0x1.497d8eea25259p-15, -0x1.0b132d39a6050p-16,
-      0x1.b0f72d3ee24e9p-18, -0x1.5ef2da474e5b7p-19, 0x1.1c77df95c1c0dp-20, -0x1.cd299de4ae6bbp-22,
-      0x1.75cde6563fed9p-23, -0x1.2efe8db3aff1fp-24);
+  const Doubles tail = poly(z, -0x1.1111111111111p-3, 0x1.ba1ba1ba1ba1cp-5, -0x1.664f4882c10fap-6,
+                            0x1.226e355e6c23dp-7, -0x1.d6d3d0e157de0p-9, 0x1.7da36452b75e3p-10,
+                            -0x1.3558248036744p-11, 0x1.f57d7734d1664p-13, -0x1.967e18afcafadp-14,
+                            0x1.497d8eea25259p-15, -0x1.0b132d39a6050p-16, 0x1.b0f72d3ee24e9p-18,
+                            -0x1.5ef2da474e5b7p-19, 0x1.1c77df95c1c0dp-20, -0x1.cd299de4ae6bbp-22,
+                            0x1.75cde6563fed9p-23, -0x1.2efe8db3aff1fp-24);
+  const Two<double> cube = multiply(two_prod(a, a), Two<double>{a, 0.0});
+  const Two<double> third =
+      multiply(cube, Two<double>{0x1.5555555555555p-2, 0x1.5555555555555p-56});
+  const Doubles series = third.hi + fma(cube.hi * z, tail, third.lo);
   const Two<double> p = half_expm1_parts(m + m), h = fast_two_sum(p.hi, p.lo);
   const Two<double> d = two_sum(h.hi, Doubles(1.0));
   const Two<double> q = divide(h, Two<double>{d.hi, d.lo + h.lo});
   const Two<double> rest = two_sum(abs(a), -q.hi);
   const Doubles y = copysign(rest.hi + (rest.lo - q.lo), a);
   const Mask<double> near = abs(a) < 0.5;
-  return select(near, z * a * series, select(abs(a) == Format<double>::infinity, a, y));
+  return select(near, series, select(abs(a) == Format<double>::infinity, a, y));
 }
 LT_INLINE Floats vtanhshrink(Floats a) {
   return in_double(a, [](Doubles v) { return vtanhshrink(v); });

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -45,4 +46,38 @@ func (s *steps) softsignGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	}
 	along := s.div(s.real(s.mul(grad, s.conj(self))), s.mul(whole, whole))
 	return s.sub(s.div(grad, whole), s.mul(s.sgn(self), along))
+}
+
+// touched is a gradient that, in a run that is recorded, counts as made of t, too, with which it does not change.
+func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
+	if !s.record {
+		return grad
+	}
+	return s.where(s.less(s.abs(t), s.int(0)), t, grad)
+}
+
+// channelUnshuffle puts channels back that are taken from each of several groups in turn.
+func (s *steps) channelUnshuffle(t *tensor.Tensor, groups int64) *tensor.Tensor {
+	return s.Keep(s.c.ChannelShuffle(t, max(t.Sizes()[1], groups)/groups))
+}
+
+// embeddingGradient adds the gradients of rows up where they were picked; the row of padding gets none.
+func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, padding int64, byFrequency, sparse bool) *tensor.Tensor {
+	at := s.cast(s.Keep(s.c.Reshape(indices, []int64{-1})), dtype.Int64)
+	rows := s.Keep(s.c.Reshape(grad, []int64{at.Numel(), sizes[1]}))
+	if byFrequency {
+		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])
+		ones := s.filled(1, grad.DType(), grad.Device(), at.Numel())
+		counts = s.Keep(s.c.IndexAdd(nil, counts, 0, at, ones, one))
+		rows = s.div(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.IndexSelect(nil, counts, 0, at)), 1)))
+	}
+	if !sparse {
+		rows = s.only(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.Ne(nil, at, s.int(padding))), 1)))
+		return s.Keep(s.c.IndexAdd(nil, s.filled(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one))
+	}
+	if padding >= 0 {
+		kept := s.Keep(s.c.Reshape(s.Keep(s.c.Nonzero(nil, s.Keep(s.c.Ne(nil, at, s.int(padding))))), []int64{-1}))
+		at, rows = s.Keep(s.c.IndexSelect(nil, at, 0, kept)), s.Keep(s.c.IndexSelect(nil, rows, 0, kept))
+	}
+	return s.Keep(s.c.SparseCooTensor(s.Keep(s.c.Unsqueeze(nil, at, 0)), rows, sizes, dtype.None, grad.Device(), ops.NoBool))
 }
