@@ -2311,6 +2311,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnPadAlong(f.tensor(0), f.int(1), f.tensor(2))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.pick
+		r0, err := c.NnPick(f.tensor(0), f.int(1), f.tensor(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.piecewise_gradient
 		r0, err := c.NnPiecewiseGradient(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.float(4), f.float(5), f.bool(6))
 		return f.setTensors(err, r0)

@@ -536,6 +536,11 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
   return lt_give(LT_OP(nn_triplet_margin_loss), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_pick(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.i = dim}, {.pointer = (void *)index}};
+  return lt_give(LT_OP(nn_pick), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

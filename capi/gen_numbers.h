@@ -576,6 +576,7 @@ enum {
   LT_OP_nn_one_hot,
   LT_OP_nn_pad,
   LT_OP_nn_pad_along,
+  LT_OP_nn_pick,
   LT_OP_nn_piecewise_gradient,
   LT_OP_nn_poisson_nll_loss,
   LT_OP_nn_prelu_each,

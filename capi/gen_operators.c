@@ -2582,7 +2582,7 @@ static const lt_parameter of_lt[] = {
 };
 
 static const lt_parameter of_lu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "A", 'T', -1, 0, {0}},
     {"pivot", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
@@ -3208,7 +3208,7 @@ static const lt_parameter of_nn_normalize[] = {
 };
 
 static const lt_parameter of_nn_one_hot[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "tensor", 'T', -1, 0, {0}},
     {"num_classes", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
 };
 
@@ -3220,6 +3220,12 @@ static const lt_parameter of_nn_pad[] = {
 };
 
 static const lt_parameter of_nn_pad_along[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"index", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_pick[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"index", NULL, 'T', -1, 0, {0}},
@@ -4932,13 +4938,13 @@ static const lt_parameter of_special_zeta[] = {
 };
 
 static const lt_parameter of_split[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "tensor", 'T', -1, 0, {0}},
     {"split_size", "split_size_or_sections", 'I', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
 
 static const lt_parameter of_split_sizes[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "tensor", 'T', -1, 0, {0}},
     {"split_size", "split_size_or_sections", 'L', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
@@ -6354,6 +6360,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.one_hot", "nn.one_hot", "nn.one_hot_", of_nn_one_hot, 2, "T", "out", "(Tensor tensor, int num_classes=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.pad", "nn.pad", "nn.pad_", of_nn_pad, 4, "T", "out", "(Tensor input, sequence of int pad, str mode=\"constant\", float value=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.pad_along", "nn.pad_along", "nn.pad_along_", of_nn_pad_along, 3, "T", "out", "(Tensor input, int dim, Tensor index)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.pick", "nn.pick", "nn.pick_", of_nn_pick, 3, "T", "out", "(Tensor input, int dim, Tensor index)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.piecewise_gradient", "nn.piecewise_gradient", "nn.piecewise_gradient_", of_nn_piecewise_gradient, 7, "T", "out", "(Tensor given, Tensor input, float low, float high, float inside, float outside, bool closed)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.poisson_nll_loss", "nn.poisson_nll_loss", "nn.poisson_nll_loss_", of_nn_poisson_nll_loss, 8, "T", "out", "(Tensor input, Tensor target, bool log_input=True, bool full=False, bool size_average=None, float eps=1e-08, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.prelu_each", "nn.prelu_each", "nn.prelu_each_", of_nn_prelu_each, 2, "T", "out", "(Tensor input, Tensor weight)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -3857,6 +3857,9 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
+// The element along `dim` that `index` names, for each place of the other dimensions: what `nll_loss` reduces.
+TENSOR_API tensor_status tensor_nn_pick(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out);
+
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);

@@ -7660,6 +7660,19 @@ func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, marg
 	return composed.NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
 }
 
+// NnPick is the operator nn.pick.
+func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(index)); key != 0 {
+		if err := unmixed("nn.pick", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPick; does != nil {
+			return does(c, self, dim, index)
+		}
+	}
+	return composed.NnPick(c, self, dim, index)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

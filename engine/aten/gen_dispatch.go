@@ -504,6 +504,7 @@ var entries = []entry{
 	{"nn.multilabel_soft_margin_loss", "NnMultilabelSoftMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
 	{"nn.cosine_embedding_loss", "NnCosineEmbeddingLoss", "composite", "composite", true, false, false, 0x1e00, ""},
 	{"nn.triplet_margin_loss", "NnTripletMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
+	{"nn.pick", "NnPick", "composite", "rule", true, false, false, 0x1e00, ""},
 	{"quantize_per_tensor", "QuantizePerTensor", "composite", "constant", true, false, false, 0x1e00, ""},
 	{"quantize_per_tensor.tensor_qparams", "QuantizePerTensorTensorQparams", "composite", "constant", true, false, true, 0x1e00, ""},
 	{"quantize_per_tensor.tensors", "QuantizePerTensorTensors", "composite", "constant", true, false, true, 0x1e00, ""},

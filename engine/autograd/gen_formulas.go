@@ -322,6 +322,7 @@ var formulas = aten.Backend{
 	NnPadAlong:                            recordNnPadAlong,
 	Embedding:                             recordEmbedding,
 	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
+	NnPick:                                recordNnPick,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5225,6 +5226,29 @@ func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (re
 				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Keep(s.c.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
 			}
 			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Keep(s.c.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Keep(s.c.Log(nil, s.saved(self_))), left|right)), left|right)
+		}
+	}
+	return
+}
+
+func recordNnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.pick", "NllLossBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	index_ := r.save("index", index, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
+	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnPick(self, dim, index)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.touched(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.ScatterAdd(out, t, dim, s.consume(s.Keep(s.c.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Keep(s.c.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
+			}))), s.saved(self_)))
 		}
 	}
 	return

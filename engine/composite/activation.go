@@ -65,10 +65,17 @@ func Rrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training 
 	if low := s.Binary(c.Le, self, s.Int(0)); launch.Known(self) {
 		some := s.Binary(c.MaskedSelect, low, low)
 		drawn := s.Empty(self, dtype.Float64, some.Numel())
-		s.Do(func() error { return c.FillUniform(drawn, lower, upper, g) })
+		s.Do(func() error { return c.FillUniform(drawn, s.asElement(lower, self), s.asElement(upper, self), g) })
 		factors = s.Step(func() (*tensor.Tensor, error) { return c.MaskedScatter(nil, factors, low, s.Cast(drawn, self.DType())) })
 	}
 	return s.result(out, s.Mul(self, factors))
+}
+
+// asElement is a number as an element of t has it.
+func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
+	element := s.Keep(s.C.Full(nil, nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device()))
+	rounded, _ := s.Value(element)
+	return rounded.Float()
 }
 
 // NnGlu gates one half of a dimension by the other.

@@ -177,6 +177,7 @@ func init() {
 		NnMultilabelSoftMarginLoss:     NnMultilabelSoftMarginLoss,
 		NnCosineEmbeddingLoss:          NnCosineEmbeddingLoss,
 		NnTripletMarginLoss:            NnTripletMarginLoss,
+		NnPick:                         NnPick,
 		IsNonzero:                      IsNonzero,
 		NormalTensors:                  NormalTensors,
 		Std:                            Std,

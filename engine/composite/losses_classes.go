@@ -51,13 +51,19 @@ func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 		return nil
 	}
 	if t.Dim() == 1 { // of one example, whose label may have a dimension
-		sizes := l.index.Sizes()
-		flat := s.Step(func() (*tensor.Tensor, error) { return s.C.Gather(nil, t, 0, s.Reshape(l.index, 1), false) })
-		return s.Reshape(flat, sizes...)
+		one := s.Reshape(l.index)
+		return s.Reshape(s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, 0, one) }), l.index.Sizes()...)
 	}
-	at := s.Unsqueeze(l.index, l.dim)
-	found := s.Step(func() (*tensor.Tensor, error) { return s.C.Gather(nil, t, l.dim, at, false) })
-	return s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return s.C.SqueezeDim(nil, t, l.dim) }, found)
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, l.dim, l.index) })
+}
+
+// NnPick is one element of a dimension for each place of the others.
+func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "nn_nll_loss")
+	defer s.Close()
+	at := s.Unsqueeze(index, dim)
+	found := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, self, dim, at, false) })
+	return s.result(nil, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, dim) }, found))
 }
 
 // weightOf is the weight of the class of each example, 1 without weights, and 0 of what is left out.

@@ -52,7 +52,7 @@ func NnRelu6(out, self *tensor.Tensor) (*tensor.Tensor, error) {
 func (p *pointwise) between(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
 	d := self.DType()
 	if !d.IsIntegral() {
-		return p.run(out, numbers(low, high), self)
+		return p.run(out, scalars(low, high), self)
 	}
 	least, most := d.IntegerRange()
 	limits := [2]dtype.Scalar{low, high}
@@ -67,11 +67,11 @@ func (p *pointwise) between(out, self *tensor.Tensor, low, high dtype.Scalar) (*
 			limits[i] = dtype.IntScalar(int64(f))
 		}
 	}
-	return p.run(out, numbers(limits[:]...), self)
+	return p.run(out, scalars(limits[:]...), self)
 }
 
-// numbers fill the first kernel parameters.
-func numbers(values ...dtype.Scalar) params {
+// scalars fill the first kernel parameters.
+func scalars(values ...dtype.Scalar) params {
 	return func(d dtype.DType, p *launch.Params) {
 		for i, v := range values {
 			p.Set(i, d, v)
@@ -86,7 +86,7 @@ func Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (*tensor.Ten
 			return nil, err
 		}
 	}
-	return threshold.run(out, numbers(limit, value), self)
+	return threshold.run(out, scalars(limit, value), self)
 }
 
 // Hardshrink replaces elements from -lambd to lambd by 0.

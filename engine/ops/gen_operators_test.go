@@ -543,6 +543,7 @@ var operators = map[string]any{
 	"nn_multilabel_soft_margin_loss":      ctx.NnMultilabelSoftMarginLoss,
 	"nn_cosine_embedding_loss":            ctx.NnCosineEmbeddingLoss,
 	"nn_triplet_margin_loss":              ctx.NnTripletMarginLoss,
+	"nn_pick":                             ctx.NnPick,
 	"quantize_per_tensor":                 ctx.QuantizePerTensor,
 	"quantize_per_tensor_tensor_qparams":  ctx.QuantizePerTensorTensorQparams,
 	"quantize_per_tensor_tensors":         ctx.QuantizePerTensorTensors,

@@ -89,6 +89,8 @@ module.exports = {
     'nn.padAlongAsync',
     'nn.binaryCrossEntropyEach',
     'nn.binaryCrossEntropyEachAsync',
+    'nn.pick',
+    'nn.pickAsync',
     'failAllocation',
     'transformLevel',
     'transformLeave',

@@ -26,10 +26,10 @@ inf, nan = float("inf"), float("nan")
         ("selu", (), [-1.7258986281899665, 0, 2.101401974711096, 8.405607898843844]),
         ("tanhshrink", (), [-3.0006707002604327, 0, 1.0359724199241832, 7.000000225070341]),
         ("softplus", (), [0.018149927917809740, 0.6931471805599453, 2.1269280110429727, 8.000335406372896]),
-        ("softplus", (0.5, 3), [0.25385602182087, 1.3862943611198906, 2.6265233750364456, 8]),
+        ("softplus", (0.5, 3), [0.253856022085945, 1.3862943611198906, 2.6265233750364456, 8]),
         ("logsigmoid", (), [-4.0181499279178094, -0.6931471805599453, -0.12692801104297249, -0.000335406372896]),
         ("silu", (), [-0.07194483984836625, 0, 1.7615941559557649, 7.997317198956269]),
-        ("mish", (), [-0.07259173500287494, 0, 1.9439589595339946, 7.999998201188345]),
+        ("mish", (), [-0.07259174079202536, 0, 1.9439589595339946, 7.999998200644842]),
         ("gelu", (), [-0.00012668496733247991, 0, 1.9544997361036416, 7.999999999999995]),
     ],
     ids=str,
@@ -129,7 +129,7 @@ def test_prelu():
 def test_rrelu_draws_for_elements_up_to_zero():
     torch.manual_seed(0)
     x = torch.tensor([-1.0, 2.0, -3.0, 0.0])
-    assert torch.equal(F.rrelu(x, training=True), torch.tensor([-0.3270515501499176, 2, -0.8173967003822327, 0]))
+    assert torch.equal(F.rrelu(x, training=True), torch.tensor([-0.3270943760871887, 2, -0.8173874616622925, 0]))
     assert torch.rand(1).item() == pytest.approx(0.4900934, abs=1e-6)
     assert F.rrelu(x, 0.25, 0.75).tolist() == [-0.5, 2, -1.5, 0]
     assert F.rrelu(x.to("meta"), training=True).shape == (4,)
@@ -141,7 +141,7 @@ def test_glu_and_softmin():
     x = torch.tensor([[1.0, 2.0, 0.0, inf]])
     assert F.glu(x).tolist() == [[0.5, 2]]
     for wrong in (torch.ones(3), torch.tensor(1.0)):
-        with pytest.raises(RuntimeError, match="nn_glu"):
+        with pytest.raises(RuntimeError, match="glu"):
             F.glu(wrong)
     assert torch.equal(F.softmin(x, dim=1), (-x).softmax(1))
     assert F.softmin(torch.tensor([1, 1]), 0, dtype=torch.float64).tolist() == [0.5, 0.5]

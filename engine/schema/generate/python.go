@@ -30,7 +30,9 @@ type pyFunction struct {
 func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
 
 func (f *pyFunction) has(variant string) bool {
-	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.op.Has(variant) || o.inplace && variant == "method" && o.op.Category != "nn" })
+	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool {
+		return o.op.Has(variant) || o.inplace && variant == "method" && o.op.Category != "nn"
+	})
 }
 
 // pyModules are the files of public names; a name without dots is in functions.

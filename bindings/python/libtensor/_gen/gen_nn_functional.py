@@ -857,6 +857,11 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, 
     """
 
 
+@_operator("nn.pick")
+def pick(input, dim, index):
+    """The element along `dim` that `index` names, for each place of the other dimensions: what `nll_loss` reduces."""
+
+
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
     """Replaces negative elements by 0.
