@@ -325,7 +325,7 @@ def test_operators_between_tensors_and_arrays():
         assert isinstance(result, torch.Tensor) and result.tolist() == expected
     t += n
     assert t.tolist() == [2.0, 6.0] and n.tolist() == [1.0, 2.0]
-    assert (t == np.array(["a", "b"])) is False
+    assert (t == np.array(["a", "b"])).tolist() == [False, False]
     with pytest.raises(TypeError):
         t - np.array(["a", "b"])
 

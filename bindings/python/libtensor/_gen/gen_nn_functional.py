@@ -853,7 +853,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, 
     `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 
     >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
-    tensor(4.)
+    tensor(4.0000)
     """
 
 
