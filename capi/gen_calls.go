@@ -2239,6 +2239,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.huber_each
+		r0, err := c.NnHuberEach(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.huber_loss
 		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
@@ -2365,6 +2369,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.softsign
 		r0, err := c.NnSoftsign(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.squared_error
+		r0, err := c.NnSquaredError(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.tanhshrink

@@ -541,6 +541,16 @@ TENSOR_API tensor_status tensor_nn_pick(const tensor_t *self, int64_t dim, const
   return lt_give(LT_OP(nn_pick), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_squared_error(const tensor_t *self, const tensor_t *target, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)target}};
+  return lt_give(LT_OP(nn_squared_error), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_huber_each(const tensor_t *self, const tensor_t *target, double delta, double scale, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.pointer = (void *)target}, {.f = delta}, {.f = scale}};
+  return lt_give(LT_OP(nn_huber_each), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

@@ -3093,6 +3093,13 @@ static const lt_parameter of_nn_hinge_embedding_loss[] = {
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
+static const lt_parameter of_nn_huber_each[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"delta", NULL, 'F', -1, 0, {0}},
+    {"scale", NULL, 'F', -1, 0, {0}},
+};
+
 static const lt_parameter of_nn_huber_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3313,6 +3320,11 @@ static const lt_parameter of_nn_softshrink[] = {
 
 static const lt_parameter of_nn_softsign[] = {
     {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_squared_error[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_nn_tanhshrink[] = {
@@ -6342,6 +6354,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.hardswish_gradient", "nn.hardswish_gradient", "nn.hardswish_gradient_", of_nn_hardswish_gradient, 2, "T", "out", "(Tensor given, Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.huber_each", "nn.huber_each", "nn.huber_each_", of_nn_huber_each, 4, "T", "out", "(Tensor input, Tensor target, float delta, float scale)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.kl_div", "nn.kl_div", "nn.kl_div_", of_nn_kl_div, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", bool log_target=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.l1_loss", "nn.l1_loss", "nn.l1_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6374,6 +6387,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.softplus_gradient", "nn.softplus_gradient", "nn.softplus_gradient_", of_nn_softplus_gradient, 4, "T", "out", "(Tensor given, Tensor input, float beta, float threshold)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.softshrink", "nn.softshrink", "nn.softshrink_", of_nn_softshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_nn_softsign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.squared_error", "nn.squared_error", "nn.squared_error_", of_nn_squared_error, 2, "T", "out", "(Tensor input, Tensor target)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},

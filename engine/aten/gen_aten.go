@@ -7673,6 +7673,36 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tens
 	return composed.NnPick(c, self, dim, index)
 }
 
+// NnSquaredError is the operator nn.squared_error.
+func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.squared_error", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSquaredError; does != nil {
+			return does(c, self, target)
+		}
+		err = Refused("nn.squared_error", key)
+		return
+	}
+	return ops.NnSquaredError(self, target)
+}
+
+// NnHuberEach is the operator nn.huber_each.
+func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.huber_each", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHuberEach; does != nil {
+			return does(c, self, target, delta, scale)
+		}
+		err = Refused("nn.huber_each", key)
+		return
+	}
+	return ops.NnHuberEach(self, target, delta, scale)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -481,6 +481,8 @@ type Backend struct {
 	NnCosineEmbeddingLoss                    func(c Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error)
 	NnTripletMarginLoss                      func(c Ctx, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error)
 	NnPick                                   func(c Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error)
+	NnSquaredError                           func(c Ctx, self, target *tensor.Tensor) (*tensor.Tensor, error)
+	NnHuberEach                              func(c Ctx, self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error)
 	QuantizePerTensor                        func(c Ctx, self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error)
 	QuantizePerTensorTensorQparams           func(c Ctx, self, scale, zero *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error)
 	QuantizePerTensorTensors                 func(c Ctx, tensors []*tensor.Tensor, scales, zeros *tensor.Tensor, d dtype.DType) ([]*tensor.Tensor, error)

@@ -505,6 +505,8 @@ var entries = []entry{
 	{"nn.cosine_embedding_loss", "NnCosineEmbeddingLoss", "composite", "composite", true, false, false, 0x1e00, ""},
 	{"nn.triplet_margin_loss", "NnTripletMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
 	{"nn.pick", "NnPick", "composite", "rule", true, false, false, 0x1e00, ""},
+	{"nn.squared_error", "NnSquaredError", "kernel", "rule", true, false, false, 0x1e00, ""},
+	{"nn.huber_each", "NnHuberEach", "kernel", "rule", true, false, false, 0x1e00, ""},
 	{"quantize_per_tensor", "QuantizePerTensor", "composite", "constant", true, false, false, 0x1e00, ""},
 	{"quantize_per_tensor.tensor_qparams", "QuantizePerTensorTensorQparams", "composite", "constant", true, false, true, 0x1e00, ""},
 	{"quantize_per_tensor.tensors", "QuantizePerTensorTensors", "composite", "constant", true, false, true, 0x1e00, ""},

@@ -419,6 +419,8 @@ var operators = [...]Operator{
 	{"nn.cosine_embedding_loss", "nn", "input1 input2 target margin size_average reduce reduction", 0, 0x0, 0x0, "steps", 0, "NnCosineEmbeddingLoss", Ctx.NnCosineEmbeddingLoss, &composed},
 	{"nn.triplet_margin_loss", "nn", "anchor positive negative margin p eps swap size_average reduce reduction", 0, 0x0, 0x0, "steps", 0, "NnTripletMarginLoss", Ctx.NnTripletMarginLoss, &composed},
 	{"nn.pick", "nn", "self dim index", 0, 0x0, 0x2, "steps", Derived, "NnPick", Ctx.NnPick, &composed},
+	{"nn.squared_error", "nn", "self target", 0, 0x0, 0x0, "unify", Elementwise, "NnSquaredError", Ctx.NnSquaredError, nil},
+	{"nn.huber_each", "nn", "self target delta scale", 0, 0x0, 0x0, "unify", Elementwise, "NnHuberEach", Ctx.NnHuberEach, nil},
 	{"quantize_per_tensor", "quantized", "self scale zero_point dtype", 0, 0x0, 0x0, "keep", Constant, "QuantizePerTensor", Ctx.QuantizePerTensor, &quantized},
 	{"quantize_per_tensor", "quantized", "self scale zero_point dtype", 0, 0x0, 0x0, "keep", Syncs | Constant, "QuantizePerTensorTensorQparams", Ctx.QuantizePerTensorTensorQparams, &quantized},
 	{"quantize_per_tensor", "quantized", "tensors scales zero_points dtype", 0, 0x0, 0x0, "steps", Syncs | Constant, "QuantizePerTensorTensors", Ctx.QuantizePerTensorTensors, &quantized},

@@ -544,6 +544,8 @@ var operators = map[string]any{
 	"nn_cosine_embedding_loss":            ctx.NnCosineEmbeddingLoss,
 	"nn_triplet_margin_loss":              ctx.NnTripletMarginLoss,
 	"nn_pick":                             ctx.NnPick,
+	"nn_squared_error":                    ctx.NnSquaredError,
+	"nn_huber_each":                       ctx.NnHuberEach,
 	"quantize_per_tensor":                 ctx.QuantizePerTensor,
 	"quantize_per_tensor_tensor_qparams":  ctx.QuantizePerTensorTensorQparams,
 	"quantize_per_tensor_tensors":         ctx.QuantizePerTensorTensors,

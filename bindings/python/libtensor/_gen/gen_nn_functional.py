@@ -853,13 +853,25 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, 
     `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 
     >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
-    tensor(4.)
+    tensor(4.0000)
     """
 
 
 @_operator("nn.pick")
 def pick(input, dim, index):
     """The element along `dim` that `index` names, for each place of the other dimensions: what `nll_loss` reduces."""
+
+
+@_operator("nn.squared_error")
+def squared_error(input, target):
+    """The square of the difference of `input` and `target`: the loss that `mse_loss` reduces."""
+
+
+@_operator("nn.huber_each")
+def huber_each(input, target, delta, scale):
+    """Of the difference d of `input` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond, times `scale`: the loss that `huber_loss` and
+    `smooth_l1_loss` reduce.
+    """
 
 
 @_operator("relu", switches=True)

@@ -53,7 +53,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     none.
 
     >>> torch.nn.functional.triplet_margin_with_distance_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
-    tensor(4.)
+    tensor(4.0000)
     """
     name = "triplet_margin_with_distance_loss"
     if reduction not in ("mean", "sum", "none"):
