@@ -2263,6 +2263,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.log_softmax
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.logsigmoid
 		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2349,6 +2353,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.soft_margin_loss
 		r0, err := c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softmax
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.softmin

@@ -105,7 +105,8 @@ func (s *losing) regressed(self, weight *tensor.Tensor, each func() (*tensor.Ten
 func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_l1_loss", average, reduce, reduction)
 	defer s.Close()
-	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, s.Sub(self, target)) })
+	difference := s.Sub(self, target)
+	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 }
 
 // NnMseLoss is the square of the difference.
@@ -140,12 +141,10 @@ func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops
 	if beta < 0 {
 		s.Fail(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
 	}
-	return s.regressed(self, nil, func() (*tensor.Tensor, error) {
-		if beta == 0 {
-			return c.Abs(nil, s.Sub(self, target))
-		}
-		return c.NnHuberEach(self, target, beta, 1/beta)
-	})
+	if beta == 0 {
+		return s.reduced(s.Unary(c.Abs, s.Sub(self, target)))
+	}
+	return s.regressed(self, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
 }
 
 // NnKlDiv is the divergence of a distribution from another one, whose logarithms are given.
@@ -260,9 +259,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 		}
 	}
 	// The gradient does not see the bound.
-	lift := s.Step(func() (*tensor.Tensor, error) {
-		return c.Detach(s.Sub(s.Binary(c.ClampMin, variance, s.Float(eps)), variance))
-	})
+	lift := s.view(c.Detach, s.Sub(s.Binary(c.ClampMin, variance, s.Float(eps)), variance))
 	bounded := s.Add(variance, lift)
 	each := s.Mul(s.Add(s.log(bounded), s.Div(s.squared(s.Sub(self, target)), bounded)), s.Float(0.5))
 	if full {

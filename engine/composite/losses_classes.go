@@ -249,16 +249,13 @@ func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, re
 		return nil, s.Err
 	}
 	m := table.Sizes()[1]
-	ended := s.Step(func() (*tensor.Tensor, error) {
-		return c.Cumsum(nil, s.Binary(c.Lt, list, s.Int(0)), 1, dtype.Int64)
-	})
+	ends := s.Binary(c.Lt, list, s.Int(0))
+	ended := s.Step(func() (*tensor.Tensor, error) { return c.Cumsum(nil, ends, 1, dtype.Int64) })
 	valid := s.isLabel(ended, 0)
 	at := s.Where(valid, list, s.Int(0))
 	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
-	counts := s.Zeros(table, dtype.Int64, table.Sizes()...)
-	counts = s.Step(func() (*tensor.Tensor, error) {
-		return c.ScatterAdd(nil, counts, 1, at, s.Cast(valid, dtype.Int64))
-	})
+	none, one := s.Zeros(table, dtype.Int64, table.Sizes()...), s.Cast(valid, dtype.Int64)
+	counts := s.Step(func() (*tensor.Tensor, error) { return c.ScatterAdd(nil, none, 1, at, one) })
 	pairs := s.Binary(c.LogicalAnd, s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
 	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.Int(1)))
 	each = s.Div(s.Sum(s.Where(pairs, each, s.Int(0)), 1, 2), s.Int(m))

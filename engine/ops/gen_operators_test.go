@@ -499,6 +499,8 @@ var operators = map[string]any{
 	"rrelu":                               ctx.Rrelu,
 	"nn_glu":                              ctx.NnGlu,
 	"nn_softmin":                          ctx.NnSoftmin,
+	"nn_softmax":                          ctx.Softmax,
+	"nn_log_softmax":                      ctx.LogSoftmax,
 	"dropout":                             ctx.Dropout,
 	"nn_dropout":                          ctx.Dropout,
 	"feature_dropout":                     ctx.FeatureDropout,
