@@ -2239,6 +2239,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.huber_each
+		r0, err := c.NnHuberEach(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.huber_loss
 		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
@@ -2257,6 +2261,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.linear
 		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.log_softmax
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.logsigmoid
@@ -2347,6 +2355,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.softmax
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.softmin
 		r0, err := c.NnSoftmin(f.tensor(0), f.int(1), f.dtype(2))
 		return f.setTensors(err, r0)
@@ -2365,6 +2377,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.softsign
 		r0, err := c.NnSoftsign(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.squared_error
+		r0, err := c.NnSquaredError(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.tanhshrink

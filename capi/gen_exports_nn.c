@@ -251,6 +251,26 @@ TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, te
   return lt_give(LT_OP(nn_softmin), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.i = dim}, {.i = dtype}};
+  return lt_give(LT_OP(nn_softmax), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.i = dim}, {.i = dtype}, {.pointer = out}};
+  return lt_run(LT_OP(nn_softmax), LT_OUT, false, a);
+}
+
+TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.i = dim}, {.i = dtype}};
+  return lt_give(LT_OP(nn_log_softmax), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.i = dim}, {.i = dtype}, {.pointer = out}};
+  return lt_run(LT_OP(nn_log_softmax), LT_OUT, false, a);
+}
+
 TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out) {
   lt_value a[4] = {{.pointer = (void *)self}, {.f = p}, {.i = train}, {.pointer = (void *)generator}};
   return lt_give(LT_OP(dropout), false, a, out);
@@ -539,6 +559,16 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
 TENSOR_API tensor_status tensor_nn_pick(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out) {
   lt_value a[3] = {{.pointer = (void *)self}, {.i = dim}, {.pointer = (void *)index}};
   return lt_give(LT_OP(nn_pick), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_squared_error(const tensor_t *self, const tensor_t *target, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)target}};
+  return lt_give(LT_OP(nn_squared_error), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_huber_each(const tensor_t *self, const tensor_t *target, double delta, double scale, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.pointer = (void *)target}, {.f = delta}, {.f = scale}};
+  return lt_give(LT_OP(nn_huber_each), false, a, out);
 }
 
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {

@@ -3093,6 +3093,13 @@ static const lt_parameter of_nn_hinge_embedding_loss[] = {
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
+static const lt_parameter of_nn_huber_each[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"delta", NULL, 'F', -1, 0, {0}},
+    {"scale", NULL, 'F', -1, 0, {0}},
+};
+
 static const lt_parameter of_nn_huber_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3128,6 +3135,12 @@ static const lt_parameter of_nn_linear[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
     {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_log_softmax[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
 static const lt_parameter of_nn_logsigmoid[] = {
@@ -3287,6 +3300,12 @@ static const lt_parameter of_nn_soft_margin_loss[] = {
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
+static const lt_parameter of_nn_softmax[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
 static const lt_parameter of_nn_softmin[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
@@ -3313,6 +3332,11 @@ static const lt_parameter of_nn_softshrink[] = {
 
 static const lt_parameter of_nn_softsign[] = {
     {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_squared_error[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_nn_tanhshrink[] = {
@@ -6342,11 +6366,13 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.hardswish_gradient", "nn.hardswish_gradient", "nn.hardswish_gradient_", of_nn_hardswish_gradient, 2, "T", "out", "(Tensor given, Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.huber_each", "nn.huber_each", "nn.huber_each_", of_nn_huber_each, 4, "T", "out", "(Tensor input, Tensor target, float delta, float scale)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.kl_div", "nn.kl_div", "nn.kl_div_", of_nn_kl_div, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", bool log_target=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.l1_loss", "nn.l1_loss", "nn.l1_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.leaky_relu", "nn.leaky_relu", "nn.leaky_relu_", of_nn_leaky_relu, 2, "T", "out", "(Tensor input, float negative_slope=0.01)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.linear", "nn.linear", "nn.linear_", of_nn_linear, 3, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_nn_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.margin_ranking_loss", "nn.margin_ranking_loss", "nn.margin_ranking_loss_", of_nn_margin_ranking_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_nn_mish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
@@ -6369,11 +6395,13 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.silu_gradient", "nn.silu_gradient", "nn.silu_gradient_", of_nn_silu_gradient, 2, "T", "out", "(Tensor given, Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.smooth_l1_loss", "nn.smooth_l1_loss", "nn.smooth_l1_loss_", of_nn_smooth_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", float beta=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.soft_margin_loss", "nn.soft_margin_loss", "nn.soft_margin_loss_", of_nn_soft_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.softmin", "nn.softmin", "nn.softmin_", of_nn_softmin, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softmax", "nn.softmax", "nn.softmax_", of_nn_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softmin", "nn.softmin", "nn.softmin_", of_nn_softmin, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.softplus", "nn.softplus", "nn.softplus_", of_nn_softplus, 3, "T", "out", "(Tensor input, float beta=1.0, float threshold=20.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.softplus_gradient", "nn.softplus_gradient", "nn.softplus_gradient_", of_nn_softplus_gradient, 4, "T", "out", "(Tensor given, Tensor input, float beta, float threshold)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.softshrink", "nn.softshrink", "nn.softshrink_", of_nn_softshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_nn_softsign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.squared_error", "nn.squared_error", "nn.squared_error_", of_nn_squared_error, 2, "T", "out", "(Tensor input, Tensor target)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -3645,6 +3645,18 @@ TENSOR_API tensor_status tensor_nn_glu(const tensor_t *self, int64_t dim, tensor
 // Absent: dtype TENSOR_DTYPE_NONE.
 TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 
+// Another name of `softmax`.
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_nn_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `log_softmax`.
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
 // With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
@@ -3859,6 +3871,13 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
 
 // The element along `dim` that `index` names, for each place of the other dimensions: what `nll_loss` reduces.
 TENSOR_API tensor_status tensor_nn_pick(const tensor_t *self, int64_t dim, const tensor_t *index, tensor_t **out);
+
+// The square of the difference of `self` and `target`: the loss that `mse_loss` reduces.
+TENSOR_API tensor_status tensor_nn_squared_error(const tensor_t *self, const tensor_t *target, tensor_t **out);
+
+// Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond, times `scale`: the loss that `huber_loss` and
+// `smooth_l1_loss` reduce.
+TENSOR_API tensor_status tensor_nn_huber_each(const tensor_t *self, const tensor_t *target, double delta, double scale, tensor_t **out);
 
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);

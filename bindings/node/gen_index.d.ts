@@ -9806,6 +9806,28 @@ export namespace nn {
   export function softminAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
   export function softminAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * Another name of `softmax`.
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  export function softmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** softmax, off the event loop. */
+  export function softmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `log_softmax`.
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  export function logSoftmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
    * With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
    */
   export function dropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;

@@ -7092,6 +7092,50 @@ func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.T
 	return composed.NnSoftmin(c, self, dim, d)
 }
 
+// Softmax is the operator nn.softmax.
+func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softmax", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Softmax; does != nil {
+			return does(c, out, self, dim, d)
+		}
+		err = Refused("nn.softmax", key)
+		return
+	}
+	r0, err = ops.Softmax(out, self, dim, d)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// LogSoftmax is the operator nn.log_softmax.
+func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.log_softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.log_softmax", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).LogSoftmax; does != nil {
+			return does(c, out, self, dim, d)
+		}
+		err = Refused("nn.log_softmax", key)
+		return
+	}
+	r0, err = ops.LogSoftmax(out, self, dim, d)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
 // Dropout is the operator dropout.
 func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {
@@ -7671,6 +7715,36 @@ func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tens
 		}
 	}
 	return composed.NnPick(c, self, dim, index)
+}
+
+// NnSquaredError is the operator nn.squared_error.
+func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.squared_error", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSquaredError; does != nil {
+			return does(c, self, target)
+		}
+		err = Refused("nn.squared_error", key)
+		return
+	}
+	return ops.NnSquaredError(self, target)
+}
+
+// NnHuberEach is the operator nn.huber_each.
+func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.huber_each", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHuberEach; does != nil {
+			return does(c, self, target, delta, scale)
+		}
+		err = Refused("nn.huber_each", key)
+		return
+	}
+	return ops.NnHuberEach(self, target, delta, scale)
 }
 
 // QuantizePerTensor is the operator quantize_per_tensor.
@@ -9813,50 +9887,6 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		return
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
-// Softmax is the operator softmax.
-func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("softmax", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("softmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Softmax; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("softmax", key)
-		return
-	}
-	r0, err = ops.Softmax(out, self, dim, d)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
-// LogSoftmax is the operator log_softmax.
-func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("log_softmax", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("log_softmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogSoftmax; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("log_softmax", key)
-		return
-	}
-	r0, err = ops.LogSoftmax(out, self, dim, d)
 	if err == nil {
 		wrote(out)
 	}

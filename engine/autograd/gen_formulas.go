@@ -323,6 +323,8 @@ var formulas = aten.Backend{
 	Embedding:                             recordEmbedding,
 	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
 	NnPick:                                recordNnPick,
+	NnSquaredError:                        recordNnSquaredError,
+	NnHuberEach:                           recordNnHuberEach,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5250,6 +5252,56 @@ func recordNnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tens
 				return s.c.ScatterAdd(out, t, dim, s.consume(s.Keep(s.c.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Keep(s.c.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
 			}))), s.saved(self_)))
 		}
+	}
+	return
+}
+
+func recordNnSquaredError(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.squared_error", "MseLossBackward0", nil, self, target)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	target_ := r.save("target", target, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSquaredError(self, target)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.binary('*', s.take(0), (s.binary('*', (s.sub(s.saved(self_), s.saved(target_))), s.int(2), left)), left|right)
+			}
+			return s.binary('*', s.take(0), (s.binary('*', (s.sub(s.saved(target_), s.saved(self_))), s.int(2), left)), left|right)
+		}
+		r.node.cut = always
+	}
+	return
+}
+
+func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.huber_each", "HuberLossBackward0", nil, self, target)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	target_ := r.save("target", target, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnHuberEach(self, target, delta, scale)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(self_), s.saved(target_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+			}
+			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+		}
+		r.node.cut = always
 	}
 	return
 }

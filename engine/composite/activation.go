@@ -64,9 +64,15 @@ func Rrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training 
 	factors := s.Keep(c.OnesLike(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve))
 	if low := s.Binary(c.Le, self, s.Int(0)); launch.Known(self) {
 		some := s.Binary(c.MaskedSelect, low, low)
+		if s.Err != nil {
+			return nil, s.Err
+		}
 		drawn := s.Empty(self, dtype.Float64, some.Numel())
-		s.Do(func() error { return c.FillUniform(drawn, s.asElement(lower, self), s.asElement(upper, self), g) })
-		factors = s.Step(func() (*tensor.Tensor, error) { return c.MaskedScatter(nil, factors, low, s.Cast(drawn, self.DType())) })
+		lower, upper = s.asElement(lower, self), s.asElement(upper, self)
+		s.Do(func() error { return c.FillUniform(drawn, lower, upper, g) })
+		drawn = s.Cast(drawn, self.DType())
+		ones := factors
+		factors = s.Step(func() (*tensor.Tensor, error) { return c.MaskedScatter(nil, ones, low, drawn) })
 	}
 	return s.result(out, s.Mul(self, factors))
 }

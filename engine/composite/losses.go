@@ -92,23 +92,21 @@ func (s *losing) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
 	return s.Binary(s.C.Eq, t, s.Int(v))
 }
 
-// ofDifference reduces what f makes of the difference, with weights where there are some.
-func (s *losing) ofDifference(self, target, weight *tensor.Tensor, f func(difference *tensor.Tensor) *tensor.Tensor) (*tensor.Tensor, error) {
-	if weight != nil {
-		s.sameSizes("weight", self, weight)
+// regressed reduces the losses of pairs, with weights where there are some.
+func (s *losing) regressed(self, weight *tensor.Tensor, each func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if weight == nil {
+		return s.reduced(s.Step(each))
 	}
-	each := f(s.Sub(self, target))
-	if weight != nil {
-		return s.weighted(each, weight)
-	}
-	return s.reduced(each)
+	s.sameSizes("weight", self, weight)
+	return s.weighted(s.Step(each), weight)
 }
 
 // NnL1Loss is the absolute difference.
 func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	s := lose(c, "nn_l1_loss", average, reduce, reduction)
 	defer s.Close()
-	return s.ofDifference(self, target, weight, func(d *tensor.Tensor) *tensor.Tensor { return s.Unary(c.Abs, d) })
+	difference := s.Sub(self, target)
+	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
 }
 
 // NnMseLoss is the square of the difference.
@@ -116,15 +114,7 @@ func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool
 	s := lose(c, "nn_mse_loss", average, reduce, reduction)
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
-	return s.ofDifference(self, target, weight, s.squared)
-}
-
-// huber is half the square of a difference up to delta, and delta times what is left of it, less half of delta, beyond: m (|d| - m / 2) with
-// m the smaller of |d| and delta.
-func (s *losing) huber(d *tensor.Tensor, delta float64) *tensor.Tensor {
-	size := s.Unary(s.C.Abs, d)
-	near := s.Binary(s.C.ClampMax, size, s.Float(delta))
-	return s.Mul(near, s.Sub(size, s.Mul(near, s.Float(0.5))))
+	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
 }
 
 // NnHuberLoss is the square of small differences, and the size of large ones.
@@ -135,7 +125,7 @@ func NnHuberLoss(c aten.Ctx, self, target *tensor.Tensor, reduction string, delt
 	if !(delta > 0) {
 		s.Fail(status.Runtimef("%s: delta must be positive, but is %v", s.Op, delta))
 	}
-	each := s.huber(s.Sub(self, target), delta)
+	each := s.Step(func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
 	if weight != nil {
 		s.sameSizes("weight", self, weight)
 		each = s.Mul(each, weight)
@@ -151,12 +141,10 @@ func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops
 	if beta < 0 {
 		s.Fail(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
 	}
-	return s.ofDifference(self, target, nil, func(d *tensor.Tensor) *tensor.Tensor {
-		if beta == 0 {
-			return s.Unary(c.Abs, d)
-		}
-		return s.Div(s.huber(d, beta), s.Float(beta))
-	})
+	if beta == 0 {
+		return s.reduced(s.Unary(c.Abs, s.Sub(self, target)))
+	}
+	return s.regressed(self, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
 }
 
 // NnKlDiv is the divergence of a distribution from another one, whose logarithms are given.
@@ -271,9 +259,7 @@ func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full b
 		}
 	}
 	// The gradient does not see the bound.
-	lift := s.Step(func() (*tensor.Tensor, error) {
-		return c.Detach(s.Sub(s.Binary(c.ClampMin, variance, s.Float(eps)), variance))
-	})
+	lift := s.view(c.Detach, s.Sub(s.Binary(c.ClampMin, variance, s.Float(eps)), variance))
 	bounded := s.Add(variance, lift)
 	each := s.Mul(s.Add(s.log(bounded), s.Div(s.squared(s.Sub(self, target)), bounded)), s.Float(0.5))
 	if full {

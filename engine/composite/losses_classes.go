@@ -66,13 +66,13 @@ func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*
 	return s.result(nil, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, dim) }, found))
 }
 
-// weightOf is the weight of the class of each example, 1 without weights, and 0 of what is left out.
+// weightOf is the weight of the class of each example, 0 of what is left out; without weights it tells what is not.
 func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
 	}
 	if weight == nil {
-		return s.Cast(l.valid, self.DType())
+		return l.valid
 	}
 	if n := self.Sizes()[l.dim]; weight.Dim() != 1 || weight.Sizes()[0] != n || weight.DType() != self.DType() {
 		s.Fail(status.Runtimef("%s: weight must have %d elements of %v, one for each class, but has sizes %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
@@ -85,7 +85,10 @@ func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor 
 
 // averaged reduces losses, each of which has a factor. What is left out has none of 0 times infinity.
 func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
-	each = s.Where(valid, s.Mul(each, factor), s.Int(0))
+	if factor != valid {
+		each = s.Mul(each, factor)
+	}
+	each = s.Where(valid, each, s.Int(0))
 	switch s.reduction {
 	case "mean":
 		return s.Div(s.total(each), s.total(factor))
@@ -246,16 +249,13 @@ func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, re
 		return nil, s.Err
 	}
 	m := table.Sizes()[1]
-	ended := s.Step(func() (*tensor.Tensor, error) {
-		return c.Cumsum(nil, s.Binary(c.Lt, list, s.Int(0)), 1, dtype.Int64)
-	})
+	ends := s.Binary(c.Lt, list, s.Int(0))
+	ended := s.Step(func() (*tensor.Tensor, error) { return c.Cumsum(nil, ends, 1, dtype.Int64) })
 	valid := s.isLabel(ended, 0)
 	at := s.Where(valid, list, s.Int(0))
 	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
-	counts := s.Zeros(table, dtype.Int64, table.Sizes()...)
-	counts = s.Step(func() (*tensor.Tensor, error) {
-		return c.ScatterAdd(nil, counts, 1, at, s.Cast(valid, dtype.Int64))
-	})
+	none, one := s.Zeros(table, dtype.Int64, table.Sizes()...), s.Cast(valid, dtype.Int64)
+	counts := s.Step(func() (*tensor.Tensor, error) { return c.ScatterAdd(nil, none, 1, at, one) })
 	pairs := s.Binary(c.LogicalAnd, s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
 	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.Int(1)))
 	each = s.Div(s.Sum(s.Where(pairs, each, s.Int(0)), 1, 2), s.Int(m))

@@ -81,7 +81,8 @@ func NnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, e
 	norm := s.Step(func() (*tensor.Tensor, error) {
 		return c.Norm(nil, self, dtype.FloatScalar(p), dim, true, dtype.None)
 	})
-	return s.Last(func() (*tensor.Tensor, error) { return c.Div(out, self, s.Binary(c.ClampMin, norm, s.Float(eps)), "") })
+	norm = s.Binary(c.ClampMin, norm, s.Float(eps))
+	return s.Last(func() (*tensor.Tensor, error) { return c.Div(out, self, norm, "") })
 }
 
 // PairwiseDistance is the norm of the differences of vectors, to each element of which a little is added.
@@ -97,18 +98,26 @@ func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim
 // NnOneHot is 1 at the position that an element names, and 0 at others, along a new dimension.
 func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
 	const op = "nn_one_hot"
-	if self.DType() != dtype.Int64 {
-		return nil, status.Runtimef("%s: classes must be of int64, but are of %v", op, self.DType())
+	if !self.DType().IsIntegral() {
+		return nil, status.Runtimef("%s: classes must be integers, but are of %v", op, self.DType())
 	}
 	s := within(c, op)
 	defer s.Close()
+	self = s.Cast(self, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	if classes == -1 && self.Numel() == 0 {
 		return nil, status.Runtimef("%s: an empty tensor does not tell the number of classes; give num_classes", op)
 	}
 	if classes == -1 || launch.Known(self) && self.Numel() > 0 {
-		least, err := c.Item(s.Unary(c.Min, self))
+		low, high := s.Unary(c.Min, self), s.Unary(c.Max, self)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		least, err := c.Item(low)
 		s.Fail(err)
-		most, err := c.Item(s.Unary(c.Max, self))
+		most, err := c.Item(high)
 		s.Fail(err)
 		switch {
 		case s.Err != nil:
@@ -218,7 +227,8 @@ func ChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tens
 	s := within(c, op)
 	defer s.Close()
 	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
-	turned := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, s.Reshape(self, sizes...), 1, 2) })
+	parts := s.Reshape(self, sizes...)
+	turned := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, parts, 1, 2) })
 	return s.result(nil, s.laidLike(self, s.Reshape(s.copied(turned), self.Sizes()...)))
 }
 

@@ -165,3 +165,8 @@ func NnGeluGradient(given, self *tensor.Tensor, approximate string) (*tensor.Ten
 	}
 	return nnGeluGradient.run(nil, nil, given, self)
 }
+
+// NnHuberEach is half the square of small differences, and delta times the size of large ones, less half of delta.
+func NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error) {
+	return nnHuberEach.run(nil, floats(delta, scale), self, target)
+}

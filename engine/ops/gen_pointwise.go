@@ -102,6 +102,8 @@ var (
 	nnMishGradient                     = &pointwise{name: "nn_mish_gradient", kernel: kernel.Get("mish_gradient"), rule: promote}
 	nnTanhshrink                       = &pointwise{name: "nn_tanhshrink", kernel: kernel.Get("tanhshrink"), rule: promoteFloat}
 	nnSoftsign                         = &pointwise{name: "nn_softsign", kernel: kernel.Get("softsign"), rule: promoteFloat}
+	nnSquaredError                     = &pointwise{name: "nn_squared_error", kernel: kernel.Get("squared_error"), rule: promote}
+	nnHuberEach                        = &pointwise{name: "nn_huber_each", kernel: kernel.Get("huber"), rule: promote}
 	floor                              = &pointwise{name: "floor", kernel: kernel.Get("floor"), rule: promote, exact: true}
 	ceil                               = &pointwise{name: "ceil", kernel: kernel.Get("ceil"), rule: promote, exact: true}
 	trunc                              = &pointwise{name: "trunc", kernel: kernel.Get("trunc"), rule: promote, exact: true}
@@ -546,6 +548,13 @@ func NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
 // x / (1 + abs(x)). Integers and bool count as the default dtype.
 func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
 	return nnSoftsign.run(nil, nil, self)
+}
+
+// NnSquaredError is the operator nn.squared_error.
+//
+// The square of the difference of `self` and `target`: the loss that `mse_loss` reduces.
+func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnSquaredError.run(nil, nil, self, target)
 }
 
 // Frac is the operator frac.

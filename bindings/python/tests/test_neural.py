@@ -51,7 +51,7 @@ def test_one_hot():
         (torch.tensor([-1]),),
         (torch.tensor([3]), 3),
         (torch.tensor([3]), 0),
-        (torch.tensor([1], dtype=torch.int32),),
+        (torch.tensor([1.0]),),
         (torch.empty(0, dtype=torch.int64),),
     ):
         with pytest.raises(RuntimeError, match="one_hot"):

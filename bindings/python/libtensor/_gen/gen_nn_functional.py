@@ -375,6 +375,20 @@ def softmin(input, dim, dtype=None):
     """
 
 
+@_operator("nn.softmax")
+def softmax(input, dim, dtype=None, *, out=None):
+    """Another name of `softmax`.
+    e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+    """
+
+
+@_operator("nn.log_softmax")
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Another name of `log_softmax`.
+    Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+    """
+
+
 @_operator("nn.dropout", switches=True)
 def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
     """With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
@@ -862,6 +876,18 @@ def pick(input, dim, index):
     """The element along `dim` that `index` names, for each place of the other dimensions: what `nll_loss` reduces."""
 
 
+@_operator("nn.squared_error")
+def squared_error(input, target):
+    """The square of the difference of `input` and `target`: the loss that `mse_loss` reduces."""
+
+
+@_operator("nn.huber_each")
+def huber_each(input, target, delta, scale):
+    """Of the difference d of `input` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond, times `scale`: the loss that `huber_loss` and
+    `smooth_l1_loss` reduce.
+    """
+
+
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
     """Replaces negative elements by 0.
@@ -880,22 +906,4 @@ def relu_(input):
     """
 
 
-@_operator("softmax")
-def softmax(input, dim, dtype=None, *, out=None):
-    """e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
-
-    >>> torch.softmax(torch.tensor([1., 1.]), 0)
-    tensor([0.5000, 0.5000])
-    """
-
-
-@_operator("log_softmax")
-def log_softmax(input, dim, dtype=None, *, out=None):
-    """Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
-
-    >>> torch.log_softmax(torch.tensor([1., 1.]), 0)
-    tensor([-0.6931, -0.6931])
-    """
-
-
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "softmin", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "relu", "relu_", "softmax", "log_softmax"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "relu", "relu_"]

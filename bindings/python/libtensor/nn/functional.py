@@ -2,12 +2,12 @@
 
 import warnings
 
-from .._gen.gen_functions import log_softmax as _log_softmax
 from .._gen.gen_functions import sigmoid as sigmoid
-from .._gen.gen_functions import softmax as _softmax
 from .._gen.gen_functions import tanh as tanh
 from .._gen.gen_nn_functional import *  # noqa: F403
 from .._gen.gen_nn_functional import __all__  # noqa: F401
+from .._gen.gen_nn_functional import log_softmax as _log_softmax
+from .._gen.gen_nn_functional import softmax as _softmax
 from .._gen.gen_nn_functional import softmin as _softmin
 
 

@@ -103,7 +103,9 @@ LT_INLINE Doubles times_sigmoid_short(Doubles a, Doubles z) {
 }
 
 LT_INLINE Floats vsilu(Floats a) {
-  const Floats y = in_double(a, [](Doubles v) { return times_sigmoid_short(v, v); });
+  Floats y = a * vsigmoid(a);
+  if (any(a < -80.0f))  // the factor is hardly a normal number
+    y = select(a < -80.0f, in_double(a, [](Doubles v) { return times_sigmoid_short(v, v); }), y);
   return undefined_below(a, y);
 }
 LT_INLINE Doubles vsilu(Doubles a) {
@@ -181,8 +183,24 @@ LT_INLINE Doubles vgelu(Doubles a) {
   const Doubles y = select(a > 0.0, rest.hi + (rest.lo - lo), -tail);
   return undefined_below(a, select(a > 40.0, a, select(a == a, y, a)));
 }
+// The normal distribution's function at v to 2^-30 of itself, from its density there times sqrt(2
+// pi): that times u P(1 - 8 u) with u = 1 / (|v| + 4) is the tail beyond |v|.
+LT_INLINE Doubles normal_short(Doubles v, Doubles density) {
+  const Doubles u = Doubles(1.0) / (abs(v) + 4.0), t = fma(u, Doubles(-8.0), Doubles(1.0));
+  const Doubles tail = density * u *
+                       poly(t, 0x1.82b4bb8c76125p-1, -0x1.373e3a889e1b3p-1, 0x1.8c6dbf44be37dp-2,
+                            -0x1.7dff2cf1db856p-3, 0x1.eec4bfe459123p-5, -0x1.ee2577acb1ab1p-8,
+                            -0x1.c8121acad5d86p-9, 0x1.ab53a8b19cd05p-10, 0x1.16a0fa362878cp-13,
+                            -0x1.e055d0f62657ep-13, -0x1.138a7719148c4p-20, 0x1.0c104f8afa5c0p-15,
+                            -0x1.f85145ca51ce2p-23, -0x1.bcd539afdf4f2p-19);
+  return select(v > 0.0, Doubles(1.0) - tail, tail);
+}
+LT_INLINE Doubles bell_short(Doubles v) {
+  return exp2_short(max(v * v * (-0.5 * Ln2<double>::inverse), Doubles(-900.0)));
+}
 LT_INLINE Floats vgelu(Floats a) {
-  return in_double(a, [](Doubles v) { return vgelu(v); });
+  const Floats y = in_double(a, [](Doubles v) { return v * normal_short(v, bell_short(v)); });
+  return undefined_below(a, y);
 }
 
 // 2 sqrt(2 / pi) (a + 0.044715 a^3), which in the other form of gelu goes into the logistic
@@ -246,9 +264,16 @@ LT_INLINE Vec<T> silu_slope(Vec<T> b) {
   const Vec<T> s = vsigmoid(b);
   return s * (b * (Vec<T>(T(1)) - s) + T(1));
 }
-template <class T>
-LT_INLINE Vec<T> gelu_slope(Vec<T> b) {
-  return vndtr(b) + b * vexp(b * b * T(-0.5)) * T(0.3989422804014327);
+constexpr double kDensity = 0.3989422804014327;  // of the normal distribution at 0
+LT_INLINE Doubles gelu_slope(Doubles b) {
+  b = clamp(b, -40.0, 40.0);
+  return vndtr(b) + b * vexp(b * b * -0.5) * kDensity;
+}
+LT_INLINE Floats gelu_slope(Floats b) {
+  return in_double(clamp(b, -40.0f, 40.0f), [](Doubles v) {
+    const Doubles e = bell_short(v);
+    return normal_short(v, e) + v * e * kDensity;
+  });
 }
 template <class T>
 LT_INLINE Vec<T> gelu_tanh_slope(Vec<T> b) {

@@ -2,11 +2,11 @@
 
 //go:build amd64
 
-// Package activations holds the kernels of activation for the avx512 tier.
-package activations
+// Package neural holds the kernels of activation, loss for the avx512 tier.
+package neural
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
-//export lt_cached_avx512_activations
-func lt_cached_avx512_activations() {}
+//export lt_cached_avx512_neural
+func lt_cached_avx512_neural() {}

@@ -2,11 +2,11 @@
 
 //go:build amd64
 
-// Package activations holds the kernels of activation for the avx2 tier.
-package activations
+// Package neural holds the kernels of activation, loss for the avx2 tier.
+package neural
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
-//export lt_cached_avx2_activations
-func lt_cached_avx2_activations() {}
+//export lt_cached_avx2_neural
+func lt_cached_avx2_neural() {}
