@@ -73,6 +73,26 @@ def test_a_view_of_a_leaf_is_not_written_to(view):
     assert x.tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("write", "gradient"),
+    [
+        (lambda y: y.mul_(2), [[3, 3], [3, 3]]),
+        (lambda y: y.square_(), [[3, 5], [7, 9]]),
+        (lambda y: y.float_power_(2), [[3, 5], [7, 9]]),
+        (lambda y: y.renorm_(2, 0, 100.0), [[2, 2], [2, 2]]),
+    ],
+    ids=["mul_", "square_", "float_power_", "renorm_"],
+)
+def test_hooks_of_a_view_are_of_what_it_was(write, gradient):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    z = y.t()
+    z.register_hook(lambda g: g * 10)
+    write(z)
+    (y.sum() / 2 + z.sum() / 2 + x.sum()).backward()
+    assert x.grad.tolist() == gradient
+
+
 def test_assignment_through_a_reshape():
     w, x = leaf(5), leaf(1, 2)
     y = x * 2
