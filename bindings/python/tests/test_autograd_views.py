@@ -73,6 +73,27 @@ def test_a_view_of_a_leaf_is_not_written_to(view):
     assert x.tolist() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("name", ["mT", "mH", "H", "adjoint"])
+@pytest.mark.filterwarnings("ignore:.*deprecated on zero-dim tensors")
+def test_transposes_without_dimensions_are_views_of_the_leaf_that_a_tensor_becomes(name):
+    x = torch.tensor(2.0)
+    y = getattr(x, name)
+    y = y() if callable(y) else y
+    x.requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        y.mul_(x)
+    assert y.requires_grad and x.item() == 2
+    del x, y
+
+
+def test_what_is_dense_is_its_own_dense_form():
+    x = torch.rand(2, 3, requires_grad=True)
+    assert x.to_dense() is x and x.dequantize() is x
+    assert x.to_dense(torch.float64) is not x and x.double().dequantize().dtype is torch.float32
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.to_dense().mul_(2)
+
+
 @pytest.mark.parametrize(
     ("write", "gradient"),
     [
