@@ -5312,7 +5312,7 @@ func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, e
 		return
 	}
 	result, err = r.c.Dequantize(self)
-	if r.finish(err, result) {
+	if r.mayView(err, self, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor { return s.take(0) }
 	}
 	return

@@ -347,6 +347,22 @@ func (r *call) mayView(err error, self, result *tensor.Tensor) bool {
 	return r.finish(err, result)
 }
 
+// before is a copy of what a call in place is to write to. That of a view is a part of the base's: hooks of the view are not asked, as they are not where one
+// node writes to it.
+func before(c aten.Ctx, self *tensor.Tensor) (*tensor.Tensor, error) {
+	v := variableOf(self)
+	if v == nil || v.view == nil || v.view.inPlaceView || !recording(c, self) {
+		return c.Clone(self, shape.Preserve)
+	}
+	base, _ := v.view.origin()
+	part, err := v.view.viewFunc.only(c, base, v.view.index)
+	if err != nil {
+		return nil, err
+	}
+	defer part.Release()
+	return c.Clone(part, shape.Preserve)
+}
+
 // into records a composition that writes to out: as a copy of its result. Where it writes to self, its steps have a copy of that.
 func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *tensor.Tensor) (*tensor.Tensor, error)) (*tensor.Tensor, error) {
 	inPlace := out != nil && out == self
@@ -368,7 +384,7 @@ func into(c aten.Ctx, op string, out, self *tensor.Tensor, run func(out, self *t
 				return nil, err
 			}
 		}
-		copied, err := c.Clone(self, shape.Preserve)
+		copied, err := before(c, self)
 		if err != nil {
 			return nil, err
 		}

@@ -54,10 +54,9 @@ func nearby(self, other *tensor.Tensor, rtol, atol float64) (*tensor.Tensor, err
 	high := s.Step(func() (*tensor.Tensor, error) { return Maximum(nil, self, other) })
 	low := s.Step(func() (*tensor.Tensor, error) { return Minimum(nil, self, other) })
 	distance := s.Step(func() (*tensor.Tensor, error) { return minus(nil, high, low) })
-	size := s.Step(func() (*tensor.Tensor, error) { return Abs(nil, s.cast(other, dtype.Float64)) })
-	limit := s.Step(func() (*tensor.Tensor, error) {
-		return Add(nil, s.single(dtype.FloatScalar(atol), dtype.Float64, other.Device()), size, dtype.FloatScalar(rtol))
-	})
+	wide, least := s.cast(other, dtype.Float64), s.single(dtype.FloatScalar(atol), dtype.Float64, other.Device())
+	size := s.Step(func() (*tensor.Tensor, error) { return Abs(nil, wide) })
+	limit := s.Step(func() (*tensor.Tensor, error) { return Add(nil, least, size, dtype.FloatScalar(rtol)) })
 	if self.DType().IsSigned() {
 		beyond := s.cast(s.negative(distance), dtype.Float64)
 		limit = s.Step(func() (*tensor.Tensor, error) { return Add(nil, limit, beyond, dtype.FloatScalar(-0x1p64)) })

@@ -74,7 +74,7 @@ func matrixTranspose(op string, self *tensor.Tensor) (*tensor.Tensor, error) {
 		if err := isMatrix(op, self); err != nil {
 			return nil, err
 		}
-		return self.Alias(), nil
+		return self.View(op, nil, nil, self.Offset())
 	case 1:
 		return nil, status.Runtimef("%s: only supported on matrices or batches of matrices, got 1-D tensor", op)
 	}

@@ -200,7 +200,8 @@ func stretched(c aten.Ctx, op string, qa *tensor.Tensor, b dtype.Scalar, relu bo
 		s.Do(func() error { return c.Zero(made) })
 		return s.Give(made)
 	}
-	turned := s.Step(func() (*tensor.Tensor, error) { return c.BitwiseNot(nil, s.ints(qa)) })
+	ints := s.ints(qa)
+	turned := s.Step(func() (*tensor.Tensor, error) { return c.BitwiseNot(nil, ints) })
 	// ~x is hi + lo - x for integers with a sign, and for others too.
 	made := s.as(turned, qa.DType(), tensor.PerTensor(-x*q.Scales[0], hi+lo-q.Zeros[0]))
 	return s.Give(s.positive(made, relu))

@@ -100,3 +100,44 @@ def test_pieces_of_an_unsafe_split_are_written_to(split):
     x.grad = None
     y.sum().backward()
     assert x.grad.tolist() == [5, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["mT", "mH", "H", "adjoint"])
+@pytest.mark.filterwarnings("ignore:.*deprecated on zero-dim tensors")
+def test_transposes_without_dimensions_are_views_of_the_leaf_that_a_tensor_becomes(name):
+    x = torch.tensor(2.0)
+    y = getattr(x, name)
+    y = y() if callable(y) else y
+    x.requires_grad_()
+    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+        y.mul_(x)
+    assert y.requires_grad and x.item() == 2
+    del x, y
+
+
+def test_what_is_dense_is_its_own_dense_form():
+    x = torch.rand(2, 3, requires_grad=True)
+    assert x.to_dense() is x and x.dequantize() is x
+    assert x.to_dense(torch.float64) is not x and x.double().dequantize().dtype is torch.float32
+    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad"):
+        x.to_dense().mul_(2)
+
+
+@pytest.mark.parametrize(
+    ("write", "gradient"),
+    [
+        (lambda y: y.mul_(2), [[3, 3], [3, 3]]),
+        (lambda y: y.square_(), [[3, 5], [7, 9]]),
+        (lambda y: y.float_power_(2), [[3, 5], [7, 9]]),
+        (lambda y: y.renorm_(2, 0, 100.0), [[2, 2], [2, 2]]),
+    ],
+    ids=["mul_", "square_", "float_power_", "renorm_"],
+)
+def test_hooks_of_a_view_are_of_what_it_was(write, gradient):
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    y = x * 1
+    z = y.t()
+    z.register_hook(lambda g: g * 10)
+    write(z)
+    (y.sum() / 2 + z.sum() / 2 + x.sum()).backward()
+    assert x.grad.tolist() == gradient

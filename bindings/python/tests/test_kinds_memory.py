@@ -75,6 +75,7 @@ QUANTIZED = {
     "copy": lambda q: torch.empty_like(q).copy_(q),
     "masked_fill": lambda q: q.masked_fill(DENSE > 0, 2.0),
     "select_scatter": lambda q: q.select_scatter(DENSE[0], 0, 1),
+    "negative number": lambda q: torch.ops.quantized.mul_scalar(q, -2.0),
 }
 
 
@@ -107,6 +108,10 @@ def hold(f, t):
 @pytest.mark.parametrize("layout", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
 def test_of_sparse_tensors(name, layout):
     hold(SPARSE[name], getattr(DENSE, layout)())
+
+
+def test_of_integers_that_are_compared_in_integers():
+    hold(lambda t: t.isclose(t + 1, rtol=0.0, atol=1.0), torch.tensor([1, 2**62]))
 
 
 @pytest.mark.parametrize("name", QUANTIZED)

@@ -61,7 +61,7 @@ SAMPLED = {
 }
 FUNCTIONS = {name: f for name, (f, _) in SAMPLED.items()} | PAIRS
 COMMUTING = ("add", "mul")  # which take two operands in both orders or in none
-UNEVEN = ("stack", "bmm")  # whose batches of a compressed layout have as many entries each, or are refused
+UNEVEN = ("stack", "bmm", "copy_")  # whose operands of a compressed layout have as many entries each, or are refused
 WITH_OUT = ("add", "add_alpha", "sub", "mul", "mm", "addmm", "addmm_beta", "addmm_gone", "cat", "sparse.sampled_addmm")
 
 

@@ -27,6 +27,7 @@ def calls():
     raw = of("uint8", (6,), *b"abcdef")
     store, target = Store(bytes(range(16))), Store(bytes(16))
     free = [None] * 3  # dtype, layout, device
+    yield "tensor_isclose", [vector, vector, 0.0, 1.0, False]  # counted in integers
     yield "tensor_set__storage", [floats, store]
     yield "tensor_set__storage_geometry", [floats, store, 1, [3], [1]]
     yield "tensor_scalar_tensor", [real(2.5), *free]
