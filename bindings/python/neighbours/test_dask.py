@@ -127,6 +127,29 @@ def test_dtypes_are_numpys_to_dask():
     assert (x + np.ones(4)).dtype == np.float64 == (x + np.ones(4)).compute().dtype
 
 
+MIXED = [
+    "tensordot(x, n.T, axes=1)",
+    "tensordot(n, x.T, axes=1)",
+    "tensordot(x, n.T.astype('f8'), axes=1)",
+    "tensordot(x, i.T, axes=1)",
+    "einsum('ij,kj->ik', x, n)",
+    "einsum('ij,kj->ik', x, i)",
+    "matmul(n, x.T)",
+    "concatenate([n, x])",
+    "maximum(n, x)",
+    "linalg.lstsq(w.rechunk((2, 4)), n[:, 0])[0]",
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("call", MIXED)
+def test_tensors_and_numpys_arrays_as_chunks(call):
+    ours, theirs = arrays()
+    made, wanted = (computed(f"da.{call}", names | {"n": theirs["y"]})[1] for names in (ours, theirs))
+    assert made.dtype == wanted.dtype
+    np.testing.assert_allclose(made, wanted, 1e-4, 1e-4)
+
+
 REGISTERED = """
 import sys, libtensor, dask.array, distributed
 names = {"dask.array.dispatch": "einsum_lookup", "dask.sizeof": "sizeof", "dask.tokenize": "normalize_token"}
@@ -231,3 +254,8 @@ def test_the_example_of_the_documentation(capsys):
 def test_moments_of_many_numbers():
     told = example("dask_moments.py", "--gigabytes", "0.3")
     assert "0.3 GB of numbers" in told and "means -0.00" in told or "means 0.00" in told
+
+
+def test_files_on_two_workers(tmp_path):
+    told = example("dask_files.py", tmp_path, "--gigabytes", "0.2")
+    assert "3 files, 0.2 GB of numbers, two workers of 1GB" in told and "mean 31.499" in told and "100% Completed" in told

@@ -1,20 +1,29 @@
 """What Dask asks of a library whose arrays are chunks, beyond NumPy's functions of them; these it calls by NumPy's protocols."""
 
+from functools import reduce
 from math import prod
 
 from .._base.dtypes import float64, of_numpy, strided
 from .._core.tensor import Tensor
 from .._data.compose import einsum, tensordot
+from .._data.create import asarray
 from .._gen import gen_functions as _f
 
 
+def of_one_dtype(*operands):
+    """Chunks, some of which may be NumPy's arrays, as tensors of the dtype that they have together."""
+    tensors = [asarray(operand) for operand in operands]
+    dtype = reduce(_f.promote_types, [t.dtype for t in tensors])
+    return [t.to(dtype) for t in tensors]
+
+
 def contract(a, b, axes=2):
-    return tensordot(a, b, axes)
+    return tensordot(*of_one_dtype(a, b), axes)
 
 
 def join(subscripts, *operands, **_):
     """einsum() with the arguments of NumPy's that say how it computes."""
-    return einsum(subscripts, *operands)
+    return einsum(subscripts, *of_one_dtype(*operands))
 
 
 def empty(shape, dtype=float64, order="C"):
