@@ -33,8 +33,6 @@ export GOFLAGS ?= -trimpath -buildmode=pie -tags=netgo
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
-# What packages say of their time, so that the same sources give the same ones.
-export SOURCE_DATE_EPOCH ?= 315532800
 # Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
 export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
