@@ -505,7 +505,7 @@ var entries = []entry{
 	{"nn.multilabel_margin_loss", "NnMultilabelMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
 	{"nn.multilabel_soft_margin_loss", "NnMultilabelSoftMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
 	{"nn.cosine_embedding_loss", "NnCosineEmbeddingLoss", "composite", "composite", true, false, false, 0x1e00, ""},
-	{"nn.triplet_margin_loss", "NnTripletMarginLoss", "composite", "composite", true, false, false, 0x1e00, ""},
+	{"nn.triplet_margin_loss", "NnTripletMarginLoss", "composite", "composite", true, false, false, 0x1fffe, ""},
 	{"nn.pick", "NnPick", "composite", "rule", true, false, false, 0x1e00, ""},
 	{"nn.squared_error", "NnSquaredError", "kernel", "rule", true, false, false, 0x1e00, ""},
 	{"nn.huber_each", "NnHuberEach", "kernel", "rule", true, false, false, 0x1e00, ""},

@@ -13,7 +13,7 @@ import sys
 from asking import answers, arguments, rounded
 
 DTYPES = {"float32": (24, -149), "float64": (53, -1074)}  # precision, exponent of the least number
-BOUNDS = {"special.zeta": 2} | dict.fromkeys(("nn.functional.selu", "nn.functional.softsign", "nn.functional.hardswish"), 2)
+BOUNDS = {"special.zeta": 2} | dict.fromkeys((f"nn.functional.{n}" for n in ("selu", "silu", "softsign", "hardswish")), 2)
 ZEROS = {"digamma", "lgamma", "logaddexp", "logaddexp2"}
 
 
