@@ -357,6 +357,9 @@ func (f frame) setText(i int, err error, text string) error {
 	return nil
 }
 
+// pointers is memory of the program's for n of them. It is zeros: where a pointer is written while garbage is collected, Go looks at what was there.
+func pointers(n int) unsafe.Pointer { return C.calloc(C.size_t(max(n, 1)), 8) }
+
 func (f frame) setTexts(i int, err error, texts []string) error {
 	for _, text := range texts {
 		if err == nil && strings.Contains(text, "\x00") {
@@ -366,7 +369,7 @@ func (f frame) setTexts(i int, err error, texts []string) error {
 	if err != nil {
 		return err
 	}
-	array := C.malloc(C.size_t(max(len(texts), 1) * 8))
+	array := pointers(len(texts))
 	for k, text := range texts {
 		unsafe.Slice((**C.char)(array), len(texts))[k] = C.CString(text)
 	}
@@ -383,7 +386,7 @@ func (f frame) setList(err error, tensors []*tensor.Tensor) error {
 
 func (f frame) setListAt(i int, tensors []*tensor.Tensor) error {
 	n := len(tensors)
-	array := C.malloc(C.size_t(max(n, 1) * 8))
+	array := pointers(n)
 	handles := unsafe.Slice((*unsafe.Pointer)(array), n)
 	for k, t := range tensors {
 		if handles[k] = nil; t == nil {

@@ -19,11 +19,7 @@ const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
 const { install, Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
-for (const name of internal) {
-  const path = name.split('.');
-  const last = path.pop();
-  delete path.reduce((space, part) => space[part], operators)[last];
-}
+for (const name of internal) delete operators[name];
 
 module.exports = { ...operators, ...constants, ...numbers, ...methods, ...print, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
 

@@ -87,7 +87,7 @@ function answer(call) {
   let result;
   if (call.mode === 'inplace' || call.method) {
     delete given[call.names[0]];
-    result = values[0][call.node.split('.').at(-1) + (call.mode === 'inplace' ? '_' : '')](given);
+    result = values[0][call.node + (call.mode === 'inplace' ? '_' : '')](given);
   } else {
     const at = call.node.split('.');
     result = at.reduce((found, name) => found[name], lt)(given);

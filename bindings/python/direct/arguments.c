@@ -418,7 +418,7 @@ static int index_of(const overload *o, PyObject *name, int from) {
   return -1;
 }
 
-bool is(PyObject *name, PyObject *known) {
+static bool is(PyObject *name, PyObject *known) {
   return name == known || !PyUnicode_Compare(name, known);
 }
 

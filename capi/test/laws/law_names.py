@@ -18,7 +18,6 @@ NUMBERS = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint64
 ABOUT_NAMES = (
     *("equal", "names", "rename", "rename_", "align_to", "align_as", "align_tensors", "refine_names", "dim_by_name", "to_string"),
     *("outer", "ger", "addr", "addmv", "inner", "cdist", "meshgrid"),
-    *("nn.linear", "nn.nll_loss", "nn.cross_entropy", "nn.multilabel_margin_loss"),
 )
 UNSEEN = ("empty", "new_empty", "resize_", "set_", "lend", "data_ptr", "storage", "share_memory", "gradient", "file", "random", "query")
 

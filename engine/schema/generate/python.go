@@ -24,19 +24,16 @@ type pyOverload struct {
 type pyFunction struct {
 	module, name string
 	overloads    []*pyOverload
-	switches     bool // a flag, inplace, has it write to its first argument
 }
 
 func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
 
 func (f *pyFunction) has(variant string) bool {
-	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool {
-		return o.op.Has(variant) || o.inplace && variant == "method" && o.op.Category != "nn"
-	})
+	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.op.Has(variant) || o.inplace && variant == "method" })
 }
 
 // pyModules are the files of public names; a name without dots is in functions.
-var pyModules = []string{"functions", "fft", "linalg", functional, "quantized", "signal_windows", "sparse", "special"}
+var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "quantized", "signal_windows", "sparse", "special"}
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
@@ -47,21 +44,15 @@ func pyModule(name string) (module, leaf string) {
 	if i < 0 {
 		return "functions", name
 	}
-	if name[:i] == "nn" {
-		return functional, name[i+1:]
-	}
 	return strings.ReplaceAll(name[:i], ".", "_"), name[i+1:]
 }
-
-// functional is the file of the names of torch.nn.functional: of the prefix nn, and those of the category that no
-// name with it stands for.
-const functional = "nn_functional"
 
 // pyFunctions groups the operators by public name, in the order of the schema.
 func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	var all []*pyFunction
 	named := map[string]*pyFunction{}
-	add := func(o *schema.Operator, module, name string, inplace bool) {
+	add := func(o *schema.Operator, inplace bool) {
+		module, name := pyModule(o.Name)
 		if slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Type.Base == "Index" }) {
 			name = o.CName() // Tensor.__getitem__ and __setitem__ are written over these
 		}
@@ -70,7 +61,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		}
 		f := named[module+"."+name]
 		if f == nil {
-			f = &pyFunction{module: module, name: name, switches: module == functional && !inplace && o.Has("inplace")}
+			f = &pyFunction{module: module, name: name}
 			named[module+"."+name] = f
 			all = append(all, f)
 		}
@@ -82,18 +73,11 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	}
 	for _, o := range ops {
 		o = renamed(o)
-		module, name := pyModule(o.Name)
-		modules := []string{module}
-		if o.Category == "nn" && module != functional && !slices.ContainsFunc(ops, func(other *schema.Operator) bool { return other.Name == "nn."+name }) {
-			modules = append(modules, functional)
+		if o.Has("function") || o.Has("method") {
+			add(o, false)
 		}
-		for _, module := range modules {
-			if o.Has("function") || o.Has("method") {
-				add(o, module, name, false)
-			}
-			if o.Has("inplace") {
-				add(o, module, name, true)
-			}
+		if o.Has("inplace") {
+			add(o, true)
 		}
 	}
 	return all
@@ -244,9 +228,6 @@ func (f *pyFunction) parameters() []pyParameter {
 			all[i].value = "None"
 		}
 	}
-	if f.switches {
-		all = append(all, pyParameter{"inplace", byPosition, "False"})
-	}
 	order := func(p pyParameter) int {
 		if p.place == byPosition && p.value != "" {
 			return 1
@@ -331,14 +312,14 @@ func generatePython(out *output, ops []*schema.Operator) error {
 		}
 	}
 	for _, module := range pyModules {
-		out.write(pythonDir+"_gen/gen_"+module+".py", pyModuleText(module, byModule[module]))
+		out.write(pythonDir+"_gen/gen_"+module+".py", pyModuleText(byModule[module]))
 	}
 	out.write(pythonDir+"_tensors/gen_operators.py", pyOperators(functions))
 	pyStubs(out, byModule)
 	return nil
 }
 
-func pyModuleText(module string, list []*pyFunction) string {
+func pyModuleText(list []*pyFunction) string {
 	c := &code{}
 	c.WriteString(pythonBanner + "# ruff: noqa\nfrom .._core.call import *\n")
 	var exported, methods []string
@@ -347,7 +328,7 @@ func pyModuleText(module string, list []*pyFunction) string {
 		if f.has("function") && !f.internal() {
 			exported = append(exported, f.name)
 		}
-		if f.has("method") && !f.internal() && module != functional {
+		if f.has("method") && !f.internal() {
 			methods = append(methods, f.name)
 		}
 	}
@@ -380,9 +361,6 @@ func (c *code) function(f *pyFunction) {
 	options := ""
 	if f.overloads[0].inplace {
 		options += ", inplace=True"
-	}
-	if f.switches {
-		options += ", switches=True"
 	}
 	if results != nil {
 		options += fmt.Sprintf(`, results="%s"`, strings.Join(results, " "))
