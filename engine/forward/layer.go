@@ -225,6 +225,10 @@ func (p *pushed) constant() {
 // steps has the steps of a composition do with tangents what they do without. Where they cannot, since they look at elements that transforms
 // inside have others of, or write to what is given as out, the composition is one call.
 func (p *pushed) steps() {
+	if p.intoOuts() {
+		p.tangents(p.product)
+		return
+	}
 	err := p.Steps(p.c)
 	for _, t := range p.Made() {
 		switch {
@@ -243,6 +247,14 @@ func (p *pushed) steps() {
 		p.Check(err)
 	}
 	p.tangents(p.product)
+}
+
+// intoOuts tells whether there is a tensor for a result. Steps write to it beside the façade, which knows tangents.
+func (p *pushed) intoOuts() bool {
+	return slices.ContainsFunc(p.Args[:p.Outs], func(v any) bool {
+		t, ok := v.(**tensor.Tensor)
+		return ok && *t != nil
+	})
 }
 
 // discard gives up what the call has made so far.

@@ -186,7 +186,10 @@ func empty(c aten.Ctx, out *tensor.Tensor, size []int64, d dtype.DType, l tensor
 func withoutEntries(c aten.Ctx, op string, out *tensor.Tensor, size []int64, d dtype.DType, l tensor.Layout, dev device.Device) (*tensor.Tensor, error) {
 	s := within(c, op)
 	defer s.Close()
-	if out != nil && l == tensor.NoLayout {
+	if out != nil && l != tensor.NoLayout && l != out.Layout() {
+		return nil, status.Runtimef("%s: layout %v does not match the layout of out, %v", op, l, out.Layout())
+	}
+	if out != nil {
 		l = out.Layout()
 	}
 	if out != nil && d == dtype.None {

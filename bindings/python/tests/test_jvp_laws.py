@@ -3,6 +3,8 @@
 import pytest
 
 import libtensor as torch
+from libtensor._gen import gen_functions
+from libtensor.autograd import forward_ad
 from libtensor.func import grad, jacrev, jvp, vmap
 
 D = torch.float64
@@ -167,3 +169,35 @@ def test_halves_of_complex_numbers():
     for f, x in ((lambda a: torch.logaddexp(a, number), half), (lambda c: torch.logaddexp(half, c), number)):
         made, want = (jvp(f, (t,), (torch.ones_like(t),))[1] for t in (x, x.to(torch.complex128)))
         assert made.dtype == torch.complex32 and torch.allclose(made.to(torch.complex64), want.to(torch.complex64), rtol=0.01)
+
+
+OUTS = {
+    "frobenius_norm": lambda x, **o: gen_functions.frobenius_norm(x, (), False, **o),
+    "nuclear_norm": lambda x, **o: torch.nuclear_norm(x, **o),
+    "norm": lambda x, **o: torch.norm(x, 2, **o),
+    "inner": lambda x, **o: torch.inner(x, x, **o),
+    "kron": lambda x, **o: torch.kron(x, x, **o),
+    "diff": lambda x, **o: torch.diff(x, **o),
+    "quantile": lambda x, **o: torch.quantile(x, 0.3, **o),
+    "t_copy": lambda x, **o: torch.t_copy(x, **o),
+    "inv": lambda x, **o: torch.linalg.inv(x, **o),
+    "solve": lambda x, **o: torch.linalg.solve(x, x @ x, **o),
+    "multi_dot": lambda x, **o: torch.linalg.multi_dot([x, x, x], **o),
+    "matrix_norm": lambda x, **o: torch.linalg.matrix_norm(x, **o),
+    "irfft": lambda x, **o: torch.fft.irfft(x, **o),
+}
+
+
+@pytest.mark.parametrize("name", OUTS)
+def test_compositions_write_tangents_to_out(name):
+    """Also to one that is an operand, where it has the result's sizes."""
+    x, slope = torch.tensor([[2.0, 0.5], [0.25, 1.5]]).double(), torch.tensor([[1.0, -1.0], [0.5, 2.0]]).double()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, slope)
+        wanted = forward_ad.unpack_dual(OUTS[name](dual))
+        out = torch.zeros_like(wanted.primal)
+        assert OUTS[name](dual, out=out) is out
+        found = forward_ad.unpack_dual(out)
+        assert found.primal.allclose(wanted.primal) and found.tangent.allclose(wanted.tangent)
+        if wanted.primal.shape == x.shape and name != "irfft":
+            assert forward_ad.unpack_dual(OUTS[name](dual, out=dual)).tangent.allclose(wanted.tangent)

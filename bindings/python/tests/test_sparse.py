@@ -586,6 +586,10 @@ def test_empty_has_no_entries(layout):
         torch.empty((1, 2, 3, 4), layout=x.layout, memory_format=torch.channels_last)
     with pytest.raises(RuntimeError, match="empty: a tensor of layout sparse_bsr and size"):
         torch.empty((4, 4), layout=torch.sparse_bsr)
+    for make in (torch.empty, torch.zeros):
+        for given, out in ((torch.strided, torch.zeros(2, 2, layout=x.layout)), (x.layout, torch.zeros(2, 2))):
+            with pytest.raises(RuntimeError, match=f"{make.__name__}: layout .* does not match the layout of out"):
+                make((4, 4), layout=given, out=out, dtype=torch.int8)
 
 
 def test_a_number_is_the_value_of_one_entry():
