@@ -336,26 +336,29 @@ func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
 		}
 		return nil
 	}
-	old, err := v.regenerate(t)
+	old, another, err := v.regenerate(t)
+	if another && v.view.mirrors(t) {
+		v.view.mirror(v, t)
+	}
 	v.leave(old)
 	return err
 }
 
-// regenerate is regenerateGradFn under the lock. It returns the node that the view had before, where it has another.
-func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, err error) {
+// regenerate is regenerateGradFn under the lock. It tells whether the view has another node, and which one it had before.
+func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	w := v.view
 	base, root := w.origin()
 	if w.version == base.Storage().Version() && w.changes == root.changes || v.node == nil && !root.wanted() {
-		return nil, nil
+		return nil, false, nil
 	}
 	if w.multiOutput {
 		name := w.name
 		if v.node != nil {
 			name = v.node.call()
 		}
-		return nil, status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. This view is the output of a function that "+
+		return nil, false, status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. This view is the output of a function that "+
 			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
 	}
 	w.see()
@@ -363,7 +366,7 @@ func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, err error) {
 	if t.DType() != base.DType() {
 		name = w.name
 	}
-	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.viewFunc, w.index), 0), nil
+	return v.swap(partOf(name, root.edge(base), t, placeOf(base), w.viewFunc, w.index), 0), true, nil
 }
 
 // partOf is a node of a view of what an edge leads to, number at of those that again makes, which t has the geometry of.

@@ -204,3 +204,33 @@ def test_what_used_a_leaf_before_set_adds_to_it_after():
         x.set_(other)
     (tripled + (x * x).sum()).backward()  # the derivative of the first needs nothing of x
     assert x.grad.tolist() == [23.0, 43.0]
+
+
+GEOMETRIES = {
+    "t_": lambda t: t.t_(),
+    "swapaxes_": lambda t: t.swapaxes_(0, 0),
+    "transpose_": lambda t: t.transpose_(0, 1),
+    "squeeze_": lambda t: t.squeeze_(0),
+    "unsqueeze_": lambda t: t.unsqueeze_(0),
+    "two": lambda t: t.t_().unsqueeze_(1),
+}
+VIEWS = {"row": lambda t: t.select(1, 0), "all": lambda t: t.view_as(t), "step": lambda t: t[:, ::2]}
+WRITES = {"sigmoid_": lambda t: t.sigmoid_(), "mul_": lambda t: t.mul_(2), "twice": lambda t: t.add_(1).mul_(2)}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_hooks_hear_of_what_was_written_to_older_views(geometry, view, write):
+    """All gradients go through the tensor that is viewed, as it is since: a hook that makes them three times as large does so to all."""
+    found = []
+    for factor in (1, 3):
+        x = torch.tensor([[0.3, -0.5], [0.7, 0.2]], dtype=torch.float64, requires_grad=True)
+        t = x @ x
+        older = VIEWS[view](t)
+        GEOMETRIES[geometry](t)
+        WRITES[write](older)
+        t.register_hook(lambda g, factor=factor: g * factor)
+        (t.sum() * 2 + older.square().sum()).backward()
+        found.append(x.grad)
+    assert torch.allclose(found[0] * 3, found[1]) and found[0].count_nonzero() == 4
