@@ -48,9 +48,9 @@ def gradcheck(
     True
     """
     if check_batched_grad or check_batched_forward_grad:
-        raise NotImplementedError("check_batched_grad and check_batched_forward_grad: gradients are not computed in batches")
+        raise NotImplementedError("check_batched_grad and check_batched_forward_grad: gradients of vmap are not compared here")
     if check_forward_ad:
-        raise NotImplementedError("check_forward_ad: derivatives are computed in reverse mode only")
+        raise NotImplementedError("check_forward_ad: derivatives of func.jvp are not compared here, only those of backward()")
     if not check_backward_ad:
         raise ValueError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     func, inputs = of_entries(func, inputs)
@@ -92,7 +92,7 @@ def gradgradcheck(
     True
     """
     if check_fwd_over_rev:
-        raise NotImplementedError("check_fwd_over_rev: derivatives are computed in reverse mode only")
+        raise NotImplementedError("check_fwd_over_rev: derivatives of func.jvp are not compared here, only those of backward()")
     if not check_rev_over_rev:
         raise ValueError("Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True")
     func, inputs = of_entries(func, inputs)
