@@ -6,7 +6,9 @@
 
 #include <features.h>
 
-#if defined __GLIBC__ && defined __x86_64__
+// Sanitizers put their own functions in the place of glibc's.
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#elif defined __GLIBC__ && defined __x86_64__
 #define LT_GLIBC "GLIBC_2.2.5"
 #elif defined __GLIBC__ && defined __aarch64__
 #define LT_GLIBC "GLIBC_2.17"
