@@ -19,7 +19,7 @@ BUILD = ROOT / "build"
 
 # What make needs of the project to build the libraries, and what it does not need of these folders.
 SOURCES = ["Makefile", "LICENSE", "go.mod", "go.sum", ".ci", "capi", "cuda", "engine", "include", "bindings/python/direct"]
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests")
 TOOLS = ["make", "go", "gcc", "g++"]
 
 
