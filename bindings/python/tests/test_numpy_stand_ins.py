@@ -13,6 +13,7 @@ NEW = VERSION >= (2, 1)
 FIRST = """less less_equal greater greater_equal equal not_equal fmod copysign hypot arctan2 maximum logaddexp heaviside power true_divide
 subtract"""
 REDUCED = "sum prod mean std max argmin cumsum sort flip any median"
+FROM_START = ("b, axis=1, include_initial=True", "b[:0], axis=0, include_initial=True")
 EDGES = [
     *(f"np.{name}(1, b)" for name in FIRST.split()),
     *(f"np.{name}([1, 2, 4], b)" for name in ["less", "equal", "fmod", "add", "minimum", "nextafter"]),
@@ -68,7 +69,12 @@ EDGES = [
     "np.isclose(v, [0.1, 0.7, 1])",
     *(["np.size(b, (0, 1))"] if VERSION >= (2, 4) else []),
     *(["np.clip(b, None, None)"] if NEW else []),
-    *(f"np.cumulative_{kind}({rest})" for kind in ("sum", "prod") for rest in ("v", "b, axis=1, include_initial=True", "j, axis=0") if NEW),
+    *(
+        f"np.cumulative_{kind}({rest})"
+        for kind in ("sum", "prod")
+        for rest in ("v", "b, axis=1, include_initial=True", "b[:0], axis=0, include_initial=True", "j, axis=0")
+        if NEW
+    ),
     *(f"np.linalg.{name}" for name in ("diagonal(s, offset=1)", "trace(s)", "matrix_transpose(b)", "outer(v, v)") if NEW),
 ]
 

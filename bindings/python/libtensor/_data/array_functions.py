@@ -15,6 +15,7 @@ from .._base.dtypes import bool_, complex64, complex128, float32, float64
 from .._core.tensor import Tensor
 from .._gen import gen_fft, gen_linalg
 from .._gen import gen_functions as _f
+from . import axes as _axes
 from . import compose, create
 
 
@@ -126,14 +127,12 @@ def quantile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
     if method not in INTERPOLATIONS:
         raise NotThere(f"method {method!r} is not there for such a tensor; those that are: {', '.join(INTERPOLATIONS)}")
     wide = a.to(float32) if a.dtype.itemsize == 2 else a
-    q = as_array(q, a)
     made = _f.quantile(wide, q.to(wide.dtype) if isinstance(q, Tensor) else q, axis, keepdims, interpolation=method)
     return into(out, made.to(a.dtype))
 
 
 def percentile(a, q, axis=None, out=None, *, method="linear", keepdims=False):
-    q = [part / 100 for part in q] if isinstance(q, (list, tuple)) else q / 100
-    return quantile(a, q, axis, out, method=method, keepdims=keepdims)
+    return quantile(a, q / 100, axis, out, method=method, keepdims=keepdims)
 
 
 def median(a, axis=None, out=None, *, keepdims=False):
@@ -143,7 +142,6 @@ def median(a, axis=None, out=None, *, keepdims=False):
 def average(a, axis=None, weights=None, *, keepdims=False):
     if weights is None:
         return _f.mean(a, axis, keepdims)
-    weights = as_array(weights, a)
     if weights.dim() != a.dim() and axis is not None:
         weights = weights.reshape([-1 if d == axis % a.dim() else 1 for d in range(a.dim())])
     weights = weights.expand(a.shape)
@@ -185,11 +183,7 @@ def squeeze(a, axis=None):
 
 
 def expand_dims(a, axis):
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    n = a.dim() + len(axes)
-    for dim in sorted(axis % n for axis in axes):
-        a = _f.unsqueeze(a, dim)
-    return a
+    return _axes.expand_dims(a, tuple(axis) if isinstance(axis, list) else axis)
 
 
 def joins(function):
@@ -275,7 +269,6 @@ def nonzero(a):
 
 
 def dot(a, b, out=None):
-    a, b = as_array(a, b), as_array(b, a)
     if not all(isinstance(x, Tensor) and x.dim() for x in (a, b)):
         return into(out, a * b)
     return into(out, alike(_f.matmul)(a, b) if b.dim() <= 2 else alike(compose.tensordot)(a, b, ([-1], [-2])))
@@ -401,16 +394,9 @@ def full_like(a, fill_value, dtype=None):
     return made.copy_(value) if isinstance(value, Tensor) else made
 
 
-def cumulative_part(function, start):
-    """A function along an axis, with what it starts from before all others where that is asked for."""
-
+def cumulative_part(name, function, start):
     def call(x, *, axis=None, dtype=None, out=None, include_initial=False):
-        if axis is None and x.dim() != 1:
-            raise ValueError(f"numpy.{function.__name__}: which of {x.dim()} dimensions is axis?")
-        made = function(x, axis or 0, dtype=_dtypes.of_numpy(dtype))
-        if include_initial:
-            made = _f.cat((_f.full_like(made.narrow(axis or 0, 0, 1), start) if made.size(axis or 0) else made, made), axis or 0)
-        return into(out, made)
+        return into(out, _axes.cumulative(name, function, x, axis, _dtypes.of_numpy(dtype), start if include_initial else None))
 
     return call
 
@@ -437,8 +423,8 @@ FUNCTIONS = {
     "cumprod": cumulative(_f.cumprod),
     **{made.__name__: made for made in (sort, argsort, quantile, percentile, median, average, ptp, clip, where)},
     "diff": diff,
-    "cumulative_sum": cumulative_part(_f.cumsum, 0),
-    "cumulative_prod": cumulative_part(_f.cumprod, 1),
+    "cumulative_sum": cumulative_part("cumulative_sum", _f.cumsum, 0),
+    "cumulative_prod": cumulative_part("cumulative_prod", _f.cumprod, 1),
     "trapezoid": row(_f.trapezoid, "y x dx axis:dim"),
     # shapes
     **{made.__name__: made for made in (transpose, expand_dims, squeeze, trace, flip, tile, roll, repeat, shape, size, astype)},
@@ -612,7 +598,6 @@ def accumulate(name, array, axis=0, dtype=None, out=None):
 
 
 def outer_of(name, a, b, **others):
-    a, b = as_array(a, b), as_array(b, a)
     if isinstance(a, Tensor) and isinstance(b, Tensor):
         a = a.reshape(*a.shape, *(1,) * b.dim())
     return elements(name, a, b, **others)

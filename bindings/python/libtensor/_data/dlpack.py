@@ -202,7 +202,7 @@ def to_numpy_slowly(tensor):
         else:
             return to_numpy(_f.view(tensor, _dtypes.int16)).view(bfloat16)
     reachable(tensor, "numpy")
-    return numpy.asarray(View(tensor)) if tensor.numel() else numpy.empty(tensor.shape, TYPES[tensor.dtype][0])
+    return numpy.asarray(View(tensor)) if tensor.numel() else numpy.empty(tensor.shape, TYPES[tensor.dtype])
 
 
 def array(tensor, dtype, copy):

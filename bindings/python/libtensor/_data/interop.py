@@ -13,22 +13,22 @@ from .._core.modes import is_grad_enabled
 from .._gen import gen_functions as _f
 
 TYPES = {
-    _dtypes.bool_: ("|b1", "?"),
-    _dtypes.uint8: ("|u1", "B"),
-    _dtypes.int8: ("|i1", "b"),
-    _dtypes.int16: ("<i2", "h"),
-    _dtypes.int32: ("<i4", "i"),
-    _dtypes.int64: ("<i8", "q"),
-    _dtypes.float16: ("<f2", "e"),
-    _dtypes.float32: ("<f4", "f"),
-    _dtypes.float64: ("<f8", "d"),
-    _dtypes.complex64: ("<c8", None),
-    _dtypes.complex128: ("<c16", None),
-    _dtypes.uint16: ("<u2", "H"),
-    _dtypes.uint32: ("<u4", "I"),
-    _dtypes.uint64: ("<u8", "Q"),
+    _dtypes.bool_: "|b1",
+    _dtypes.uint8: "|u1",
+    _dtypes.int8: "|i1",
+    _dtypes.int16: "<i2",
+    _dtypes.int32: "<i4",
+    _dtypes.int64: "<i8",
+    _dtypes.float16: "<f2",
+    _dtypes.float32: "<f4",
+    _dtypes.float64: "<f8",
+    _dtypes.complex64: "<c8",
+    _dtypes.complex128: "<c16",
+    _dtypes.uint16: "<u2",
+    _dtypes.uint32: "<u4",
+    _dtypes.uint64: "<u8",
 }
-FROM_TYPESTR = {text: dtype for dtype, (text, _) in TYPES.items()}
+FROM_TYPESTR = {text: dtype for dtype, text in TYPES.items()}
 KINDS = (
     {"?": "b"} | dict.fromkeys("bhilqn", "i") | dict.fromkeys("BHILQN", "u") | dict.fromkeys(("e", "f", "d"), "f") | dict.fromkeys(("Zf", "Zd"), "c")
 )
@@ -238,7 +238,7 @@ def lend(tensor):
     return held, {
         "shape": tuple(held.shape),
         "strides": strides_of(held),
-        "typestr": TYPES[held.dtype][0],
+        "typestr": TYPES[held.dtype],
         "data": (address, read_only),
         "version": 3,
     }
@@ -270,7 +270,7 @@ def cuda_array_interface(tensor):
     return {
         "shape": tuple(held.shape),
         "strides": strides_of(held),
-        "typestr": TYPES[held.dtype][0],
+        "typestr": TYPES[held.dtype],
         "data": (address or 0, read_only),
         "version": 3,
         "stream": _f.stream_handle(_f.stream_current(tensor.device)),

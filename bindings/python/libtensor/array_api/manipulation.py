@@ -3,6 +3,7 @@
 from .._base.dtypes import int64
 from .._core.tensor import Tensor, checked, wrapped_dim
 from .._data import create as _create
+from .._data.axes import expand_dims as expand_dims
 from .._gen import gen_functions as _f
 from .dtypes import promoted
 
@@ -39,19 +40,6 @@ def stack(arrays, /, *, axis=0):
 def unstack(x, /, *, axis=0):
     """A tuple of the parts of x along an axis, which they do not have."""
     return tuple(_f.unbind(checked(x, "unstack", "x"), axis))
-
-
-def expand_dims(x, /, axis):
-    """A view with axes of size one at places that count in the result."""
-    if not isinstance(axis, tuple):
-        return _f.unsqueeze(checked(x, "expand_dims", "x"), axis)
-    n = checked(x, "expand_dims", "x").dim() + len(axis)
-    places = sorted({place % n for place in axis if -n <= place < n})
-    if len(places) < len(axis):
-        raise IndexError(f"expand_dims(): axis {axis} must be {len(axis)} different places of a tensor of {n} dimensions")
-    for place in places:
-        x = _f.unsqueeze(x, place)
-    return x
 
 
 def squeeze(x, /, axis):

@@ -1,7 +1,8 @@
 """Reductions and running sums over axes, and differences."""
 
-from .._base.dtypes import bool_, int64, uint64
+from .._base.dtypes import bool_, int64
 from .._core.tensor import checked
+from .._data.axes import cumulative, summed
 from .._gen import gen_functions as _f
 
 
@@ -16,14 +17,6 @@ def reduced(name, function, x, axis, keepdims, **options):
     if not axis:
         return function(checked(x, name, "x").unsqueeze(-1), (-1,), False, **options)
     return function(checked(x, name, "x"), axis, keepdims, **options)
-
-
-def summed(name, x, dtype):
-    """The dtype of a sum: the given one, 64 bits for integers, otherwise that of the elements."""
-    x = checked(x, name, "x")
-    if dtype is not None or x.dtype.is_floating_point or x.dtype.is_complex:
-        return dtype or x.dtype
-    return int64 if x.dtype.is_signed or x.dtype is bool_ else uint64
 
 
 def each(function):
@@ -85,22 +78,6 @@ def any(x, /, *, axis=None, keepdims=False):
 def count_nonzero(x, /, *, axis=None, keepdims=False):
     """How many elements over axes are not zero."""
     return reduced("count_nonzero", _f.sum, checked(x, "count_nonzero", "x").to(bool_), axis, keepdims, dtype=int64)
-
-
-def cumulative(name, function, x, axis, dtype, first):
-    """A running sum or product, with what it begins at where that is not None."""
-    if axis is None:
-        if checked(x, name, "x").dim() != 1:
-            raise ValueError(f"{name}(): axis must be given for a tensor of {x.dim()} dimensions; only of one is it known")
-        axis = 0
-    made = function(checked(x, name, "x"), axis, dtype=summed(name, x, dtype))
-    if first is None:
-        return made
-    if not made.dim():
-        raise ValueError(f"{name}(): include_initial puts an element before others of a dimension, and x has none")
-    shape = list(made.shape)
-    shape[axis] = 1
-    return _f.cat([_f.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
 
 
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):

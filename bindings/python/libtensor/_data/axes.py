@@ -1,0 +1,42 @@
+"""What the array API's functions along axes share with those that stand in for NumPy's."""
+
+from .._base.dtypes import bool_, int64, uint64
+from .._core.tensor import checked
+from .._gen import gen_functions as _f
+
+
+def summed(name, x, dtype):
+    """The dtype of a sum: the given one, 64 bits for integers, otherwise that of the elements."""
+    x = checked(x, name, "x")
+    if dtype is not None or x.dtype.is_floating_point or x.dtype.is_complex:
+        return dtype or x.dtype
+    return int64 if x.dtype.is_signed or x.dtype is bool_ else uint64
+
+
+def cumulative(name, function, x, axis, dtype, first):
+    """A running sum or product, with what it begins at where that is not None."""
+    if axis is None:
+        if checked(x, name, "x").dim() != 1:
+            raise ValueError(f"{name}(): axis must be given for a tensor of {x.dim()} dimensions; only of one is it known")
+        axis = 0
+    made = function(checked(x, name, "x"), axis, dtype=summed(name, x, dtype))
+    if first is None:
+        return made
+    if not made.dim():
+        raise ValueError(f"{name}(): include_initial puts an element before others of a dimension, and x has none")
+    shape = list(made.shape)
+    shape[axis] = 1
+    return _f.cat([_f.full(shape, first, dtype=made.dtype, device=made.device), made], axis)
+
+
+def expand_dims(x, /, axis):
+    """A view with axes of size one at places that count in the result."""
+    if not isinstance(axis, tuple):
+        return _f.unsqueeze(checked(x, "expand_dims", "x"), axis)
+    n = checked(x, "expand_dims", "x").dim() + len(axis)
+    places = sorted({place % n for place in axis if -n <= place < n})
+    if len(places) < len(axis):
+        raise IndexError(f"expand_dims(): axis {axis} must be {len(axis)} different places of a tensor of {n} dimensions")
+    for place in places:
+        x = _f.unsqueeze(x, place)
+    return x
