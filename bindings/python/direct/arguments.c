@@ -1,7 +1,7 @@
 #include "direct.h"
 
 bool read_plain_tensor(const state *s, PyObject *o, void **handle) {
-  if (o->type != s->tensor_type) return false;
+  if (!is_own(s, o->type)) return false;
   *handle = (void *)((tensor *)o)->handle;
   return true;
 }
@@ -13,7 +13,8 @@ bool read_tensor(const state *s, PyObject *o, void **handle) {
 }
 
 // A tensor among the arguments. Whether one of a subclass takes the call over is asked first.
-static bool read_handle(PyObject *o, const arguments *a, void **handle) {
+static bool read_handle(PyObject *o, arguments *a, void **handle) {
+  if (o->type == a->s->kin) a->kin = true;
   return a->asks ? read_tensor(a->s, o, handle) : read_plain_tensor(a->s, o, handle);
 }
 
@@ -146,7 +147,7 @@ bool read_slice(PyObject *o, Py_ssize_t *start, Py_ssize_t *stop, Py_ssize_t *st
   return false;
 }
 
-static bool read_index(PyObject *o, const arguments *a, tensor_index *to) {
+static bool read_index(PyObject *o, arguments *a, tensor_index *to) {
   Py_ssize_t start, stop, step;
   void *handle;
   if (read_int(o, &to->start)) {
@@ -292,8 +293,8 @@ static bool needs_conversion(const arguments *a, char kind, PyObject *o) {
   void *handle;
   if (strchr("EHNKCYMGWQX", kind)) return true;
   if (read_tensor(s, o, &handle)) {
-    if (strchr("ILV", kind)) return a->loose && (type != s->tensor_type || !library.dim(handle));
-    return type != s->tensor_type || ((kind == 'S' || kind == 'F') && !library.dim(handle));
+    if (strchr("ILV", kind)) return a->loose && (!is_own(s, type) || !library.dim(handle));
+    return !is_own(s, type) || ((kind == 'S' || kind == 'F') && !library.dim(handle));
   }
   if (type == &PyTuple_Type || type == &PyList_Type || type == s->size_type)
     return strchr("ALRVZ", kind);

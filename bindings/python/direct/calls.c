@@ -10,8 +10,8 @@ static PyObject *as_leaf(const arguments *a, PyObject *made) {
 
 // The tensor that owns a handle, with what was asked for beside: pinned memory, names, and that its
 // gradient is wanted.
-static PyObject *made_as_asked(const function *f, const arguments *a, intptr_t handle) {
-  PyObject *made = wrap(a->s, handle);
+static PyObject *made_as_asked(const function *f, const arguments *a, void *handle) {
+  PyObject *made = wrap_for(a, handle);
   if (made && a->pins) {
     PyObject *pinned = PyObject_VectorcallDict(a->s->pinned, &made, 1, NULL);
     Py_DecRef(made);
@@ -32,10 +32,10 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
   tensor_status status = o->op->run(o->op, a->out ? LT_OUT : o->mode, a->number, a->values);
   if (thread) PyEval_RestoreThread(thread);
   if (!status && o->makes && !a->out) {
-    intptr_t given = (intptr_t)a->values[0].pointer;
-    if (!given) return maybe(f->s, NULL);
+    void *given = a->values[0].pointer;
+    if (!given) return wrap_for(a, NULL);
     return a->leaf || a->pins || a->names ? made_as_asked(f, a, given)
-                                          : as_view(f, o, a->first, wrap(f->s, given));
+                                          : as_view(f, o, a->first, wrap_for(a, given));
   }
   if (!status) return as_leaf(a, result_of(f, o, a));
   if (f->explains) {
@@ -50,8 +50,8 @@ static PyObject *invoke(const function *f, const overload *o, arguments *a) {
 // __torch_function__. Tensor's own takes nothing over.
 static bool overrides(const state *s, PyObject *o, int depth) {
   PyTypeObject *type = o->type;
-  if (type == s->tensor_type || type == &PyLong_Type || type == &PyFloat_Type ||
-      type == &PyUnicode_Type || type == s->dtypes[0]->type || o == &_Py_NoneStruct)
+  if (is_own(s, type) || type == &PyLong_Type || type == &PyFloat_Type || type == &PyUnicode_Type ||
+      type == s->dtypes[0]->type || o == &_Py_NoneStruct)
     return false;
   bool list = type == &PyList_Type;
   if (list || type == &PyTuple_Type) {
@@ -124,7 +124,8 @@ static PyObject *choose(const function *f, PyObject *const *args, Py_ssize_t n, 
   for (int i = 0; i < forms << (asks && forms > 1) && fits == NO; i++) {
     const overload *o = f->overloads + f->first + i % forms;
     arguments a;
-    a.s = f->s, a.asks = asks, a.loose = i >= forms, a.used = 0, a.number = false, a.keeps = 0;
+    a.s = f->s, a.asks = asks, a.loose = i >= forms, a.used = 0, a.number = a.kin = false,
+    a.keeps = 0;
     a.out = a.names = NULL, a.blocks = a.operand = NULL, a.leaf = a.pins = false;
     fits = match(f, o, args, n, names, &a);
     if (fits == YES) result = invoke(f, o, &a);
@@ -206,6 +207,7 @@ PyObject *subscript(PyObject *self, PyObject *const *args, size_t flagged, PyObj
       read_plain_tensor(f->s, args[0], &v->pointer)) {
     int64_t n = library.dim(v->pointer) > 0 ? *library.sizes(v->pointer) : -1;
     a.number = a.leaf = a.pins = false, a.out = a.names = NULL, a.first = args[0];
+    a.s = f->s, a.kin = args[0]->type == f->s->kin;
     v[1].i = 0;
     if (read_int(args[1], &v[2].i) && v[2].i >= -n && v[2].i < n) {
       result = invoke(f, f->overloads, &a);

@@ -126,7 +126,8 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->non_differentiable, "non_differentiable"},
                {&s->materialize_grads, "materialize_grads"},
                {&s->name, "__name__"},
-               {&s->h, "_h"}};
+               {&s->h, "_h"},
+               {&s->class_of, "__class__"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
   for (int i = 0; i < ALIASES; i++)
@@ -170,6 +171,12 @@ EXPORT bool direct_help(state *s, PyObject *python) {
 EXPORT void direct_apply_with(state *s, PyObject *raised, PyObject *no_setup) {
   Py_IncRef(raised), Py_IncRef(no_setup);
   s->raised = raised, s->no_setup = no_setup;
+}
+
+// Tells the subclass whose tensors nothing takes over, and that calls give which have one.
+EXPORT void direct_kin(state *s, PyObject *class) {
+  Py_IncRef(class);
+  s->kin = (PyTypeObject *)class;
 }
 
 // Tells what converts values that are not plain to arguments of a kind.

@@ -44,6 +44,8 @@ typedef struct {
 // What the Python side of one interpreter has told, which lives as long as the process.
 typedef struct {
   PyTypeObject *tensor_type, *size_type, *function_type;
+  PyTypeObject
+      *kin;  // a subclass whose tensors are taken as Tensors are, and whose calls give it, or NULL
   PyObject *dtypes[MOST_DTYPES], *cpu;
   PyObject *failure;            // makes the exception for a status
   PyObject *dispatch, *nobody;  // finds who takes a call over, and what it gives for nobody
@@ -57,7 +59,7 @@ typedef struct {
   PyObject *no_setup;             // Function.setup_context itself
   PyObject *nothing, *zero;       // () and 0
   PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
-      *to_save, *dirty, *non_differentiable, *materialize_grads, *name, *h;
+      *to_save, *dirty, *non_differentiable, *materialize_grads, *name, *h, *class_of;
   PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory, *names;
   struct {
     PyObject *other, *name;
@@ -131,6 +133,7 @@ typedef struct {
   bool asks;      // values of unknown classes are converted
   bool loose;     // tensors without dimensions may be integers, which nothing fits better
   bool number;    // the operand is one
+  bool kin;       // a tensor among them is of the class that calls give then
   bool pins;      // what is made is to lie in pinned memory
   bool leaf;      // the gradient of what is made is wanted
   void *blocks;   // for lists that are too long for `numbers`, freed after the call
@@ -191,8 +194,13 @@ extern library_functions library;
 
 static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET; }
 
-// Each is false when the object is of another kind, without an exception. A Tensor is one of that
-// very class, a tensor in general also one of a subclass.
+// Whether a class is Tensor itself, or the one that is its kin.
+static inline bool is_own(const state *s, const PyTypeObject *class) {
+  return class == s->tensor_type || class == s->kin;
+}
+
+// Each is false when the object is of another kind, without an exception. A plain tensor is one of
+// a class of our own, a tensor in general also one of another subclass.
 bool read_plain_tensor(const state *s, PyObject *o, void **handle);
 bool read_tensor(const state *s, PyObject *o, void **handle);
 bool read_int(PyObject *o, int64_t *to);
@@ -221,6 +229,9 @@ static inline PyObject *maybe(const state *s, void *handle) {
   if (handle) return wrap(s, (intptr_t)handle);
   return Py_IncRef(&_Py_NoneStruct), &_Py_NoneStruct;
 }
+
+// The same for a result, which is of the class that the arguments ask for.
+PyObject *wrap_for(const arguments *a, void *handle);
 
 // A result of an operator whose results may be views of an argument, which knows it if it is one;
 // that argument itself where it is the same.

@@ -14,16 +14,23 @@ static PyObject *number_of(const tensor_scalar *s) {
   return PyComplex_FromDoubles(s->value.f.re, s->value.f.im);
 }
 
+PyObject *wrap_for(const arguments *a, void *handle) {
+  PyObject *made = maybe(a->s, handle);
+  if (!made || !handle || !a->kin || !PyObject_SetAttr(made, a->s->class_of, (PyObject *)a->s->kin))
+    return made;
+  return Py_DecRef(made), NULL;
+}
+
 static PyObject *text_of(const char *text) { return text ? PyUnicode_FromString(text) : NULL; }
 
 // A tuple of a list's tensors, or of its texts. None of what it holds is left on failure.
-static PyObject *tuple_of(const state *s, const lt_value *v, bool texts) {
+static PyObject *tuple_of(const arguments *a, const lt_value *v, bool texts) {
   int64_t n = v->list.length;
   void *const *items = v->list.data;
   PyObject *made = PyType_GenericAlloc(&PyTuple_Type, n);
   bool failed = !made;
   for (int64_t i = 0; i < n; i++) {
-    PyObject *one = texts ? text_of(items[i]) : maybe(s, items[i]);
+    PyObject *one = texts ? text_of(items[i]) : wrap_for(a, items[i]);
     if (made && one) PyTuple_SetItem(made, i, one);
     if (!made && one) Py_DecRef(one);
     failed = failed || !one;
@@ -51,14 +58,15 @@ PyObject *device_of(const state *s, tensor_device d) {
 }
 
 // One result. It belongs to the object, or to nobody any more on failure.
-static PyObject *object_of(const state *s, char kind, const lt_value *v) {
+static PyObject *object_of(const arguments *a, char kind, const lt_value *v) {
+  const state *s = a->s;
   PyObject *made = NULL;
   switch (kind) {
     case 'T':
-      return wrap(s, (intptr_t)v->pointer);
+      return wrap_for(a, v->pointer);
     case 'A':
     case 'K':
-      return tuple_of(s, v, kind == 'K');
+      return tuple_of(a, v, kind == 'K');
     case 'S':
       return number_of(&v->scalar);
     case 'I':
@@ -144,14 +152,14 @@ PyObject *result_of(const function *f, const overload *o, arguments *a) {
     return first;
   }
   if (!kinds[1]) {
-    PyObject *all = object_of(f->s, *kinds, a->values);
+    PyObject *all = object_of(a, *kinds, a->values);
     if (all && *kinds == 'A' && o->op->flags & LT_VIEWS) as_views(f, o, a, all);
     return all;
   }
   PyObject *made = PyType_GenericAlloc(f->tuple, (Py_ssize_t)strlen(kinds));
   bool failed = !made;
   for (Py_ssize_t i = 0; kinds[i]; i++) {
-    PyObject *one = object_of(f->s, kinds[i], a->values + i);
+    PyObject *one = object_of(a, kinds[i], a->values + i);
     if (made && one) PyTuple_SetItem(made, i, one);
     if (!made && one) Py_DecRef(one);
     failed = failed || !one;

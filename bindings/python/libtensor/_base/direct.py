@@ -68,6 +68,7 @@ if state is None:
     raise ImportError("libtensor_direct.so is of another build than this package")
 d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start", "help"))
 d_convert = bind("convert", None, c_void_p, c_char, py_object)
+d_kin = bind("kin", None, c_void_p, py_object)
 d_intercept = bind("intercept", None, c_void_p, c_int)
 d_forward = bind("forward", None, c_void_p, c_int)
 d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
@@ -91,6 +92,13 @@ def help_with(*functions):
     """Tells the functions that refuse arguments and that make other objects than tensors, in the order of direct_help."""
     if not d_help(state, functions):
         raise ImportError("libtensor_direct.so is of another build than this package")
+
+
+def kin(cls):
+    """Tells a subclass of Tensor, with no slots of its own, that calls take no longer for than Tensor: they give it where an argument is one,
+    and its __torch_function__ is not asked."""
+    _overrides.Kin = cls
+    d_kin(state, cls)
 
 
 def convert(kinds, function):

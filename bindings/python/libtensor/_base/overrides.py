@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 NOBODY = object()  # what dispatch gives when nobody takes a call over
 Tensor = None  # the class, once it is made
+Kin = None  # a subclass that calls give by themselves
 
 
 # Where the tensors of PyTorch, and of another copy of this package, have theirs, which takes nothing over either.
@@ -40,15 +41,25 @@ def disabled():
         state.disabled = before
 
 
+def own(kind):
+    """Whether nothing but a mode takes over the calls of a class: Tensor, and the one that is its kin."""
+    return kind is Tensor or kind is Kin
+
+
 def hook(value):
     """The __torch_function__ of a value that takes calls over; None for every other value."""
     kind = type(value)
     found = getattr(kind, "__torch_function__", None)
-    if found is None or found is disabled_torch_function or kind is Tensor:
+    if found is None or found is disabled_torch_function or own(kind):
         return None
     if not issubclass(kind, Tensor) and getattr(getattr(found, "__func__", None), "__module__", None) in DEFAULTS:
         return None
     return value.__torch_function__
+
+
+def keeps(value):
+    """Whether what is computed of a tensor is of its class."""
+    return type(value) is Kin or hook(value) is not None
 
 
 def values(args, kwargs):

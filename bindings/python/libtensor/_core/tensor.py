@@ -220,7 +220,7 @@ class Tensor(_direct.TensorBase):
         return tuple(sorted(range(self.dim()), key=lambda dim: -strides[dim]))
 
     def __format__(self, spec):
-        if self.dim() or self.is_meta or type(self) is not Tensor:
+        if self.dim() or self.is_meta or not _overrides.own(type(self)):
             return object.__format__(self, spec)
         return format(self.item(), spec)
 

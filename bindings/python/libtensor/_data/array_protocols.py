@@ -103,7 +103,7 @@ class Lent:
 
     def kind(self):
         """The class of results: the most derived one among those that keep theirs."""
-        kinds = {type(owner) for owner in self.owners if _overrides.hook(owner) is not None}
+        kinds = {type(owner) for owner in self.owners if _overrides.keeps(owner)}
         return max(kinds, key=lambda kind: len(kind.__mro__), default=Tensor)
 
     def taken(self, value):

@@ -6,8 +6,10 @@ from .._core.tensor import Tensor, checked
 from .._data import create as _create
 from .._data import dlpack as _dlpack
 from .._gen import gen_functions as _f
+from .array import creates
 
 
+@creates
 def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     """The numbers from `start` (0 where it is given alone) to `stop`, which is left out, by `step`; none where that leads away from it."""
     start, stop = (0, start) if stop is None else (start, stop)
@@ -17,11 +19,12 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     return _f.arange(start, stop, step, dtype=dtype, device=device)
 
 
+@creates
 def asarray(obj, /, *, dtype=None, device=None, copy=None):
     """The object as a tensor: a tensor, a number, nested sequences of numbers, an array of another library, or a buffer.
 
-    Memory is shared where `copy` is False, or None and that is possible; False raises ValueError where it is not. A tensor that needs no
-    change is given back itself, with its history.
+    Memory is shared where `copy` is False, or None and that is possible; False raises ValueError where it is not. An array that needs no
+    change is given back itself; of a tensor that needs none an array over its memory, with its history.
     """
     if not isinstance(obj, Tensor):
         made = _create.asarray(obj, dtype=dtype, device=device, copy=copy)
@@ -32,6 +35,7 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     return made
 
 
+@creates
 def from_dlpack(x, /, *, device=None, copy=None):
     """A tensor over the memory of an object with __dlpack__; of a copy where `copy` is True, or None and another device asks for one."""
     made = _dlpack.from_dlpack(x, copy=copy)
@@ -41,21 +45,25 @@ def from_dlpack(x, /, *, device=None, copy=None):
     return moved
 
 
+@creates
 def empty(shape, *, dtype=None, device=None):
     """A tensor whose elements are not set."""
     return _f.empty(shape, dtype=dtype, device=device)
 
 
+@creates
 def zeros(shape, *, dtype=None, device=None):
     """A tensor of zeros."""
     return _f.zeros(shape, dtype=dtype, device=device)
 
 
+@creates
 def ones(shape, *, dtype=None, device=None):
     """A tensor of ones."""
     return _f.ones(shape, dtype=dtype, device=device)
 
 
+@creates
 def full(shape, fill_value, *, dtype=None, device=None):
     """A tensor of one number, whose kind decides of the dtype where none is given."""
     return _f.full((shape,) if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device)
@@ -81,6 +89,7 @@ def full_like(x, /, fill_value, *, dtype=None, device=None):
     return _f.full_like(x, fill_value, dtype=dtype, device=device)
 
 
+@creates
 def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     """Ones on the diagonal `k`, above the main one where that is positive, and zeros elsewhere."""
     n_cols = n_rows if n_cols is None else n_cols
@@ -89,6 +98,7 @@ def eye(n_rows, n_cols=None, /, *, k=0, dtype=None, device=None):
     return made
 
 
+@creates
 def linspace(start, stop, /, num, *, dtype=None, device=None, endpoint=True):
     """`num` numbers at equal steps from `start` to `stop`, which is the last of them, or with `endpoint=False` would come next."""
     if endpoint:

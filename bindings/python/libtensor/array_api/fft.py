@@ -2,6 +2,7 @@
 
 from .._core.tensor import checked
 from .._gen import gen_fft as _fft
+from .array import creates
 from .elementwise import described, summary
 
 ONE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
@@ -26,11 +27,13 @@ globals().update({name: along_one(name, getattr(_fft, name)) for name in ONE})
 globals().update({name: along_several(name, getattr(_fft, name)) for name in SEVERAL})
 
 
+@creates
 def fftfreq(n, /, *, d=1.0, dtype=None, device=None):
     """The frequencies of the `n` results of fft for samples at distance `d`."""
     return _fft.fftfreq(n, d, dtype=dtype, device=device)
 
 
+@creates
 def rfftfreq(n, /, *, d=1.0, dtype=None, device=None):
     """The frequencies of the results of rfft of `n` samples at distance `d`."""
     return _fft.rfftfreq(n, d, dtype=dtype, device=device)
