@@ -173,9 +173,10 @@ licenses: $(BLAS)
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
 FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
 
-install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
-	install -m 644 include/tensor.h "$(DESTDIR)$(PREFIX)/include/"
+install: $(LIB) licenses ## Install headers, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+	install -d "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	install -m 644 include/tensor.h include/tensor.hpp "$(DESTDIR)$(PREFIX)/include/"
+	install -m 644 include/tensor/*.hpp "$(DESTDIR)$(PREFIX)/include/tensor/"
 	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
 	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
@@ -186,9 +187,9 @@ install: $(LIB) licenses ## Install header, library, CMake package, pkg-config f
 	$(FILLED) cmake/tensor.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc"
 
 uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
-	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
+	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(PREFIX)/include/tensor.hpp" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
 	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
-	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	rm -rf "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
 
 PACKAGES ?= tarball deb wheel sdist npm source
@@ -223,7 +224,7 @@ test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
 test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c capi/test/install -- capi/test/install
+	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
 	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases
