@@ -213,12 +213,12 @@ SIMULATED := env LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim
 ready: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 
 test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has; those of engine/kernel try all of them at once
-	$(SUITE) go $(ENGINE) bindings docs -- go test -vet=off ./...
+	$(SUITE) go $(ENGINE) bindings docs examples/go -- go test -vet=off ./...
 	$(SUITE) go-baseline $(ENGINE) -- env LIBTENSOR_CPU=baseline go test -vet=off -count=1 ./engine/ops/...
 	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -vet=off -count=1 ./engine/ops/...
 
-test-c: setup test-operators ## C programs, plain and under AddressSanitizer, and every operator beside Python
-	$(SUITE) c $(LIB) $(BLAS) include capi -- capi/test/run
+test-c: setup test-operators ## C and C++ programs, plain and under AddressSanitizer, examples, and every operator beside Python
+	$(SUITE) c $(LIB) $(BLAS) include capi examples/c -- capi/test/run
 
 test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
