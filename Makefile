@@ -40,7 +40,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits service fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ demo: tools ## Do all set-up and run one real job from Python, C and Node
 
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
+
+service: setup $(ADDON) ## Run a small HTTP service in Node under load, and draw its memory over time (build/service/memory.svg)
+	@node examples/service/load.js build/service
 
 test: tools ## Do all set-up and run every suite, but for those that passed with all as it is (.ci/suite.py; CI=true runs them too)
 	@$(FETCHING) ready
@@ -233,7 +236,7 @@ test-python: setup ## The Python package's suite, with the reference cases
 	$(SUITE) python-sanitized $(PACKAGE) capi -- env PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
 test-node: setup $(ADDON) test-operators ## The Node addon's suite, with every operator beside Python
-	$(SUITE) node $(NODE) README.md docs engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
+	$(SUITE) node $(NODE) README.md docs examples/service engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
 
 test-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
 	$(SUITE) cuda $(PACKAGE) $(NODE) cuda $(CUDA)/sim capi/test -- $(SIMULATED) $(PYTEST) $(PROCESSES) cuda/tests
