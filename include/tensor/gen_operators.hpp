@@ -347,34 +347,34 @@ struct MemoryStatsOfResult {
 // `alpha` must fit the dtype of the result, and not be of a higher category (bool, integral, floating, complex).
 inline Tensor add(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_add_scalar(self.get(), other.number(), alpha.get(), out.put()) : tensor_add(self.get(), other.get(), alpha.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_add_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_add(self.get(), other.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor add_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? tensor_add_scalar_(self.get(), other.number(), alpha.get()) : tensor_add_(self.get(), other.get(), alpha.get()));
+  detail::check(other.is_number() ? ::tensor_add_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_add_(self.get(), other.get(), alpha.get()));
   return self;
 }
 
 inline void add_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? tensor_add_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : tensor_add_out(self.get(), other.get(), alpha.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_add_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_add_out(self.get(), other.get(), alpha.get(), out.get()));
 }
 
 // Subtracts `other`, scaled by `alpha`, from `self`, element by element; the shapes broadcast.
 // bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 inline Tensor sub(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_sub_scalar(self.get(), other.number(), alpha.get(), out.put()) : tensor_sub(self.get(), other.get(), alpha.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_sub_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_sub(self.get(), other.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sub_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : tensor_sub_(self.get(), other.get(), alpha.get()));
+  detail::check(other.is_number() ? ::tensor_sub_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_sub_(self.get(), other.get(), alpha.get()));
   return self;
 }
 
 inline void sub_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? tensor_sub_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : tensor_sub_out(self.get(), other.get(), alpha.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_sub_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_sub_out(self.get(), other.get(), alpha.get(), out.get()));
 }
 
 // Another name of `sub`.
@@ -382,57 +382,57 @@ inline void sub_out(const Tensor &out, const Operand &self, const Operand &other
 // bool operands are refused: `logical_xor` or `logical_not` say what is meant.
 inline Tensor subtract(const Operand &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_subtract_scalar(self.get(), other.number(), alpha.get(), out.put()) : tensor_subtract(self.get(), other.get(), alpha.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_subtract_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_subtract(self.get(), other.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor subtract_(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : tensor_subtract_(self.get(), other.get(), alpha.get()));
+  detail::check(other.is_number() ? ::tensor_subtract_scalar_(self.get(), other.number(), alpha.get()) : ::tensor_subtract_(self.get(), other.get(), alpha.get()));
   return self;
 }
 
 inline void subtract_out(const Tensor &out, const Operand &self, const Operand &other, const Scalar &alpha = 1) {
-  detail::check(other.is_number() ? tensor_subtract_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : tensor_subtract_out(self.get(), other.get(), alpha.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_subtract_scalar_out(self.get(), other.number(), alpha.get(), out.get()) : ::tensor_subtract_out(self.get(), other.get(), alpha.get(), out.get()));
 }
 
 // Subtracts `self`, scaled by `alpha`, from `other`: `sub` with its operands swapped.
 inline Tensor rsub(const Tensor &self, const Operand &other, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_rsub_scalar(self.get(), other.number(), alpha.get(), out.put()) : tensor_rsub(self.get(), other.get(), alpha.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_rsub_scalar(self.get(), other.number(), alpha.get(), out.put()) : ::tensor_rsub(self.get(), other.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 // Multiplies `self` by `other`, element by element; the shapes broadcast.
 inline Tensor mul(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_mul_scalar(self.get(), other.number(), out.put()) : tensor_mul(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_mul_scalar(self.get(), other.number(), out.put()) : ::tensor_mul(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor mul_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_mul_scalar_(self.get(), other.number()) : tensor_mul_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_mul_scalar_(self.get(), other.number()) : ::tensor_mul_(self.get(), other.get()));
   return self;
 }
 
 inline void mul_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_mul_scalar_out(self.get(), other.number(), out.get()) : tensor_mul_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_mul_scalar_out(self.get(), other.number(), out.get()) : ::tensor_mul_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `mul`.
 // Multiplies `self` by `other`, element by element; the shapes broadcast.
 inline Tensor multiply(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_multiply_scalar(self.get(), other.number(), out.put()) : tensor_multiply(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_multiply_scalar(self.get(), other.number(), out.put()) : ::tensor_multiply(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor multiply_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_multiply_scalar_(self.get(), other.number()) : tensor_multiply_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_multiply_scalar_(self.get(), other.number()) : ::tensor_multiply_(self.get(), other.get()));
   return self;
 }
 
 inline void multiply_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : tensor_multiply_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_multiply_scalar_out(self.get(), other.number(), out.get()) : ::tensor_multiply_out(self.get(), other.get(), out.get()));
 }
 
 // Divides `self` by `other`, element by element; the shapes broadcast.
@@ -440,17 +440,17 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 inline Tensor div(const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_div_scalar(self.get(), other.number(), detail::get(rounding_mode), out.put()) : tensor_div(self.get(), other.get(), detail::get(rounding_mode), out.put()));
+  detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::get(rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::get(rounding_mode), out.put()));
   return out.take();
 }
 
 inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? tensor_div_scalar_(self.get(), other.number(), detail::get(rounding_mode)) : tensor_div_(self.get(), other.get(), detail::get(rounding_mode)));
+  detail::check(other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::get(rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::get(rounding_mode)));
   return self;
 }
 
 inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? tensor_div_scalar_out(self.get(), other.number(), detail::get(rounding_mode), out.get()) : tensor_div_out(self.get(), other.get(), detail::get(rounding_mode), out.get()));
+  detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::get(rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::get(rounding_mode), out.get()));
 }
 
 // Another name of `div`.
@@ -459,388 +459,388 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 inline Tensor divide(const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_divide_scalar(self.get(), other.number(), detail::get(rounding_mode), out.put()) : tensor_divide(self.get(), other.get(), detail::get(rounding_mode), out.put()));
+  detail::check(other.is_number() ? ::tensor_divide_scalar(self.get(), other.number(), detail::get(rounding_mode), out.put()) : ::tensor_divide(self.get(), other.get(), detail::get(rounding_mode), out.put()));
   return out.take();
 }
 
 inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? tensor_divide_scalar_(self.get(), other.number(), detail::get(rounding_mode)) : tensor_divide_(self.get(), other.get(), detail::get(rounding_mode)));
+  detail::check(other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::get(rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::get(rounding_mode)));
   return self;
 }
 
 inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? tensor_divide_scalar_out(self.get(), other.number(), detail::get(rounding_mode), out.get()) : tensor_divide_out(self.get(), other.get(), detail::get(rounding_mode), out.get()));
+  detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::get(rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::get(rounding_mode), out.get()));
 }
 
 // Divides `self` by `other`: `div` without rounding.
 inline Tensor true_divide(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_true_divide_scalar(self.get(), other.number(), out.put()) : tensor_true_divide(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_true_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_true_divide(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor true_divide_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_true_divide_scalar_(self.get(), other.number()) : tensor_true_divide_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_true_divide_scalar_(self.get(), other.number()) : ::tensor_true_divide_(self.get(), other.get()));
   return self;
 }
 
 inline void true_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : tensor_true_divide_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_true_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_true_divide_out(self.get(), other.get(), out.get()));
 }
 
 // Divides `self` by `other` and rounds towards minus infinity; the shapes broadcast. Integers stay integers; dividing them
 // by 0 is an error.
 inline Tensor floor_divide(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_floor_divide_scalar(self.get(), other.number(), out.put()) : tensor_floor_divide(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_floor_divide_scalar(self.get(), other.number(), out.put()) : ::tensor_floor_divide(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor floor_divide_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_floor_divide_scalar_(self.get(), other.number()) : tensor_floor_divide_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_floor_divide_scalar_(self.get(), other.number()) : ::tensor_floor_divide_(self.get(), other.get()));
   return self;
 }
 
 inline void floor_divide_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_floor_divide_scalar_out(self.get(), other.number(), out.get()) : tensor_floor_divide_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_floor_divide_scalar_out(self.get(), other.number(), out.get()) : ::tensor_floor_divide_out(self.get(), other.get(), out.get()));
 }
 
 // What floor division leaves, with the sign of `other`, as Python's `%`; the shapes broadcast. Integers by 0 are an error.
 inline Tensor remainder(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_remainder_scalar(self.get(), other.number(), out.put()) : tensor_remainder(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_remainder_scalar(self.get(), other.number(), out.put()) : ::tensor_remainder(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor remainder_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_remainder_scalar_(self.get(), other.number()) : tensor_remainder_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_remainder_scalar_(self.get(), other.number()) : ::tensor_remainder_(self.get(), other.get()));
   return self;
 }
 
 inline void remainder_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : tensor_remainder_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_remainder_scalar_out(self.get(), other.number(), out.get()) : ::tensor_remainder_out(self.get(), other.get(), out.get()));
 }
 
 // What division rounded towards zero leaves, with the sign of `self`, as C's `fmod`; the shapes broadcast. Integers by 0 are
 // an error.
 inline Tensor fmod(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_fmod_scalar(self.get(), other.number(), out.put()) : tensor_fmod(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_fmod_scalar(self.get(), other.number(), out.put()) : ::tensor_fmod(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor fmod_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_fmod_scalar_(self.get(), other.number()) : tensor_fmod_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_fmod_scalar_(self.get(), other.number()) : ::tensor_fmod_(self.get(), other.get()));
   return self;
 }
 
 inline void fmod_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : tensor_fmod_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_fmod_scalar_out(self.get(), other.number(), out.get()) : ::tensor_fmod_out(self.get(), other.get(), out.get()));
 }
 
 // Raises `self` to the power of `exponent`, element by element; the shapes broadcast. Integers wrap. Integers to a negative
 // number are refused; where the exponents are an integer tensor, negative ones give 0 except for the bases 1 and -1.
 inline Tensor pow(const Operand &self, const Operand &exponent) {
   detail::Result<Tensor> out;
-  detail::check(exponent.is_number() ? tensor_pow_scalar(self.get(), exponent.number(), out.put()) : tensor_pow(self.get(), exponent.get(), out.put()));
+  detail::check(exponent.is_number() ? ::tensor_pow_scalar(self.get(), exponent.number(), out.put()) : ::tensor_pow(self.get(), exponent.get(), out.put()));
   return out.take();
 }
 
 inline Tensor pow_(const Tensor &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? tensor_pow_scalar_(self.get(), exponent.number()) : tensor_pow_(self.get(), exponent.get()));
+  detail::check(exponent.is_number() ? ::tensor_pow_scalar_(self.get(), exponent.number()) : ::tensor_pow_(self.get(), exponent.get()));
   return self;
 }
 
 inline void pow_out(const Tensor &out, const Operand &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : tensor_pow_out(self.get(), exponent.get(), out.get()));
+  detail::check(exponent.is_number() ? ::tensor_pow_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_pow_out(self.get(), exponent.get(), out.get()));
 }
 
 // Raises `self` to the power of `exponent` in float64, or complex128 where an operand is complex. In place and with out, the
 // dtype must be that already.
 inline Tensor float_power(const Operand &self, const Operand &exponent) {
   detail::Result<Tensor> out;
-  detail::check(exponent.is_number() ? tensor_float_power_scalar(self.get(), exponent.number(), out.put()) : tensor_float_power(self.get(), exponent.get(), out.put()));
+  detail::check(exponent.is_number() ? ::tensor_float_power_scalar(self.get(), exponent.number(), out.put()) : ::tensor_float_power(self.get(), exponent.get(), out.put()));
   return out.take();
 }
 
 inline Tensor float_power_(const Tensor &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? tensor_float_power_scalar_(self.get(), exponent.number()) : tensor_float_power_(self.get(), exponent.get()));
+  detail::check(exponent.is_number() ? ::tensor_float_power_scalar_(self.get(), exponent.number()) : ::tensor_float_power_(self.get(), exponent.get()));
   return self;
 }
 
 inline void float_power_out(const Tensor &out, const Operand &self, const Operand &exponent) {
-  detail::check(exponent.is_number() ? tensor_float_power_scalar_out(self.get(), exponent.number(), out.get()) : tensor_float_power_out(self.get(), exponent.get(), out.get()));
+  detail::check(exponent.is_number() ? ::tensor_float_power_scalar_out(self.get(), exponent.number(), out.get()) : ::tensor_float_power_out(self.get(), exponent.get(), out.get()));
 }
 
 // Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 inline Tensor neg(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_neg(self.get(), out.put()));
+  detail::check(::tensor_neg(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor neg_(const Tensor &self) {
-  detail::check(tensor_neg_(self.get()));
+  detail::check(::tensor_neg_(self.get()));
   return self;
 }
 
 inline void neg_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_neg_out(self.get(), out.get()));
+  detail::check(::tensor_neg_out(self.get(), out.get()));
 }
 
 // Another name of `neg`.
 // Changes the sign of every element. Integers wrap: the negative of uint8 1 is 255. bool is refused.
 inline Tensor negative(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_negative(self.get(), out.put()));
+  detail::check(::tensor_negative(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor negative_(const Tensor &self) {
-  detail::check(tensor_negative_(self.get()));
+  detail::check(::tensor_negative_(self.get()));
   return self;
 }
 
 inline void negative_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_negative_out(self.get(), out.get()));
+  detail::check(::tensor_negative_out(self.get(), out.get()));
 }
 
 // Gives `self` itself. bool is refused.
 inline Tensor positive(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_positive(self.get(), out.put()));
+  detail::check(::tensor_positive(self.get(), out.put()));
   return out.take();
 }
 
 // Squares every element. Integers wrap; bool counts as int64.
 inline Tensor square(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_square(self.get(), out.put()));
+  detail::check(::tensor_square(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor square_(const Tensor &self) {
-  detail::check(tensor_square_(self.get()));
+  detail::check(::tensor_square_(self.get()));
   return self;
 }
 
 inline void square_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_square_out(self.get(), out.get()));
+  detail::check(::tensor_square_out(self.get(), out.get()));
 }
 
 // 1 / `self`, element by element.
 inline Tensor reciprocal(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_reciprocal(self.get(), out.put()));
+  detail::check(::tensor_reciprocal(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor reciprocal_(const Tensor &self) {
-  detail::check(tensor_reciprocal_(self.get()));
+  detail::check(::tensor_reciprocal_(self.get()));
   return self;
 }
 
 inline void reciprocal_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_reciprocal_out(self.get(), out.get()));
+  detail::check(::tensor_reciprocal_out(self.get(), out.get()));
 }
 
 // The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 inline Tensor abs(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_abs(self.get(), out.put()));
+  detail::check(::tensor_abs(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor abs_(const Tensor &self) {
-  detail::check(tensor_abs_(self.get()));
+  detail::check(::tensor_abs_(self.get()));
   return self;
 }
 
 inline void abs_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_abs_out(self.get(), out.get()));
+  detail::check(::tensor_abs_out(self.get(), out.get()));
 }
 
 // Another name of `abs`.
 // The absolute value of every element; that of a complex number is real. The most negative integer has none and stays.
 inline Tensor absolute(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_absolute(self.get(), out.put()));
+  detail::check(::tensor_absolute(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor absolute_(const Tensor &self) {
-  detail::check(tensor_absolute_(self.get()));
+  detail::check(::tensor_absolute_(self.get()));
   return self;
 }
 
 inline void absolute_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_absolute_out(self.get(), out.get()));
+  detail::check(::tensor_absolute_out(self.get(), out.get()));
 }
 
 // -1, 0 or 1 by the sign of every element; NaN gives 0. `sgn` takes complex numbers.
 inline Tensor sign(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sign(self.get(), out.put()));
+  detail::check(::tensor_sign(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sign_(const Tensor &self) {
-  detail::check(tensor_sign_(self.get()));
+  detail::check(::tensor_sign_(self.get()));
   return self;
 }
 
 inline void sign_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sign_out(self.get(), out.get()));
+  detail::check(::tensor_sign_out(self.get(), out.get()));
 }
 
 // The sign of every element; of a complex number z, z / |z|, and 0 of 0.
 inline Tensor sgn(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sgn(self.get(), out.put()));
+  detail::check(::tensor_sgn(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sgn_(const Tensor &self) {
-  detail::check(tensor_sgn_(self.get()));
+  detail::check(::tensor_sgn_(self.get()));
   return self;
 }
 
 inline void sgn_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sgn_out(self.get(), out.get()));
+  detail::check(::tensor_sgn_out(self.get(), out.get()));
 }
 
 // The magnitude of `self` with the sign of `other`; the shapes broadcast.
 inline Tensor copysign(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_copysign_scalar(self.get(), other.number(), out.put()) : tensor_copysign(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_copysign_scalar(self.get(), other.number(), out.put()) : ::tensor_copysign(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor copysign_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_copysign_scalar_(self.get(), other.number()) : tensor_copysign_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_copysign_scalar_(self.get(), other.number()) : ::tensor_copysign_(self.get(), other.get()));
   return self;
 }
 
 inline void copysign_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : tensor_copysign_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_copysign_scalar_out(self.get(), other.number(), out.get()) : ::tensor_copysign_out(self.get(), other.get(), out.get()));
 }
 
 // `self` + `value` * `tensor1` * `tensor2`, element by element; the shapes broadcast.
 inline Tensor addcmul(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_addcmul(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
+  detail::check(::tensor_addcmul(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
   return out.take();
 }
 
 inline Tensor addcmul_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get()));
+  detail::check(::tensor_addcmul_(self.get(), tensor1.get(), tensor2.get(), value.get()));
   return self;
 }
 
 inline void addcmul_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
+  detail::check(::tensor_addcmul_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
 // `self` + `value` * `tensor1` / `tensor2`, element by element; the shapes broadcast. `tensor1` and `tensor2` must not both be integers.
 inline Tensor addcdiv(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_addcdiv(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
+  detail::check(::tensor_addcdiv(self.get(), tensor1.get(), tensor2.get(), value.get(), out.put()));
   return out.take();
 }
 
 inline Tensor addcdiv_(const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get()));
+  detail::check(::tensor_addcdiv_(self.get(), tensor1.get(), tensor2.get(), value.get()));
   return self;
 }
 
 inline void addcdiv_out(const Tensor &out, const Tensor &self, const Tensor &tensor1, const Tensor &tensor2, const Scalar &value = 1) {
-  detail::check(tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
+  detail::check(::tensor_addcdiv_out(self.get(), tensor1.get(), tensor2.get(), value.get(), out.get()));
 }
 
 // `self` + `weight` * (`end` - `self`), element by element; the shapes broadcast. The tensors must have one dtype.
 inline Tensor lerp(const Tensor &self, const Tensor &end, const Operand &weight) {
   detail::Result<Tensor> out;
-  detail::check(weight.is_number() ? tensor_lerp_scalar(self.get(), end.get(), weight.number(), out.put()) : tensor_lerp(self.get(), end.get(), weight.get(), out.put()));
+  detail::check(weight.is_number() ? ::tensor_lerp_scalar(self.get(), end.get(), weight.number(), out.put()) : ::tensor_lerp(self.get(), end.get(), weight.get(), out.put()));
   return out.take();
 }
 
 inline Tensor lerp_(const Tensor &self, const Tensor &end, const Operand &weight) {
-  detail::check(weight.is_number() ? tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : tensor_lerp_(self.get(), end.get(), weight.get()));
+  detail::check(weight.is_number() ? ::tensor_lerp_scalar_(self.get(), end.get(), weight.number()) : ::tensor_lerp_(self.get(), end.get(), weight.get()));
   return self;
 }
 
 inline void lerp_out(const Tensor &out, const Tensor &self, const Tensor &end, const Operand &weight) {
-  detail::check(weight.is_number() ? tensor_lerp_scalar_out(self.get(), end.get(), weight.number(), out.get()) : tensor_lerp_out(self.get(), end.get(), weight.get(), out.get()));
+  detail::check(weight.is_number() ? ::tensor_lerp_scalar_out(self.get(), end.get(), weight.number(), out.get()) : ::tensor_lerp_out(self.get(), end.get(), weight.get(), out.get()));
 }
 
 // Says whether the gradient of `self` is wanted: then calls on it are recorded, and `backward` adds to its gradient. Only tensors of
 // floating and complex dtypes have gradients; what was computed of tensors with gradients has them anyway.
 inline void set_requires_grad(const Tensor &self, Bool requires_grad = true) {
-  detail::check(tensor_set_requires_grad(self.get(), requires_grad));
+  detail::check(::tensor_set_requires_grad(self.get(), requires_grad));
 }
 
 // Whether the gradient of `self` is wanted, or that of something it was computed of.
 inline bool requires_grad(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_requires_grad(self.get(), out.put()));
+  detail::check(::tensor_requires_grad(self.get(), out.put()));
   return out.take();
 }
 
 // Whether `self` is not the result of a recorded call.
 inline bool is_leaf(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_leaf(self.get(), out.put()));
+  detail::check(::tensor_is_leaf(self.get(), out.put()));
   return out.take();
 }
 
 // Which of the results of the recorded call that made it `self` is; 0 for leaves.
 inline int64_t output_nr(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_output_nr(self.get(), out.put()));
+  detail::check(::tensor_output_nr(self.get(), out.put()));
   return out.take();
 }
 
 // The name of the recorded call that made `self`, such as AddBackward0; empty for leaves. Free it with tensor_string_free.
 inline std::string grad_fn_name(const Tensor &self) {
   detail::Result<std::string> out;
-  detail::check(tensor_grad_fn_name(self.get(), out.put()));
+  detail::check(::tensor_grad_fn_name(self.get(), out.put()));
   return out.take();
 }
 
 // The gradient of `self` that `backward` has summed up, sharing its memory; NULL where there is none.
 inline std::optional<Tensor> grad(const Tensor &self) {
   detail::Result<std::optional<Tensor>> out;
-  detail::check(tensor_grad(self.get(), out.put()));
+  detail::check(::tensor_grad(self.get(), out.put()));
   return out.take();
 }
 
 // Gives `self` another gradient, of its dtype, device and shape, whose memory it shares; none where `grad` is absent.
 inline void set_grad(const Tensor &self, const std::optional<Tensor> &grad) {
-  detail::check(tensor_set_grad(self.get(), detail::get(grad)));
+  detail::check(::tensor_set_grad(self.get(), detail::get(grad)));
 }
 
 // Makes `self` the tensor that `data` is, of its dtype, device, shape and memory, and leaves it the history that it has. Both must be
 // strided, or both of one sparse layout (and one dtype), or both quantized. Where its gradient is wanted, `data` must be floating-point or complex. What was recorded with a leaf has the new elements from then on.
 inline Tensor set_data_(const Tensor &self, const Tensor &data) {
-  detail::check(tensor_set_data_(self.get(), data.get()));
+  detail::check(::tensor_set_data_(self.get(), data.get()));
   return self;
 }
 
 // Has `backward` keep the gradient of `self`, which is no leaf, too. Leaves keep theirs anyway.
 inline void retain_grad(const Tensor &self) {
-  detail::check(tensor_retain_grad(self.get()));
+  detail::check(::tensor_retain_grad(self.get()));
 }
 
 // Whether `retain_grad` was called on `self`, which is no leaf.
 inline bool retains_grad(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_retains_grad(self.get(), out.put()));
+  detail::check(::tensor_retains_grad(self.get(), out.put()));
   return out.take();
 }
 
 // Takes `self`, which must not be a view, out of the graph: it is a leaf that requires no gradient from then on.
 inline Tensor detach_(const Tensor &self) {
-  detail::check(tensor_detach_(self.get()));
+  detail::check(::tensor_detach_(self.get()));
   return self;
 }
 
@@ -850,7 +850,7 @@ inline Tensor detach_(const Tensor &self) {
 // retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
 // received their gradients keep them.
 inline void backward(const Tensors &tensors, const Tensors &gradients, const std::optional<Bool> &retain_graph, Bool create_graph, const Tensors &inputs) {
-  detail::check(tensor_backward(tensors.data(), tensors.size(), gradients.data(), gradients.size(), detail::get(retain_graph), create_graph, inputs.data(), inputs.size()));
+  detail::check(::tensor_backward(tensors.data(), tensors.size(), gradients.data(), gradients.size(), detail::get(retain_graph), create_graph, inputs.data(), inputs.size()));
 }
 
 // The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
@@ -858,7 +858,7 @@ inline void backward(const Tensors &tensors, const Tensors &gradients, const std
 // `materialize_grads`. Free the list with tensor_list_free.
 inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs, const std::optional<Bool> &retain_graph, Bool create_graph, Bool allow_unused, Bool materialize_grads) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(tensor_autograd_grad(outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads, out.put(), out.length()));
+  detail::check(::tensor_autograd_grad(outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads, out.put(), out.length()));
   return out.take();
 }
 
@@ -867,7 +867,7 @@ inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, 
 // it ends. Free the list with tensor_list_free.
 inline std::vector<Tensor> graph_reads(const Tensors &outputs, const Tensors &inputs) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_graph_reads(outputs.data(), outputs.size(), inputs.data(), inputs.size(), out.put(), out.length()));
+  detail::check(::tensor_graph_reads(outputs.data(), outputs.size(), inputs.data(), inputs.size(), out.put(), out.length()));
   return out.take();
 }
 
@@ -875,7 +875,7 @@ inline std::vector<Tensor> graph_reads(const Tensors &outputs, const Tensors &in
 // without `capture`, and those that are retained. A run of tensor_autograd_grad is one with `capture`. See graph_reads.
 inline std::vector<Tensor> graph_writes(const Tensors &outputs, const Tensors &inputs, Bool capture) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_graph_writes(outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture, out.put(), out.length()));
+  detail::check(::tensor_graph_writes(outputs.data(), outputs.size(), inputs.data(), inputs.size(), capture, out.put(), out.length()));
   return out.take();
 }
 
@@ -883,7 +883,7 @@ inline std::vector<Tensor> graph_writes(const Tensors &outputs, const Tensors &i
 // behind it. Free it with tensor_node_free.
 inline Node grad_fn(const Tensor &self) {
   detail::Result<Node> out;
-  detail::check(tensor_grad_fn(self.get(), out.put()));
+  detail::check(::tensor_grad_fn(self.get(), out.put()));
   return out.take();
 }
 
@@ -892,21 +892,21 @@ inline Node grad_fn(const Tensor &self) {
 inline GradientEdgeResult gradient_edge(const Tensor &self) {
   detail::Result<Node> node;
   detail::Result<int64_t> output;
-  detail::check(tensor_gradient_edge(self.get(), node.put(), output.put()));
+  detail::check(::tensor_gradient_edge(self.get(), node.put(), output.put()));
   return {node.take(), output.take()};
 }
 
 // The name of the recorded call, such as AddBackward0. Free it with tensor_string_free.
 inline std::string node_name(const Node &self) {
   detail::Result<std::string> out;
-  detail::check(tensor_node_name(self.get(), out.put()));
+  detail::check(::tensor_node_name(self.get(), out.put()));
   return out.take();
 }
 
 // A number that no other node has as long as this one lives, whatever handle it is asked of.
 inline int64_t node_id(const Node &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_node_id(self.get(), out.put()));
+  detail::check(::tensor_node_id(self.get(), out.put()));
   return out.take();
 }
 
@@ -914,14 +914,14 @@ inline int64_t node_id(const Node &self) {
 // it with tensor_node_free.
 inline Node node_weak(const Node &self) {
   detail::Result<Node> out;
-  detail::check(tensor_node_weak(self.get(), out.put()));
+  detail::check(::tensor_node_weak(self.get(), out.put()));
   return out.take();
 }
 
 // The number of operands of the recorded call whose gradients it may compute.
 inline int64_t node_edges(const Node &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_node_edges(self.get(), out.put()));
+  detail::check(::tensor_node_edges(self.get(), out.put()));
   return out.take();
 }
 
@@ -930,14 +930,14 @@ inline int64_t node_edges(const Node &self) {
 inline NodeEdgeResult node_edge(const Node &self, int64_t i) {
   detail::Result<Node> node;
   detail::Result<int64_t> output;
-  detail::check(tensor_node_edge(self.get(), i, node.put(), output.put()));
+  detail::check(::tensor_node_edge(self.get(), i, node.put(), output.put()));
   return {node.take(), output.take()};
 }
 
 // The leaf to whose gradient a node AccumulateGrad adds, sharing its memory and its history; NULL for other nodes.
 inline std::optional<Tensor> node_variable(const Node &self) {
   detail::Result<std::optional<Tensor>> out;
-  detail::check(tensor_node_variable(self.get(), out.put()));
+  detail::check(::tensor_node_variable(self.get(), out.put()));
   return out.take();
 }
 
@@ -945,7 +945,7 @@ inline std::optional<Tensor> node_variable(const Node &self) {
 // tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
 inline Tensor node_result(const Node &self, int64_t output) {
   detail::Result<Tensor> out;
-  detail::check(tensor_node_result(self.get(), output, out.put()));
+  detail::check(::tensor_node_result(self.get(), output, out.put()));
   return out.take();
 }
 
@@ -953,7 +953,7 @@ inline Tensor node_result(const Node &self, int64_t output) {
 // be differentiated. An error where that has been freed, or changed in place. Free the list with tensor_list_free.
 inline std::vector<std::optional<Tensor>> node_saved(const Node &self) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(tensor_node_saved(self.get(), out.put(), out.length()));
+  detail::check(::tensor_node_saved(self.get(), out.put(), out.length()));
   return out.take();
 }
 
@@ -961,7 +961,7 @@ inline std::vector<std::optional<Tensor>> node_saved(const Node &self) {
 // [] after that of a list. Free it with tensor_string_free.
 inline std::string node_saved_names(const Node &self) {
   detail::Result<std::string> out;
-  detail::check(tensor_node_saved_names(self.get(), out.put()));
+  detail::check(::tensor_node_saved_names(self.get(), out.put()));
   return out.take();
 }
 
@@ -969,14 +969,14 @@ inline std::string node_saved_names(const Node &self) {
 // needs it. See node_saved.
 inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const std::string &name) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(tensor_node_saved_as(self.get(), name.c_str(), out.put(), out.length()));
+  detail::check(::tensor_node_saved_as(self.get(), name.c_str(), out.put(), out.length()));
   return out.take();
 }
 
 // Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
 // again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
 inline void node_pack_saved(const Node &self, const std::string &name, int64_t i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
-  detail::check(tensor_node_pack_saved(self.get(), name.c_str(), i, pack, unpack, drop, context, deleter));
+  detail::check(::tensor_node_pack_saved(self.get(), name.c_str(), i, pack, unpack, drop, context, deleter));
 }
 
 // The gradients of the operands of the recorded call, NULL for those that are not wanted, from those of its results, NULL for none: as
@@ -984,20 +984,20 @@ inline void node_pack_saved(const Node &self, const std::string &name, int64_t i
 // adds to the gradient of its leaf, and gives an empty list. Free the list with tensor_list_free.
 inline std::vector<std::optional<Tensor>> node_call(const Node &self, const Tensors &grads) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(tensor_node_call(self.get(), grads.data(), grads.size(), out.put(), out.length()));
+  detail::check(::tensor_node_call(self.get(), grads.data(), grads.size(), out.put(), out.length()));
   return out.take();
 }
 
 // Attaches something of the program's to the node, in place of what was attached: `deleter`, which may be NULL, is called once
 // with `context` when the node goes or gets another one, from whichever thread that happens on.
 inline void node_set_context(const Node &self, void * context, tensor_deleter deleter) {
-  detail::check(tensor_node_set_context(self.get(), context, deleter));
+  detail::check(::tensor_node_set_context(self.get(), context, deleter));
 }
 
 // The context of node_set_context, or of record_function; NULL for none.
 inline void * node_context(const Node &self) {
   detail::Result<void *> out;
-  detail::check(tensor_node_context(self.get(), out.put()));
+  detail::check(::tensor_node_context(self.get(), out.put()));
   return out.take();
 }
 
@@ -1008,7 +1008,7 @@ inline void * node_context(const Node &self) {
 // tensor or the call; not after an error. The result is the hook's number, for remove_hook.
 inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
-  detail::check(tensor_register_hook(self.get(), hook, context, deleter, out.put()));
+  detail::check(::tensor_register_hook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
@@ -1018,14 +1018,14 @@ inline int64_t register_hook(const Tensor &self, tensor_callback hook, void * co
 // with every one of the tensors.
 inline int64_t register_multi_grad_hook(const Tensors &tensors, Bool first, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
-  detail::check(tensor_register_multi_grad_hook(tensors.data(), tensors.size(), first, hook, context, deleter, out.put()));
+  detail::check(::tensor_register_multi_grad_hook(tensors.data(), tensors.size(), first, hook, context, deleter, out.put()));
   return out.take();
 }
 
 // Has `hook` called with `self`, a leaf, whenever a run has added to its gradient; what it makes is ignored. See register_hook.
 inline int64_t register_post_accumulate_grad_hook(const Tensor &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
-  detail::check(tensor_register_post_accumulate_grad_hook(self.get(), hook, context, deleter, out.put()));
+  detail::check(::tensor_register_post_accumulate_grad_hook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
@@ -1033,7 +1033,7 @@ inline int64_t register_post_accumulate_grad_hook(const Tensor &self, tensor_cal
 // those of its results. What it makes takes the place of the gradients of operands. See register_hook.
 inline int64_t node_register_hook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
-  detail::check(tensor_node_register_hook(self.get(), hook, context, deleter, out.put()));
+  detail::check(::tensor_node_register_hook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
@@ -1041,13 +1041,13 @@ inline int64_t node_register_hook(const Node &self, tensor_callback hook, void *
 // See register_hook.
 inline int64_t node_register_prehook(const Node &self, tensor_callback hook, void * context, tensor_deleter deleter) {
   detail::Result<int64_t> out;
-  detail::check(tensor_node_register_prehook(self.get(), hook, context, deleter, out.put()));
+  detail::check(::tensor_node_register_prehook(self.get(), hook, context, deleter, out.put()));
   return out.take();
 }
 
 // Removes a hook by its number; nothing where it is gone. A run that is under way may still call it.
 inline void remove_hook(int64_t hook) {
-  detail::check(tensor_remove_hook(hook));
+  detail::check(::tensor_remove_hook(hook));
 }
 
 // From now on, recorded calls of the calling thread do not save tensors: they save what `pack` makes of them, which must not
@@ -1056,12 +1056,12 @@ inline void remove_hook(int64_t hook) {
 // which may be NULL, once with `context`, which all but `drop` are given, when nothing is left that was packed and the hooks are
 // popped; both from whichever thread that happens on. After an error neither is called.
 inline void push_saved_tensors_hooks(tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
-  detail::check(tensor_push_saved_tensors_hooks(pack, unpack, drop, context, deleter));
+  detail::check(::tensor_push_saved_tensors_hooks(pack, unpack, drop, context, deleter));
 }
 
 // Ends what the thread's last push_saved_tensors_hooks began.
 inline void pop_saved_tensors_hooks() {
-  detail::check(tensor_pop_saved_tensors_hooks());
+  detail::check(::tensor_pop_saved_tensors_hooks());
 }
 
 // Records that `outputs` were computed of `inputs`, by steps that were not recorded themselves, as the call `name`. A run calls
@@ -1073,7 +1073,7 @@ inline void pop_saved_tensors_hooks() {
 // with tensor_node_free.
 inline Node record_function(const std::string &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
   detail::Result<Node> out;
-  detail::check(tensor_record_function(name.c_str(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
+  detail::check(::tensor_record_function(name.c_str(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
   return out.take();
 }
 
@@ -1081,52 +1081,52 @@ inline Node record_function(const std::string &name, const Tensors &inputs, cons
 // is computed.
 inline int64_t get_version(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_get_version(self.get(), out.put()));
+  detail::check(::tensor_get_version(self.get(), out.put()));
   return out.take();
 }
 
 // Counts a write to the storage of `self` that no operator made.
 inline void increment_version(const Tensor &self) {
-  detail::check(tensor_increment_version(self.get()));
+  detail::check(::tensor_increment_version(self.get()));
 }
 
 // Sets for the process whether runs look out for faults: with `check_nan` a derivative that gives NaN is an error, which names
 // the recorded call; the watcher of set_anomaly_watcher is told of calls that are recorded, and of those whose derivatives fail.
 inline void set_detect_anomaly(Bool enabled, Bool check_nan) {
-  detail::check(tensor_set_detect_anomaly(enabled, check_nan));
+  detail::check(::tensor_set_detect_anomaly(enabled, check_nan));
 }
 
 // Whether set_detect_anomaly has enabled it.
 inline bool is_anomaly_enabled() {
   detail::Result<bool> out;
-  detail::check(tensor_is_anomaly_enabled(out.put()));
+  detail::check(::tensor_is_anomaly_enabled(out.put()));
   return out.take();
 }
 
 // Whether NaN is an error where set_detect_anomaly is enabled.
 inline bool is_anomaly_check_nan_enabled() {
   detail::Result<bool> out;
-  detail::check(tensor_is_anomaly_check_nan_enabled(out.put()));
+  detail::check(::tensor_is_anomaly_check_nan_enabled(out.put()));
   return out.take();
 }
 
 // Sets the function of the process that is told, while set_detect_anomaly is enabled, of each call that is recorded, from within
 // it, and of that in whose derivatives a run has failed. NULL for none.
 inline void set_anomaly_watcher(tensor_watcher watcher, void * context) {
-  detail::check(tensor_set_anomaly_watcher(watcher, context));
+  detail::check(::tensor_set_anomaly_watcher(watcher, context));
 }
 
 // Another handle to `self`, which shares its memory and its history, and has the geometry that it has now.
 inline Tensor new_handle(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_new_handle(self.get(), out.put()));
+  detail::check(::tensor_new_handle(self.get(), out.put()));
   return out.take();
 }
 
 // Whether `other` is the gradient of `self` as `grad` gives it: over the same memory, and of the same geometry.
 inline bool is_grad(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
-  detail::check(tensor_is_grad(self.get(), other.get(), out.put()));
+  detail::check(::tensor_is_grad(self.get(), other.get(), out.put()));
   return out.take();
 }
 
@@ -1134,7 +1134,7 @@ inline bool is_grad(const Tensor &self, const Tensor &other) {
 // counts as unchanged.
 inline Tensor untracked(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_untracked(self.get(), out.put()));
+  detail::check(::tensor_untracked(self.get(), out.put()));
   return out.take();
 }
 
@@ -1142,195 +1142,195 @@ inline Tensor untracked(const Tensor &self) {
 // mode it is not written to.
 inline bool is_inference(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_inference(self.get(), out.put()));
+  detail::check(::tensor_is_inference(self.get(), out.put()));
   return out.take();
 }
 
 // Whether `self` equals `other`, element by element, as bool; the shapes broadcast.
 inline Tensor eq(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_eq_scalar(self.get(), other.number(), out.put()) : tensor_eq(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_eq_scalar(self.get(), other.number(), out.put()) : ::tensor_eq(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor eq_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_eq_scalar_(self.get(), other.number()) : tensor_eq_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_eq_scalar_(self.get(), other.number()) : ::tensor_eq_(self.get(), other.get()));
   return self;
 }
 
 inline void eq_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_eq_scalar_out(self.get(), other.number(), out.get()) : tensor_eq_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_eq_scalar_out(self.get(), other.number(), out.get()) : ::tensor_eq_out(self.get(), other.get(), out.get()));
 }
 
 // Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
 inline Tensor ne(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_ne_scalar(self.get(), other.number(), out.put()) : tensor_ne(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_ne_scalar(self.get(), other.number(), out.put()) : ::tensor_ne(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor ne_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_ne_scalar_(self.get(), other.number()) : tensor_ne_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_ne_scalar_(self.get(), other.number()) : ::tensor_ne_(self.get(), other.get()));
   return self;
 }
 
 inline void ne_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_ne_scalar_out(self.get(), other.number(), out.get()) : tensor_ne_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_ne_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ne_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `ne`.
 // Whether `self` differs from `other`, element by element, as bool; the shapes broadcast.
 inline Tensor not_equal(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_not_equal_scalar(self.get(), other.number(), out.put()) : tensor_not_equal(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_not_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_not_equal(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor not_equal_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_not_equal_scalar_(self.get(), other.number()) : tensor_not_equal_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_not_equal_scalar_(self.get(), other.number()) : ::tensor_not_equal_(self.get(), other.get()));
   return self;
 }
 
 inline void not_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : tensor_not_equal_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_not_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_not_equal_out(self.get(), other.get(), out.get()));
 }
 
 // Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor lt(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_lt_scalar(self.get(), other.number(), out.put()) : tensor_lt(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_lt_scalar(self.get(), other.number(), out.put()) : ::tensor_lt(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor lt_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_lt_scalar_(self.get(), other.number()) : tensor_lt_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_lt_scalar_(self.get(), other.number()) : ::tensor_lt_(self.get(), other.get()));
   return self;
 }
 
 inline void lt_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_lt_scalar_out(self.get(), other.number(), out.get()) : tensor_lt_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_lt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_lt_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `lt`.
 // Whether `self` is less than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor less(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_less_scalar(self.get(), other.number(), out.put()) : tensor_less(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_less_scalar(self.get(), other.number(), out.put()) : ::tensor_less(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor less_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_less_scalar_(self.get(), other.number()) : tensor_less_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_less_scalar_(self.get(), other.number()) : ::tensor_less_(self.get(), other.get()));
   return self;
 }
 
 inline void less_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_less_scalar_out(self.get(), other.number(), out.get()) : tensor_less_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_less_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_out(self.get(), other.get(), out.get()));
 }
 
 // Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor le(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_le_scalar(self.get(), other.number(), out.put()) : tensor_le(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_le_scalar(self.get(), other.number(), out.put()) : ::tensor_le(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor le_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_le_scalar_(self.get(), other.number()) : tensor_le_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_le_scalar_(self.get(), other.number()) : ::tensor_le_(self.get(), other.get()));
   return self;
 }
 
 inline void le_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_le_scalar_out(self.get(), other.number(), out.get()) : tensor_le_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_le_scalar_out(self.get(), other.number(), out.get()) : ::tensor_le_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `le`.
 // Whether `self` is less than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor less_equal(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_less_equal_scalar(self.get(), other.number(), out.put()) : tensor_less_equal(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_less_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_less_equal(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor less_equal_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_less_equal_scalar_(self.get(), other.number()) : tensor_less_equal_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_less_equal_scalar_(self.get(), other.number()) : ::tensor_less_equal_(self.get(), other.get()));
   return self;
 }
 
 inline void less_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : tensor_less_equal_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_less_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_less_equal_out(self.get(), other.get(), out.get()));
 }
 
 // Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor gt(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_gt_scalar(self.get(), other.number(), out.put()) : tensor_gt(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_gt_scalar(self.get(), other.number(), out.put()) : ::tensor_gt(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor gt_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_gt_scalar_(self.get(), other.number()) : tensor_gt_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_gt_scalar_(self.get(), other.number()) : ::tensor_gt_(self.get(), other.get()));
   return self;
 }
 
 inline void gt_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_gt_scalar_out(self.get(), other.number(), out.get()) : tensor_gt_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_gt_scalar_out(self.get(), other.number(), out.get()) : ::tensor_gt_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `gt`.
 // Whether `self` is greater than `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor greater(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_greater_scalar(self.get(), other.number(), out.put()) : tensor_greater(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_greater_scalar(self.get(), other.number(), out.put()) : ::tensor_greater(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor greater_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_greater_scalar_(self.get(), other.number()) : tensor_greater_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_greater_scalar_(self.get(), other.number()) : ::tensor_greater_(self.get(), other.get()));
   return self;
 }
 
 inline void greater_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_greater_scalar_out(self.get(), other.number(), out.get()) : tensor_greater_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_greater_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_out(self.get(), other.get(), out.get()));
 }
 
 // Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor ge(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_ge_scalar(self.get(), other.number(), out.put()) : tensor_ge(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_ge_scalar(self.get(), other.number(), out.put()) : ::tensor_ge(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor ge_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_ge_scalar_(self.get(), other.number()) : tensor_ge_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_ge_scalar_(self.get(), other.number()) : ::tensor_ge_(self.get(), other.get()));
   return self;
 }
 
 inline void ge_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_ge_scalar_out(self.get(), other.number(), out.get()) : tensor_ge_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_ge_scalar_out(self.get(), other.number(), out.get()) : ::tensor_ge_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `ge`.
 // Whether `self` is greater than or equal to `other`, element by element, as bool; the shapes broadcast. Complex numbers have no order.
 inline Tensor greater_equal(const Tensor &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_greater_equal_scalar(self.get(), other.number(), out.put()) : tensor_greater_equal(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_greater_equal_scalar(self.get(), other.number(), out.put()) : ::tensor_greater_equal(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor greater_equal_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_greater_equal_scalar_(self.get(), other.number()) : tensor_greater_equal_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_greater_equal_scalar_(self.get(), other.number()) : ::tensor_greater_equal_(self.get(), other.get()));
   return self;
 }
 
 inline void greater_equal_out(const Tensor &out, const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : tensor_greater_equal_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_greater_equal_scalar_out(self.get(), other.number(), out.get()) : ::tensor_greater_equal_out(self.get(), other.get(), out.get()));
 }
 
 // Whether the tensors have the same size and equal elements. NaN equals nothing.
 inline bool equal(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
-  detail::check(tensor_equal(self.get(), other.get(), out.put()));
+  detail::check(::tensor_equal(self.get(), other.get(), out.put()));
   return out.take();
 }
 
@@ -1338,187 +1338,187 @@ inline bool equal(const Tensor &self, const Tensor &other) {
 // close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
 inline Tensor isclose(const Tensor &self, const Tensor &other, double rtol = 1e-05, double atol = 1e-08, Bool equal_nan = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
+  detail::check(::tensor_isclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
 }
 
 // Whether `isclose` holds for every element.
 inline bool allclose(const Tensor &self, const Tensor &other, double rtol = 1e-05, double atol = 1e-08, Bool equal_nan = false) {
   detail::Result<bool> out;
-  detail::check(tensor_allclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
+  detail::check(::tensor_allclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
 }
 
 // Whether every element is NaN; of a complex number, either part, as bool.
 inline Tensor isnan(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isnan(self.get(), out.put()));
+  detail::check(::tensor_isnan(self.get(), out.put()));
   return out.take();
 }
 
 // Whether every element is infinite; of a complex number, either part, as bool.
 inline Tensor isinf(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isinf(self.get(), out.put()));
+  detail::check(::tensor_isinf(self.get(), out.put()));
   return out.take();
 }
 
 // Whether every element is finite; of a complex number, both parts, as bool.
 inline Tensor isfinite(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isfinite(self.get(), out.put()));
+  detail::check(::tensor_isfinite(self.get(), out.put()));
   return out.take();
 }
 
 // Whether every element is real: the imaginary part is 0, as bool.
 inline Tensor isreal(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isreal(self.get(), out.put()));
+  detail::check(::tensor_isreal(self.get(), out.put()));
   return out.take();
 }
 
 // Whether every element is plus infinity, as bool. Complex numbers are refused.
 inline Tensor isposinf(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isposinf(self.get(), out.put()));
+  detail::check(::tensor_isposinf(self.get(), out.put()));
   return out.take();
 }
 
 inline void isposinf_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_isposinf_out(self.get(), out.get()));
+  detail::check(::tensor_isposinf_out(self.get(), out.get()));
 }
 
 // Whether every element is minus infinity, as bool. Complex numbers are refused.
 inline Tensor isneginf(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_isneginf(self.get(), out.put()));
+  detail::check(::tensor_isneginf(self.get(), out.put()));
   return out.take();
 }
 
 inline void isneginf_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_isneginf_out(self.get(), out.get()));
+  detail::check(::tensor_isneginf_out(self.get(), out.get()));
 }
 
 // Whether every element has its sign bit set; that of -0.0 is, as bool. Complex numbers are refused.
 inline Tensor signbit(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signbit(self.get(), out.put()));
+  detail::check(::tensor_signbit(self.get(), out.put()));
   return out.take();
 }
 
 inline void signbit_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_signbit_out(self.get(), out.get()));
+  detail::check(::tensor_signbit_out(self.get(), out.get()));
 }
 
 // Makes complex numbers from their parts, which must be of one floating dtype; the shapes broadcast.
 inline Tensor complex(const Tensor &real, const Tensor &imag) {
   detail::Result<Tensor> out;
-  detail::check(tensor_complex_parts(real.get(), imag.get(), out.put()));
+  detail::check(::tensor_complex_parts(real.get(), imag.get(), out.put()));
   return out.take();
 }
 
 inline void complex_out(const Tensor &out, const Tensor &real, const Tensor &imag) {
-  detail::check(tensor_complex_parts_out(real.get(), imag.get(), out.get()));
+  detail::check(::tensor_complex_parts_out(real.get(), imag.get(), out.get()));
 }
 
 // Makes complex numbers from absolute values and angles in radians, which must be of one floating dtype; the shapes broadcast.
 inline Tensor polar(const Tensor &abs, const Tensor &angle) {
   detail::Result<Tensor> out;
-  detail::check(tensor_polar(abs.get(), angle.get(), out.put()));
+  detail::check(::tensor_polar(abs.get(), angle.get(), out.put()));
   return out.take();
 }
 
 inline void polar_out(const Tensor &out, const Tensor &abs, const Tensor &angle) {
-  detail::check(tensor_polar_out(abs.get(), angle.get(), out.get()));
+  detail::check(::tensor_polar_out(abs.get(), angle.get(), out.get()));
 }
 
 // A view of the real parts; a real tensor itself.
 inline Tensor real(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_real(self.get(), out.put()));
+  detail::check(::tensor_real(self.get(), out.put()));
   return out.take();
 }
 
 // A view of the imaginary parts. Real tensors are refused.
 inline Tensor imag(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_imag(self.get(), out.put()));
+  detail::check(::tensor_imag(self.get(), out.put()));
   return out.take();
 }
 
 // A view of complex numbers as pairs of reals: shape (..., 2).
 inline Tensor view_as_real(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_as_real(self.get(), out.put()));
+  detail::check(::tensor_view_as_real(self.get(), out.put()));
   return out.take();
 }
 
 // A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 inline Tensor view_as_complex(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_as_complex(self.get(), out.put()));
+  detail::check(::tensor_view_as_complex(self.get(), out.put()));
   return out.take();
 }
 
 // The complex conjugate of every element; a real tensor itself.
 inline Tensor conj(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_conj(self.get(), out.put()));
+  detail::check(::tensor_conj(self.get(), out.put()));
   return out.take();
 }
 
 // The complex conjugate of every element, computed; a real tensor itself.
 inline Tensor conj_physical(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_conj_physical(self.get(), out.put()));
+  detail::check(::tensor_conj_physical(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor conj_physical_(const Tensor &self) {
-  detail::check(tensor_conj_physical_(self.get()));
+  detail::check(::tensor_conj_physical_(self.get()));
   return self;
 }
 
 inline void conj_physical_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_conj_physical_out(self.get(), out.get()));
+  detail::check(::tensor_conj_physical_out(self.get(), out.get()));
 }
 
 // Gives `self` itself: conjugates are always computed.
 inline Tensor resolve_conj(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_resolve_conj(self.get(), out.put()));
+  detail::check(::tensor_resolve_conj(self.get(), out.put()));
   return out.take();
 }
 
 // Gives `self` itself: negatives are always computed.
 inline Tensor resolve_neg(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_resolve_neg(self.get(), out.put()));
+  detail::check(::tensor_resolve_neg(self.get(), out.put()));
   return out.take();
 }
 
 // The angle of every complex number, in radians; of reals, 0, pi for negative ones, NaN for NaN.
 inline Tensor angle(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_angle(self.get(), out.put()));
+  detail::check(::tensor_angle(self.get(), out.put()));
   return out.take();
 }
 
 inline void angle_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_angle_out(self.get(), out.get()));
+  detail::check(::tensor_angle_out(self.get(), out.get()));
 }
 
 // Copies `self`. Strides stay where `self` is dense, unless another `memory_format` is asked for.
 inline Tensor clone(const Tensor &self, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_clone(self.get(), detail::get(memory_format), out.put()));
+  detail::check(::tensor_clone(self.get(), detail::get(memory_format), out.put()));
   return out.take();
 }
 
 // `self` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
 inline Tensor contiguous(const Tensor &self, MemoryFormat memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<Tensor> out;
-  detail::check(tensor_contiguous(self.get(), memory_format, out.put()));
+  detail::check(::tensor_contiguous(self.get(), memory_format, out.put()));
   return out.take();
 }
 
@@ -1526,52 +1526,52 @@ inline Tensor contiguous(const Tensor &self, MemoryFormat memory_format = TENSOR
 // truncation; complex values lose their imaginary parts. The meta device has no data to copy from.
 inline Tensor to(const Tensor &self, const Options &options = {}, Bool non_blocking = false, Bool copy = false, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_options(self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format), out.put()));
+  detail::check(::tensor_to_options(self.get(), options.dtype, options.layout, options.device, non_blocking, copy, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Writes `src`, broadcast to the shape of `self` and converted to its dtype, to `self`. The two may share memory.
 inline Tensor copy_(const Tensor &self, const Operand &src, Bool non_blocking = false) {
-  detail::check(src.is_number() ? tensor_copy__scalar(self.get(), src.number(), non_blocking) : tensor_copy_(self.get(), src.get(), non_blocking));
+  detail::check(src.is_number() ? ::tensor_copy__scalar(self.get(), src.number(), non_blocking) : ::tensor_copy_(self.get(), src.get(), non_blocking));
   return self;
 }
 
 // Gives every element one value: a number, which the dtype must be able to hold, or a zero-dim tensor.
 inline Tensor fill(const Tensor &self, const Operand &value) {
   detail::Result<Tensor> out;
-  detail::check(value.is_number() ? tensor_fill_scalar(self.get(), value.number(), out.put()) : tensor_fill(self.get(), value.get(), out.put()));
+  detail::check(value.is_number() ? ::tensor_fill_scalar(self.get(), value.number(), out.put()) : ::tensor_fill(self.get(), value.get(), out.put()));
   return out.take();
 }
 
 inline Tensor fill_(const Tensor &self, const Operand &value) {
-  detail::check(value.is_number() ? tensor_fill_scalar_(self.get(), value.number()) : tensor_fill_(self.get(), value.get()));
+  detail::check(value.is_number() ? ::tensor_fill_scalar_(self.get(), value.number()) : ::tensor_fill_(self.get(), value.get()));
   return self;
 }
 
 // Writes zeros to every element.
 inline Tensor zero_(const Tensor &self) {
-  detail::check(tensor_zero_(self.get()));
+  detail::check(::tensor_zero_(self.get()));
   return self;
 }
 
 // The value of a tensor with one element; more or fewer elements, and meta tensors, are refused.
 inline Scalar item(const Tensor &self) {
   detail::Result<Scalar> out;
-  detail::check(tensor_item(self.get(), out.put()));
+  detail::check(::tensor_item(self.get(), out.put()));
   return out.take();
 }
 
 // Whether the elements lie in `memory_format` order without gaps.
 inline bool is_contiguous(const Tensor &self, MemoryFormat memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<bool> out;
-  detail::check(tensor_is_contiguous(self.get(), memory_format, out.put()));
+  detail::check(::tensor_is_contiguous(self.get(), memory_format, out.put()));
   return out.take();
 }
 
 // Whether both tensors are the same view, of the same dtype, of the same storage.
 inline bool is_set_to(const Tensor &self, const Tensor &tensor) {
   detail::Result<bool> out;
-  detail::check(tensor_is_set_to(self.get(), tensor.get(), out.put()));
+  detail::check(::tensor_is_set_to(self.get(), tensor.get(), out.put()));
   return out.take();
 }
 
@@ -1579,85 +1579,85 @@ inline bool is_set_to(const Tensor &self, const Tensor &tensor) {
 // have arbitrary values. Storages that another library owns are not resized. A matrix of a compressed layout keeps the entries of the rows (columns of
 // sparse_csc and sparse_bsc) that stay, and its other size does not become smaller.
 inline Tensor resize_(const Tensor &self, const Ints &size, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::check(tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format)));
+  detail::check(::tensor_resize_(self.get(), size.data(), size.size(), detail::get(memory_format)));
   return self;
 }
 
 // `resize_` to the shape of `the_template`; with `preserve_format` also to its memory format.
 inline Tensor resize_as_(const Tensor &self, const Tensor &the_template, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::check(tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format)));
+  detail::check(::tensor_resize_as_(self.get(), the_template.get(), detail::get(memory_format)));
   return self;
 }
 
 // Makes `self` an empty tensor.
 inline Tensor set_(const Tensor &self) {
-  detail::check(tensor_set_(self.get()));
+  detail::check(::tensor_set_(self.get()));
   return self;
 }
 
 // Makes `self` view what `source` views. The dtypes must be equal.
 inline Tensor set_(const Tensor &self, const Tensor &source) {
-  detail::check(tensor_set__tensor(self.get(), source.get()));
+  detail::check(::tensor_set__tensor(self.get(), source.get()));
   return self;
 }
 
 // Makes `self` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
 inline Tensor set_(const Tensor &self, const Tensor &source, int64_t storage_offset, const Ints &size, const Ints &stride = {}) {
-  detail::check(tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
+  detail::check(::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
   return self;
 }
 
 // Makes `self` view all of `source` in one dimension.
 inline Tensor set_(const Tensor &self, const Storage &source) {
-  detail::check(tensor_set__storage(self.get(), source.get()));
+  detail::check(::tensor_set__storage(self.get(), source.get()));
   return self;
 }
 
 // Makes `self` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
 inline Tensor set_(const Tensor &self, const Storage &source, int64_t storage_offset, const Ints &size, const Ints &stride = {}) {
-  detail::check(tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
+  detail::check(::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
   return self;
 }
 
 // Writes `fill_value` where all indices are equal. `self` has at least two dimensions, and all of one size if more than two. With `wrap`, the diagonal of a matrix higher
 // than wide starts anew below a row left out. A value that the dtype cannot hold is refused.
 inline Tensor fill_diagonal_(const Tensor &self, const Scalar &fill_value, Bool wrap = false) {
-  detail::check(tensor_fill_diagonal_(self.get(), fill_value.get(), wrap));
+  detail::check(::tensor_fill_diagonal_(self.get(), fill_value.get(), wrap));
   return self;
 }
 
 // Makes a tensor of zeros of shape `size`. `dtype` is the default dtype unless given.
 inline Tensor zeros(const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_zeros(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_zeros(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void zeros_out(const Tensor &out, const Ints &size, const Options &options = {}) {
-  detail::check(tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_zeros_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of ones of shape `size`. `dtype` is the default dtype unless given.
 inline Tensor ones(const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ones(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_ones(size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void ones_out(const Tensor &out, const Ints &size, const Options &options = {}) {
-  detail::check(tensor_ones_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_ones_out(size.data(), size.size(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of shape `size` whose elements are `fill_value`. `dtype` follows from the number unless given: bool, int64, the
 // default dtype or its complex. A number that `dtype` cannot hold is refused.
 inline Tensor full(const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_full(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_full(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
-  detail::check(tensor_full_out(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_full_out(size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of shape `size` whose values are whatever the memory held. `dtype` is the default dtype unless given. With a sparse `layout` it has no
@@ -1665,18 +1665,18 @@ inline void full_out(const Tensor &out, const Ints &size, const Scalar &fill_val
 // The channels-last formats want 4 or 5 dimensions.
 inline Tensor empty(const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_empty(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_empty(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void empty_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
-  detail::check(tensor_empty_out(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.get()));
+  detail::check(::tensor_empty_out(size.data(), size.size(), options.dtype, options.layout, options.device, detail::get(memory_format), out.get()));
 }
 
 // Makes a tensor of arbitrary values with the given strides, in elements, which must not be negative. `dtype` is the default dtype unless given.
 inline Tensor empty_strided(const Ints &size, const Ints &stride, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_empty_strided(size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_empty_strided(size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
@@ -1684,288 +1684,288 @@ inline Tensor empty_strided(const Ints &size, const Ints &stride, const Options 
 // each must appear once and none may be negative.
 inline Tensor empty_permuted(const Ints &size, const Ints &physical_layout, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_empty_permuted(size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_empty_permuted(size.data(), size.size(), physical_layout.data(), physical_layout.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a zero-dim tensor of one number. `dtype` is the default dtype unless given.
 inline Tensor scalar_tensor(const Scalar &s, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scalar_tensor(s.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_scalar_tensor(s.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Counts from `start` up to, not including, `end`.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arange_start(start.get(), end.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_arange_start(start.get(), end.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Options &options = {}) {
-  detail::check(tensor_arange_start_out(start.get(), end.get(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_arange_start_out(start.get(), end.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Counts from `start` up to, not including, `end` by `step`: ceil((end - start) / step) values. `step` must not be 0 and must lead from
 // `start` towards `end`.
 inline Tensor arange(const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arange_start_step(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_arange_start_step(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void arange_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step, const Options &options = {}) {
-  detail::check(tensor_arange_start_step_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_arange_start_step_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Counts from 0 up to, not including, `end`. The dtype is int64 for an integer `end`, otherwise the default dtype.
 inline Tensor arange(const Scalar &end, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arange(end.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_arange(end.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void arange_out(const Tensor &out, const Scalar &end, const Options &options = {}) {
-  detail::check(tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_arange_out(end.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 // Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
 inline Tensor range(const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_range(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_range(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
-  detail::check(tensor_range_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_range_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
 inline Tensor linspace(const Scalar &start, const Scalar &end, int64_t steps, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, int64_t steps, const Options &options = {}) {
-  detail::check(tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
 inline Tensor linspace(const Tensor &start, const Tensor &end, int64_t steps, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linspace_tensor_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_linspace_tensor_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, int64_t steps, const Options &options = {}) {
-  detail::check(tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
 inline Tensor linspace(const Tensor &start, const Scalar &end, int64_t steps, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linspace_tensor_scalar(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_linspace_tensor_scalar(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, int64_t steps, const Options &options = {}) {
-  detail::check(tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
 inline Tensor linspace(const Scalar &start, const Tensor &end, int64_t steps, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linspace_scalar_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_linspace_scalar_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, int64_t steps, const Options &options = {}) {
-  detail::check(tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 inline Tensor logspace(const Scalar &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
-  detail::check(tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
 inline Tensor logspace(const Tensor &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logspace_tensor_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_logspace_tensor_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
-  detail::check(tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
 inline Tensor logspace(const Tensor &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logspace_tensor_scalar(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_logspace_tensor_scalar(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
-  detail::check(tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
 inline Tensor logspace(const Scalar &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logspace_scalar_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_logspace_scalar_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
-  detail::check(tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes the n x n identity matrix. `dtype` is the default dtype unless given.
 inline Tensor eye(int64_t n, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_eye(n, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_eye(n, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void eye_out(const Tensor &out, int64_t n, const Options &options = {}) {
-  detail::check(tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
 inline Tensor eye(int64_t n, int64_t m, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_eye_m(n, m, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_eye_m(n, m, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void eye_out(const Tensor &out, int64_t n, int64_t m, const Options &options = {}) {
-  detail::check(tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 inline Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tril_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_tril_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
 inline Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_triu_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_triu_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of arbitrary values with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
 inline Tensor empty_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_empty_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_empty_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of zeros with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
 inline Tensor zeros_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_zeros_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_zeros_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of ones with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
 inline Tensor ones_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ones_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_ones_like(self.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of `fill_value` with the shape of `self`; dtype and device are those of `self` unless given. Without `memory_format`, strides follow `self`.
 inline Tensor full_like(const Tensor &self, const Scalar &fill_value, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_full_like(self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_full_like(self.get(), fill_value.get(), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of arbitrary values of shape `size`; dtype and device are those of `self` unless given.
 inline Tensor new_empty(const Tensor &self, const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_new_empty(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_new_empty(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of arbitrary values and the given strides of shape `size`; dtype and device are those of `self` unless given.
 inline Tensor new_empty_strided(const Tensor &self, const Ints &size, const Ints &stride, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_new_empty_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_new_empty_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of `fill_value` of shape `size`; dtype and device are those of `self` unless given.
 inline Tensor new_full(const Tensor &self, const Ints &size, const Scalar &fill_value, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_new_full(self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_new_full(self.get(), size.data(), size.size(), fill_value.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of zeros of shape `size`; dtype and device are those of `self` unless given.
 inline Tensor new_zeros(const Tensor &self, const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_new_zeros(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_new_zeros(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes a tensor of ones of shape `size`; dtype and device are those of `self` unless given.
 inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_new_ones(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_new_ones(self.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 inline Tensor bartlett_window(int64_t window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_bartlett_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_bartlett_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 inline Tensor hann_window(int64_t window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_hann_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_hann_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 inline Tensor hamming_window(int64_t window_length, Bool periodic = true, double alpha = 0.54, double beta = 0.46, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_hamming_window(window_length, periodic, alpha, beta, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_hamming_window(window_length, periodic, alpha, beta, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 inline Tensor blackman_window(int64_t window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_blackman_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_blackman_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
 inline Tensor kaiser_window(int64_t window_length, Bool periodic = true, double beta = 12.0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_kaiser_window(window_length, periodic, beta, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_kaiser_window(window_length, periodic, beta, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
@@ -1973,7 +1973,7 @@ inline Tensor kaiser_window(int64_t window_length, Bool periodic = true, double 
 // given. Integers and bool give int64.
 inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nullopt, Bool increasing = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_vander(x.get(), detail::get(N), increasing, out.put()));
+  detail::check(::tensor_vander(x.get(), detail::get(N), increasing, out.put()));
   return out.take();
 }
 
@@ -1981,7 +1981,7 @@ inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nul
 // library has no backend for. Names that are not of a type are refused.
 inline int64_t device_count(const std::string &type) {
   detail::Result<int64_t> out;
-  detail::check(tensor_device_count(type.c_str(), out.put()));
+  detail::check(::tensor_device_count(type.c_str(), out.put()));
   return out.take();
 }
 
@@ -1989,13 +1989,13 @@ inline int64_t device_count(const std::string &type) {
 // tensor_string_free.
 inline std::string device_absence(const std::string &type) {
   detail::Result<std::string> out;
-  detail::check(tensor_device_absence(type.c_str(), out.put()));
+  detail::check(::tensor_device_absence(type.c_str(), out.put()));
   return out.take();
 }
 
 // Waits until `device` has done all work that it was given; the CPU and meta have none that waits. What failed meanwhile is an error here.
 inline void device_synchronize(const Device &device) {
-  detail::check(tensor_device_synchronize(device));
+  detail::check(::tensor_device_synchronize(device));
 }
 
 // The memory of `device` in bytes: what tensors hold now and held at most; what the library has from the driver, and had at most (freed memory
@@ -2009,7 +2009,7 @@ inline DeviceMemoryResult device_memory(const Device &device) {
   detail::Result<int64_t> limit;
   detail::Result<int64_t> free;
   detail::Result<int64_t> total;
-  detail::check(tensor_device_memory(device, in_use.put(), peak.put(), reserved.put(), reserved_peak.put(), limit.put(), free.put(), total.put()));
+  detail::check(::tensor_device_memory(device, in_use.put(), peak.put(), reserved.put(), reserved_peak.put(), limit.put(), free.put(), total.put()));
   return {in_use.take(), peak.take(), reserved.take(), reserved_peak.take(), limit.take(), free.take(), total.take()};
 }
 
@@ -2019,46 +2019,46 @@ inline DeviceAllocationsResult device_allocations(const Device &device) {
   detail::Result<int64_t> blocks;
   detail::Result<int64_t> retries;
   detail::Result<int64_t> refusals;
-  detail::check(tensor_device_allocations(device, blocks.put(), retries.put(), refusals.put()));
+  detail::check(::tensor_device_allocations(device, blocks.put(), retries.put(), refusals.put()));
   return {blocks.take(), retries.take(), refusals.take()};
 }
 
 // Sets the peaks of device_memory to what they are of now.
 inline void device_reset_peak_memory(const Device &device) {
-  detail::check(tensor_device_reset_peak_memory(device));
+  detail::check(::tensor_device_reset_peak_memory(device));
 }
 
 // Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
 // given back what is kept for reuse. 0 means no limit.
 inline void device_set_memory_limit(const Device &device, int64_t nbytes) {
-  detail::check(tensor_device_set_memory_limit(device, nbytes));
+  detail::check(::tensor_device_set_memory_limit(device, nbytes));
 }
 
 // The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
 // whose devices have no index. The device need not be there.
 inline int64_t device_current(const std::string &type) {
   detail::Result<int64_t> out;
-  detail::check(tensor_device_current(type.c_str(), out.put()));
+  detail::check(::tensor_device_current(type.c_str(), out.put()));
   return out.take();
 }
 
 // Makes `device`, which must be there and have an index, the one that its type without an index means in calls of this thread. Tensors stay
 // where they are.
 inline void device_set_current(const Device &device) {
-  detail::check(tensor_device_set_current(device));
+  detail::check(::tensor_device_set_current(device));
 }
 
 // The name that the driver has for `device`.
 inline std::string device_name(const Device &device) {
   detail::Result<std::string> out;
-  detail::check(tensor_device_name(device, out.put()));
+  detail::check(::tensor_device_name(device, out.put()));
   return out.take();
 }
 
 // The identity of `device`, the same in every process, in hexadecimal digits.
 inline std::string device_uuid(const Device &device) {
   detail::Result<std::string> out;
-  detail::check(tensor_device_uuid(device, out.put()));
+  detail::check(::tensor_device_uuid(device, out.put()));
   return out.take();
 }
 
@@ -2067,21 +2067,21 @@ inline std::string device_uuid(const Device &device) {
 // "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
 inline int64_t device_attribute(const Device &device, const std::string &name) {
   detail::Result<int64_t> out;
-  detail::check(tensor_device_attribute(device, name.c_str(), out.put()));
+  detail::check(::tensor_device_attribute(device, name.c_str(), out.put()));
   return out.take();
 }
 
 // Whether `device` can use the memory of `peer` by itself. Copies between the two then do not go through the host.
 inline bool device_can_access_peer(const Device &device, const Device &peer) {
   detail::Result<bool> out;
-  detail::check(tensor_device_can_access_peer(device, peer, out.put()));
+  detail::check(::tensor_device_can_access_peer(device, peer, out.put()));
   return out.take();
 }
 
 // The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused.
 inline Device device_of_pointer(const std::string &type, const void * data) {
   detail::Result<Device> out;
-  detail::check(tensor_device_of_pointer(type.c_str(), data, out.put()));
+  detail::check(::tensor_device_of_pointer(type.c_str(), data, out.put()));
   return out.take();
 }
 
@@ -2090,7 +2090,7 @@ inline Device device_of_pointer(const std::string &type, const void * data) {
 // which are given out in turn. Streams without a device, such as that of the CPU, are refused.
 inline int64_t stream_new(const Device &device, int64_t priority = 0) {
   detail::Result<int64_t> out;
-  detail::check(tensor_stream_new(device, priority, out.put()));
+  detail::check(::tensor_stream_new(device, priority, out.put()));
   return out.take();
 }
 
@@ -2098,115 +2098,115 @@ inline int64_t stream_new(const Device &device, int64_t priority = 0) {
 inline StreamPrioritiesResult stream_priorities(const Device &device) {
   detail::Result<int64_t> least;
   detail::Result<int64_t> greatest;
-  detail::check(tensor_stream_priorities(device, least.put(), greatest.put()));
+  detail::check(::tensor_stream_priorities(device, least.put(), greatest.put()));
   return {least.take(), greatest.take()};
 }
 
 // The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends.
 inline int64_t stream_external(const Device &device, int64_t handle) {
   detail::Result<int64_t> out;
-  detail::check(tensor_stream_external(device, handle, out.put()));
+  detail::check(::tensor_stream_external(device, handle, out.put()));
   return out.take();
 }
 
 // The stream in which the calls of this thread leave their work for `device`: the default one until stream_set_current changes it.
 inline int64_t stream_current(const Device &device) {
   detail::Result<int64_t> out;
-  detail::check(tensor_stream_current(device, out.put()));
+  detail::check(::tensor_stream_current(device, out.put()));
   return out.take();
 }
 
 // Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
 // (stream_wait_stream).
 inline void stream_set_current(int64_t stream) {
-  detail::check(tensor_stream_set_current(stream));
+  detail::check(::tensor_stream_set_current(stream));
 }
 
 // The default stream of `device`, which every thread begins with.
 inline int64_t stream_default(const Device &device) {
   detail::Result<int64_t> out;
-  detail::check(tensor_stream_default(device, out.put()));
+  detail::check(::tensor_stream_default(device, out.put()));
   return out.take();
 }
 
 // The device of `stream`.
 inline Device stream_device(int64_t stream) {
   detail::Result<Device> out;
-  detail::check(tensor_stream_device(stream, out.put()));
+  detail::check(::tensor_stream_device(stream, out.put()));
   return out.take();
 }
 
 // The driver's handle of `stream` (a CUstream), for other libraries.
 inline int64_t stream_handle(int64_t stream) {
   detail::Result<int64_t> out;
-  detail::check(tensor_stream_handle(stream, out.put()));
+  detail::check(::tensor_stream_handle(stream, out.put()));
   return out.take();
 }
 
 // Whether all work that `stream` was given is done.
 inline bool stream_query(int64_t stream) {
   detail::Result<bool> out;
-  detail::check(tensor_stream_query(stream, out.put()));
+  detail::check(::tensor_stream_query(stream, out.put()));
   return out.take();
 }
 
 // Waits until all work that `stream` was given is done. What failed meanwhile is an error here.
 inline void stream_synchronize(int64_t stream) {
-  detail::check(tensor_stream_synchronize(stream));
+  detail::check(::tensor_stream_synchronize(stream));
 }
 
 // Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait.
 inline void stream_wait_stream(int64_t stream, int64_t other) {
-  detail::check(tensor_stream_wait_stream(stream, other));
+  detail::check(::tensor_stream_wait_stream(stream, other));
 }
 
 // Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
 // caller does not wait.
 inline void stream_wait_event(int64_t stream, int64_t event) {
-  detail::check(tensor_stream_wait_event(stream, event));
+  detail::check(::tensor_stream_wait_event(stream, event));
 }
 
 // A mark for the work of streams, which event_record sets, on devices of the type of `device`. With `timing` it has the time for
 // event_elapsed_time; with `blocking` a thread that waits for it sleeps. It is a number; free it with event_free.
 inline int64_t event_new(const Device &device, Bool timing = false, Bool blocking = false) {
   detail::Result<int64_t> out;
-  detail::check(tensor_event_new(device, timing, blocking, out.put()));
+  detail::check(::tensor_event_new(device, timing, blocking, out.put()));
   return out.take();
 }
 
 // Frees an event. Streams that wait for it still do.
 inline void event_free(int64_t event) {
-  detail::check(tensor_event_free(event));
+  detail::check(::tensor_event_free(event));
 }
 
 // Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on.
 inline void event_record(int64_t event, int64_t stream) {
-  detail::check(tensor_event_record(event, stream));
+  detail::check(::tensor_event_record(event, stream));
 }
 
 // Whether the work that `event` was last recorded behind is done; true for an event that was not recorded.
 inline bool event_query(int64_t event) {
   detail::Result<bool> out;
-  detail::check(tensor_event_query(event, out.put()));
+  detail::check(::tensor_event_query(event, out.put()));
   return out.take();
 }
 
 // Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded.
 inline void event_synchronize(int64_t event) {
-  detail::check(tensor_event_synchronize(event));
+  detail::check(::tensor_event_synchronize(event));
 }
 
 // The milliseconds between two events with timing, which were recorded on one device and whose work is done.
 inline double event_elapsed_time(int64_t start, int64_t end) {
   detail::Result<double> out;
-  detail::check(tensor_event_elapsed_time(start, end, out.put()));
+  detail::check(::tensor_event_elapsed_time(start, end, out.put()));
   return out.take();
 }
 
 // The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded.
 inline int64_t event_handle(int64_t event) {
   detail::Result<int64_t> out;
-  detail::check(tensor_event_handle(event, out.put()));
+  detail::check(::tensor_event_handle(event, out.put()));
   return out.take();
 }
 
@@ -2214,7 +2214,7 @@ inline int64_t event_handle(int64_t event) {
 // the result are the innermost ones, by their strides in `self`.
 inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, double scale = 1.0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_c2c(self.get(), dim.data(), dim.size(), forward, scale, out.put()));
+  detail::check(::tensor_fft_c2c(self.get(), dim.data(), dim.size(), forward, scale, out.put()));
   return out.take();
 }
 
@@ -2222,14 +2222,14 @@ inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, 
 // halves are to be had along one dimension.
 inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, double scale = 1.0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_r2c(self.get(), dim.data(), dim.size(), onesided, scale, out.put()));
+  detail::check(::tensor_fft_r2c(self.get(), dim.data(), dim.size(), onesided, scale, out.put()));
   return out.take();
 }
 
 // The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
 inline Tensor fft_c2r(const Tensor &self, int64_t dim, int64_t size, double scale = 1.0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_c2r(self.get(), dim, size, scale, out.put()));
+  detail::check(::tensor_fft_c2r(self.get(), dim, size, scale, out.put()));
   return out.take();
 }
 
@@ -2239,14 +2239,14 @@ inline Tensor fft_c2r(const Tensor &self, int64_t dim, int64_t size, double scal
 namespace fft {
 inline Tensor fft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_fft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_fft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2256,14 +2256,14 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<i
 namespace fft {
 inline Tensor ifft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ifft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ifft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2273,14 +2273,14 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace fft {
 inline Tensor rfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_rfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_rfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2291,14 +2291,14 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace fft {
 inline Tensor irfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_irfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_irfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2309,14 +2309,14 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 namespace fft {
 inline Tensor hfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_hfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_hfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2326,14 +2326,14 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace fft {
 inline Tensor ihfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2343,14 +2343,14 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 namespace fft {
 inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2360,14 +2360,14 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 namespace fft {
 inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2377,14 +2377,14 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 namespace fft {
 inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2394,14 +2394,14 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2412,14 +2412,14 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2430,14 +2430,14 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2448,14 +2448,14 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2466,14 +2466,14 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2484,14 +2484,14 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2502,14 +2502,14 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2520,14 +2520,14 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2538,14 +2538,14 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
 }
 }  // namespace fft
 
@@ -2553,7 +2553,7 @@ inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_fftshift(self.get(), dim.data(), dim.size(), out.put()));
+  detail::check(::tensor_fft_fftshift(self.get(), dim.data(), dim.size(), out.put()));
   return out.take();
 }
 }  // namespace fft
@@ -2562,7 +2562,7 @@ inline Tensor fftshift(const Tensor &self, const Ints &dim = std::nullopt) {
 namespace fft {
 inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_ifftshift(self.get(), dim.data(), dim.size(), out.put()));
+  detail::check(::tensor_fft_ifftshift(self.get(), dim.data(), dim.size(), out.put()));
   return out.take();
 }
 }  // namespace fft
@@ -2571,14 +2571,14 @@ inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
 namespace fft {
 inline Tensor fftfreq(int64_t n, double d = 1.0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_fftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_fft_fftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace fft
 
 namespace fft {
 inline void fftfreq_out(const Tensor &out, int64_t n, double d = 1.0, const Options &options = {}) {
-  detail::check(tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
 }
 }  // namespace fft
 
@@ -2586,14 +2586,14 @@ inline void fftfreq_out(const Tensor &out, int64_t n, double d = 1.0, const Opti
 namespace fft {
 inline Tensor rfftfreq(int64_t n, double d = 1.0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fft_rfftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_fft_rfftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfftfreq_out(const Tensor &out, int64_t n, double d = 1.0, const Options &options = {}) {
-  detail::check(tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
 }
 }  // namespace fft
 
@@ -2601,7 +2601,7 @@ inline void rfftfreq_out(const Tensor &out, int64_t n, double d = 1.0, const Opt
 // end (circular); what `stft` pads with.
 inline Tensor signal_pad(const Tensor &self, int64_t before, int64_t after, const std::string &mode = "reflect") {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_pad(self.get(), before, after, mode.c_str(), out.put()));
+  detail::check(::tensor_signal_pad(self.get(), before, after, mode.c_str(), out.put()));
   return out.take();
 }
 
@@ -2613,7 +2613,7 @@ inline Tensor signal_pad(const Tensor &self, int64_t before, int64_t after, cons
 // dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
 inline Tensor stft(const Tensor &self, int64_t n_fft, const std::optional<int64_t> &hop_length = std::nullopt, const std::optional<int64_t> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const std::string &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, pad_mode.c_str(), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
+  detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, pad_mode.c_str(), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
   return out.take();
 }
 
@@ -2622,7 +2622,7 @@ inline Tensor stft(const Tensor &self, int64_t n_fft, const std::optional<int64_
 // result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
 inline Tensor istft(const Tensor &self, int64_t n_fft, const std::optional<int64_t> &hop_length = std::nullopt, const std::optional<int64_t> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<int64_t> &length = std::nullopt, Bool return_complex = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_istft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex, out.put()));
+  detail::check(::tensor_istft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex, out.put()));
   return out.take();
 }
 
@@ -2635,19 +2635,19 @@ inline Tensor istft(const Tensor &self, int64_t n_fft, const std::optional<int64
 // have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
 // with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
 inline void save(const std::string &path, const std::string &structure, const Tensors &tensors, Bool compact = false) {
-  detail::check(tensor_save(path.c_str(), structure.c_str(), tensors.data(), tensors.size(), compact));
+  detail::check(::tensor_save(path.c_str(), structure.c_str(), tensors.data(), tensors.size(), compact));
 }
 
 // The bytes of the file that save writes, as a uint8 tensor of one dimension.
 inline Tensor save_bytes(const std::string &structure, const Tensors &tensors, Bool compact = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_save_bytes(structure.c_str(), tensors.data(), tensors.size(), compact, out.put()));
+  detail::check(::tensor_save_bytes(structure.c_str(), tensors.data(), tensors.size(), compact, out.put()));
   return out.take();
 }
 
 // Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
 inline void save_dict(const std::string &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
-  detail::check(tensor_save_dict(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size(), compact));
+  detail::check(::tensor_save_dict(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size(), compact));
 }
 
 // Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
@@ -2659,7 +2659,7 @@ inline void save_dict(const std::string &path, const Strings &names, const Tenso
 inline LoadResult load(const std::string &path, const std::optional<std::string> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(tensor_load(path.c_str(), detail::get(map_location), mmap, structure.put(), tensors.put(), tensors.length()));
+  detail::check(::tensor_load(path.c_str(), detail::get(map_location), mmap, structure.put(), tensors.put(), tensors.length()));
   return {structure.take(), tensors.take()};
 }
 
@@ -2667,7 +2667,7 @@ inline LoadResult load(const std::string &path, const std::optional<std::string>
 inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<std::string> &map_location = std::nullopt) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(tensor_load_bytes(data.get(), detail::get(map_location), structure.put(), tensors.put(), tensors.length()));
+  detail::check(::tensor_load_bytes(data.get(), detail::get(map_location), structure.put(), tensors.put(), tensors.length()));
   return {structure.take(), tensors.take()};
 }
 
@@ -2675,20 +2675,20 @@ inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<std::s
 inline LoadDictResult load_dict(const std::string &path, const std::optional<std::string> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(tensor_load_dict(path.c_str(), detail::get(map_location), mmap, names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_load_dict(path.c_str(), detail::get(map_location), mmap, names.put(), names.length(), tensors.put(), tensors.length()));
   return {names.take(), tensors.take()};
 }
 
 // Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
 // Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
 inline void safetensors_save_file(const std::string &path, const Strings &names, const Tensors &tensors, const std::optional<std::string> &metadata = std::nullopt) {
-  detail::check(tensor_safetensors_save_file(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size(), detail::get(metadata)));
+  detail::check(::tensor_safetensors_save_file(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size(), detail::get(metadata)));
 }
 
 // The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
 inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<std::string> &metadata = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_safetensors_save(names.data(), names.size(), tensors.data(), tensors.size(), detail::get(metadata), out.put()));
+  detail::check(::tensor_safetensors_save(names.data(), names.size(), tensors.data(), tensors.size(), detail::get(metadata), out.put()));
   return out.take();
 }
 
@@ -2699,7 +2699,7 @@ inline SafetensorsLoadFileResult safetensors_load_file(const std::string &path, 
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
   detail::Result<std::string> metadata;
-  detail::check(tensor_safetensors_load_file(path.c_str(), only.data(), only.size(), mmap, names.put(), names.length(), tensors.put(), tensors.length(), metadata.put()));
+  detail::check(::tensor_safetensors_load_file(path.c_str(), only.data(), only.size(), mmap, names.put(), names.length(), tensors.put(), tensors.length(), metadata.put()));
   return {names.take(), tensors.take(), metadata.take()};
 }
 
@@ -2708,7 +2708,7 @@ inline SafetensorsLoadResult safetensors_load(const Tensor &data) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
   detail::Result<std::string> metadata;
-  detail::check(tensor_safetensors_load(data.get(), names.put(), names.length(), tensors.put(), tensors.length(), metadata.put()));
+  detail::check(::tensor_safetensors_load(data.get(), names.put(), names.length(), tensors.put(), tensors.length(), metadata.put()));
   return {names.take(), tensors.take(), metadata.take()};
 }
 
@@ -2718,20 +2718,20 @@ inline SafetensorsOpenResult safetensors_open(const std::string &path) {
   detail::Result<std::string> header;
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(tensor_safetensors_open(path.c_str(), header.put(), names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_safetensors_open(path.c_str(), header.put(), names.put(), names.length(), tensors.put(), tensors.length()));
   return {header.take(), names.take(), tensors.take()};
 }
 
 // Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
 // place in the format.
 inline void npy_save(const std::string &path, const Tensor &self) {
-  detail::check(tensor_npy_save(path.c_str(), self.get()));
+  detail::check(::tensor_npy_save(path.c_str(), self.get()));
 }
 
 // The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
 inline Tensor npy_save_bytes(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_npy_save_bytes(self.get(), out.put()));
+  detail::check(::tensor_npy_save_bytes(self.get(), out.put()));
   return out.take();
 }
 
@@ -2739,14 +2739,14 @@ inline Tensor npy_save_bytes(const Tensor &self) {
 // objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
 inline Tensor npy_load(const std::string &path, Bool mmap = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_npy_load(path.c_str(), mmap, out.put()));
+  detail::check(::tensor_npy_load(path.c_str(), mmap, out.put()));
   return out.take();
 }
 
 // Loads from the bytes of a .npy file, a contiguous uint8 tensor.
 inline Tensor npy_load_bytes(const Tensor &data) {
   detail::Result<Tensor> out;
-  detail::check(tensor_npy_load_bytes(data.get(), out.put()));
+  detail::check(::tensor_npy_load_bytes(data.get(), out.put()));
   return out.take();
 }
 
@@ -2754,19 +2754,19 @@ inline Tensor npy_load_bytes(const Tensor &data) {
 // Of 12 bytes, the result is how many of them are needed to tell; of that many, it is the file's length.
 inline int64_t npy_length(const Tensor &head) {
   detail::Result<int64_t> out;
-  detail::check(tensor_npy_length(head.get(), out.put()));
+  detail::check(::tensor_npy_length(head.get(), out.put()));
   return out.take();
 }
 
 // Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
 inline void npz_save(const std::string &path, const Strings &names, const Tensors &tensors) {
-  detail::check(tensor_npz_save(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size()));
+  detail::check(::tensor_npz_save(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size()));
 }
 
 // The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
 inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_npz_save_bytes(names.data(), names.size(), tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_npz_save_bytes(names.data(), names.size(), tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
@@ -2774,7 +2774,7 @@ inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
 inline NpzLoadResult npz_load(const std::string &path) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(tensor_npz_load(path.c_str(), names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_npz_load(path.c_str(), names.put(), names.length(), tensors.put(), tensors.length()));
   return {names.take(), tensors.take()};
 }
 
@@ -2782,517 +2782,517 @@ inline NpzLoadResult npz_load(const std::string &path) {
 inline NpzLoadBytesResult npz_load_bytes(const Tensor &data) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(tensor_npz_load_bytes(data.get(), names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_npz_load_bytes(data.get(), names.put(), names.length(), tensors.put(), tensors.length()));
   return {names.take(), tensors.take()};
 }
 
 // Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
 // older file at once, a link is followed, and pipes and devices are written to.
 inline void file_write(const std::string &path, const Tensor &data) {
-  detail::check(tensor_file_write(path.c_str(), data.get()));
+  detail::check(::tensor_file_write(path.c_str(), data.get()));
 }
 
 // The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
 inline Tensor sqrt(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sqrt(self.get(), out.put()));
+  detail::check(::tensor_sqrt(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sqrt_(const Tensor &self) {
-  detail::check(tensor_sqrt_(self.get()));
+  detail::check(::tensor_sqrt_(self.get()));
   return self;
 }
 
 inline void sqrt_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sqrt_out(self.get(), out.get()));
+  detail::check(::tensor_sqrt_out(self.get(), out.get()));
 }
 
 // 1 / sqrt(`self`), element by element. Integers and bool count as the default dtype.
 inline Tensor rsqrt(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_rsqrt(self.get(), out.put()));
+  detail::check(::tensor_rsqrt(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor rsqrt_(const Tensor &self) {
-  detail::check(tensor_rsqrt_(self.get()));
+  detail::check(::tensor_rsqrt_(self.get()));
   return self;
 }
 
 inline void rsqrt_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_rsqrt_out(self.get(), out.get()));
+  detail::check(::tensor_rsqrt_out(self.get(), out.get()));
 }
 
 // e to the power of every element. Integers and bool count as the default dtype.
 inline Tensor exp(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_exp(self.get(), out.put()));
+  detail::check(::tensor_exp(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor exp_(const Tensor &self) {
-  detail::check(tensor_exp_(self.get()));
+  detail::check(::tensor_exp_(self.get()));
   return self;
 }
 
 inline void exp_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_exp_out(self.get(), out.get()));
+  detail::check(::tensor_exp_out(self.get(), out.get()));
 }
 
 // 2 to the power of every element. Integers and bool count as the default dtype.
 inline Tensor exp2(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_exp2(self.get(), out.put()));
+  detail::check(::tensor_exp2(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor exp2_(const Tensor &self) {
-  detail::check(tensor_exp2_(self.get()));
+  detail::check(::tensor_exp2_(self.get()));
   return self;
 }
 
 inline void exp2_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_exp2_out(self.get(), out.get()));
+  detail::check(::tensor_exp2_out(self.get(), out.get()));
 }
 
 // exp(`self`) - 1, accurate where `self` is near 0. Integers and bool count as the default dtype.
 inline Tensor expm1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_expm1(self.get(), out.put()));
+  detail::check(::tensor_expm1(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor expm1_(const Tensor &self) {
-  detail::check(tensor_expm1_(self.get()));
+  detail::check(::tensor_expm1_(self.get()));
   return self;
 }
 
 inline void expm1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_expm1_out(self.get(), out.get()));
+  detail::check(::tensor_expm1_out(self.get(), out.get()));
 }
 
 // The natural logarithm of every element; -inf of 0, NaN of negative reals. Integers and bool count as the default dtype.
 inline Tensor log(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_log(self.get(), out.put()));
+  detail::check(::tensor_log(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor log_(const Tensor &self) {
-  detail::check(tensor_log_(self.get()));
+  detail::check(::tensor_log_(self.get()));
   return self;
 }
 
 inline void log_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_log_out(self.get(), out.get()));
+  detail::check(::tensor_log_out(self.get(), out.get()));
 }
 
 // The logarithm to base 2 of every element. Integers and bool count as the default dtype.
 inline Tensor log2(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_log2(self.get(), out.put()));
+  detail::check(::tensor_log2(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor log2_(const Tensor &self) {
-  detail::check(tensor_log2_(self.get()));
+  detail::check(::tensor_log2_(self.get()));
   return self;
 }
 
 inline void log2_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_log2_out(self.get(), out.get()));
+  detail::check(::tensor_log2_out(self.get(), out.get()));
 }
 
 // The logarithm to base 10 of every element. Integers and bool count as the default dtype.
 inline Tensor log10(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_log10(self.get(), out.put()));
+  detail::check(::tensor_log10(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor log10_(const Tensor &self) {
-  detail::check(tensor_log10_(self.get()));
+  detail::check(::tensor_log10_(self.get()));
   return self;
 }
 
 inline void log10_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_log10_out(self.get(), out.get()));
+  detail::check(::tensor_log10_out(self.get(), out.get()));
 }
 
 // log(1 + `self`), accurate where `self` is near 0. Integers and bool count as the default dtype.
 inline Tensor log1p(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_log1p(self.get(), out.put()));
+  detail::check(::tensor_log1p(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor log1p_(const Tensor &self) {
-  detail::check(tensor_log1p_(self.get()));
+  detail::check(::tensor_log1p_(self.get()));
   return self;
 }
 
 inline void log1p_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_log1p_out(self.get(), out.get()));
+  detail::check(::tensor_log1p_out(self.get(), out.get()));
 }
 
 // The sine of every element, in radians. Integers and bool count as the default dtype.
 inline Tensor sin(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sin(self.get(), out.put()));
+  detail::check(::tensor_sin(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sin_(const Tensor &self) {
-  detail::check(tensor_sin_(self.get()));
+  detail::check(::tensor_sin_(self.get()));
   return self;
 }
 
 inline void sin_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sin_out(self.get(), out.get()));
+  detail::check(::tensor_sin_out(self.get(), out.get()));
 }
 
 // The cosine of every element, in radians. Integers and bool count as the default dtype.
 inline Tensor cos(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cos(self.get(), out.put()));
+  detail::check(::tensor_cos(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor cos_(const Tensor &self) {
-  detail::check(tensor_cos_(self.get()));
+  detail::check(::tensor_cos_(self.get()));
   return self;
 }
 
 inline void cos_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_cos_out(self.get(), out.get()));
+  detail::check(::tensor_cos_out(self.get(), out.get()));
 }
 
 // The tangent of every element, in radians. Integers and bool count as the default dtype.
 inline Tensor tan(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tan(self.get(), out.put()));
+  detail::check(::tensor_tan(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor tan_(const Tensor &self) {
-  detail::check(tensor_tan_(self.get()));
+  detail::check(::tensor_tan_(self.get()));
   return self;
 }
 
 inline void tan_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_tan_out(self.get(), out.get()));
+  detail::check(::tensor_tan_out(self.get(), out.get()));
 }
 
 // The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor asin(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_asin(self.get(), out.put()));
+  detail::check(::tensor_asin(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor asin_(const Tensor &self) {
-  detail::check(tensor_asin_(self.get()));
+  detail::check(::tensor_asin_(self.get()));
   return self;
 }
 
 inline void asin_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_asin_out(self.get(), out.get()));
+  detail::check(::tensor_asin_out(self.get(), out.get()));
 }
 
 // Another name of `asin`.
 // The arcsine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor arcsin(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arcsin(self.get(), out.put()));
+  detail::check(::tensor_arcsin(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arcsin_(const Tensor &self) {
-  detail::check(tensor_arcsin_(self.get()));
+  detail::check(::tensor_arcsin_(self.get()));
   return self;
 }
 
 inline void arcsin_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_arcsin_out(self.get(), out.get()));
+  detail::check(::tensor_arcsin_out(self.get(), out.get()));
 }
 
 // The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor acos(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_acos(self.get(), out.put()));
+  detail::check(::tensor_acos(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor acos_(const Tensor &self) {
-  detail::check(tensor_acos_(self.get()));
+  detail::check(::tensor_acos_(self.get()));
   return self;
 }
 
 inline void acos_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_acos_out(self.get(), out.get()));
+  detail::check(::tensor_acos_out(self.get(), out.get()));
 }
 
 // Another name of `acos`.
 // The arccosine of every element, in radians; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor arccos(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arccos(self.get(), out.put()));
+  detail::check(::tensor_arccos(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arccos_(const Tensor &self) {
-  detail::check(tensor_arccos_(self.get()));
+  detail::check(::tensor_arccos_(self.get()));
   return self;
 }
 
 inline void arccos_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_arccos_out(self.get(), out.get()));
+  detail::check(::tensor_arccos_out(self.get(), out.get()));
 }
 
 // The arctangent of every element, in radians. Integers and bool count as the default dtype.
 inline Tensor atan(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_atan(self.get(), out.put()));
+  detail::check(::tensor_atan(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor atan_(const Tensor &self) {
-  detail::check(tensor_atan_(self.get()));
+  detail::check(::tensor_atan_(self.get()));
   return self;
 }
 
 inline void atan_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_atan_out(self.get(), out.get()));
+  detail::check(::tensor_atan_out(self.get(), out.get()));
 }
 
 // Another name of `atan`.
 // The arctangent of every element, in radians. Integers and bool count as the default dtype.
 inline Tensor arctan(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arctan(self.get(), out.put()));
+  detail::check(::tensor_arctan(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arctan_(const Tensor &self) {
-  detail::check(tensor_arctan_(self.get()));
+  detail::check(::tensor_arctan_(self.get()));
   return self;
 }
 
 inline void arctan_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_arctan_out(self.get(), out.get()));
+  detail::check(::tensor_arctan_out(self.get(), out.get()));
 }
 
 // The hyperbolic sine of every element. Integers and bool count as the default dtype.
 inline Tensor sinh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sinh(self.get(), out.put()));
+  detail::check(::tensor_sinh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sinh_(const Tensor &self) {
-  detail::check(tensor_sinh_(self.get()));
+  detail::check(::tensor_sinh_(self.get()));
   return self;
 }
 
 inline void sinh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sinh_out(self.get(), out.get()));
+  detail::check(::tensor_sinh_out(self.get(), out.get()));
 }
 
 // The hyperbolic cosine of every element. Integers and bool count as the default dtype.
 inline Tensor cosh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cosh(self.get(), out.put()));
+  detail::check(::tensor_cosh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor cosh_(const Tensor &self) {
-  detail::check(tensor_cosh_(self.get()));
+  detail::check(::tensor_cosh_(self.get()));
   return self;
 }
 
 inline void cosh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_cosh_out(self.get(), out.get()));
+  detail::check(::tensor_cosh_out(self.get(), out.get()));
 }
 
 // The hyperbolic tangent of every element. Integers and bool count as the default dtype.
 inline Tensor tanh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tanh(self.get(), out.put()));
+  detail::check(::tensor_tanh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor tanh_(const Tensor &self) {
-  detail::check(tensor_tanh_(self.get()));
+  detail::check(::tensor_tanh_(self.get()));
   return self;
 }
 
 inline void tanh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_tanh_out(self.get(), out.get()));
+  detail::check(::tensor_tanh_out(self.get(), out.get()));
 }
 
 // The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 inline Tensor asinh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_asinh(self.get(), out.put()));
+  detail::check(::tensor_asinh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor asinh_(const Tensor &self) {
-  detail::check(tensor_asinh_(self.get()));
+  detail::check(::tensor_asinh_(self.get()));
   return self;
 }
 
 inline void asinh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_asinh_out(self.get(), out.get()));
+  detail::check(::tensor_asinh_out(self.get(), out.get()));
 }
 
 // Another name of `asinh`.
 // The inverse hyperbolic sine of every element. Integers and bool count as the default dtype.
 inline Tensor arcsinh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arcsinh(self.get(), out.put()));
+  detail::check(::tensor_arcsinh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arcsinh_(const Tensor &self) {
-  detail::check(tensor_arcsinh_(self.get()));
+  detail::check(::tensor_arcsinh_(self.get()));
   return self;
 }
 
 inline void arcsinh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_arcsinh_out(self.get(), out.get()));
+  detail::check(::tensor_arcsinh_out(self.get(), out.get()));
 }
 
 // The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 inline Tensor acosh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_acosh(self.get(), out.put()));
+  detail::check(::tensor_acosh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor acosh_(const Tensor &self) {
-  detail::check(tensor_acosh_(self.get()));
+  detail::check(::tensor_acosh_(self.get()));
   return self;
 }
 
 inline void acosh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_acosh_out(self.get(), out.get()));
+  detail::check(::tensor_acosh_out(self.get(), out.get()));
 }
 
 // Another name of `acosh`.
 // The inverse hyperbolic cosine of every element; NaN of reals below 1. Integers and bool count as the default dtype.
 inline Tensor arccosh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arccosh(self.get(), out.put()));
+  detail::check(::tensor_arccosh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arccosh_(const Tensor &self) {
-  detail::check(tensor_arccosh_(self.get()));
+  detail::check(::tensor_arccosh_(self.get()));
   return self;
 }
 
 inline void arccosh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_arccosh_out(self.get(), out.get()));
+  detail::check(::tensor_arccosh_out(self.get(), out.get()));
 }
 
 // The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor atanh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_atanh(self.get(), out.put()));
+  detail::check(::tensor_atanh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor atanh_(const Tensor &self) {
-  detail::check(tensor_atanh_(self.get()));
+  detail::check(::tensor_atanh_(self.get()));
   return self;
 }
 
 inline void atanh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_atanh_out(self.get(), out.get()));
+  detail::check(::tensor_atanh_out(self.get(), out.get()));
 }
 
 // Another name of `atanh`.
 // The inverse hyperbolic tangent of every element; NaN of reals outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor arctanh(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arctanh(self.get(), out.put()));
+  detail::check(::tensor_arctanh(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arctanh_(const Tensor &self) {
-  detail::check(tensor_arctanh_(self.get()));
+  detail::check(::tensor_arctanh_(self.get()));
   return self;
 }
 
 inline void arctanh_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_arctanh_out(self.get(), out.get()));
+  detail::check(::tensor_arctanh_out(self.get(), out.get()));
 }
 
 // 1 / (1 + exp(-`self`)), element by element. Integers and bool count as the default dtype.
 inline Tensor sigmoid(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sigmoid(self.get(), out.put()));
+  detail::check(::tensor_sigmoid(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sigmoid_(const Tensor &self) {
-  detail::check(tensor_sigmoid_(self.get()));
+  detail::check(::tensor_sigmoid_(self.get()));
   return self;
 }
 
 inline void sigmoid_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sigmoid_out(self.get(), out.get()));
+  detail::check(::tensor_sigmoid_out(self.get(), out.get()));
 }
 
 // The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
 inline Tensor atan2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_atan2(self.get(), other.get(), out.put()));
+  detail::check(::tensor_atan2(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor atan2_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_atan2_(self.get(), other.get()));
+  detail::check(::tensor_atan2_(self.get(), other.get()));
   return self;
 }
 
 inline void atan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_atan2_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_atan2_out(self.get(), other.get(), out.get()));
 }
 
 // Another name of `atan2`.
 // The angle, in radians, of the point whose x is `other` and whose y is `self`; the shapes broadcast.
 inline Tensor arctan2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_arctan2(self.get(), other.get(), out.put()));
+  detail::check(::tensor_arctan2(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor arctan2_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_arctan2_(self.get(), other.get()));
+  detail::check(::tensor_arctan2_(self.get(), other.get()));
   return self;
 }
 
 inline void arctan2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_arctan2_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_arctan2_out(self.get(), other.get(), out.get()));
 }
 
 // sqrt(`self`^2 + `other`^2) without overflow of the squares; the shapes broadcast.
 inline Tensor hypot(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_hypot(self.get(), other.get(), out.put()));
+  detail::check(::tensor_hypot(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor hypot_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_hypot_(self.get(), other.get()));
+  detail::check(::tensor_hypot_(self.get(), other.get()));
   return self;
 }
 
 inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_hypot_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_hypot_out(self.get(), other.get(), out.get()));
 }
 
 // self[index]. Ints, slices, new axes and `...` alone give a view. Integer tensors and masks (bool or uint8, of any number of dimensions) pick
@@ -3300,78 +3300,78 @@ inline void hypot_out(const Tensor &out, const Tensor &self, const Tensor &other
 // dimension is refused with the index, the dimension and its size.
 inline Tensor index_get(const Tensor &self, const Indices &index) {
   detail::Result<Tensor> out;
-  detail::check(tensor_index_get(self.get(), index.data(), index.size(), out.put()));
+  detail::check(::tensor_index_get(self.get(), index.data(), index.size(), out.put()));
   return out.take();
 }
 
 // self[index] = value, which broadcasts. Where index tensors are involved the dtypes must be equal. All positions are checked before anything
 // is written; of several writes to one place the last stays.
 inline Tensor index_set_(const Tensor &self, const Indices &index, const Tensor &value) {
-  detail::check(tensor_index_set_(self.get(), index.data(), index.size(), value.get()));
+  detail::check(::tensor_index_set_(self.get(), index.data(), index.size(), value.get()));
   return self;
 }
 
 // self[index] = number, which the dtype must be able to hold.
 inline Tensor index_set_scalar_(const Tensor &self, const Indices &index, const Scalar &value) {
-  detail::check(tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get()));
+  detail::check(::tensor_index_set_scalar_(self.get(), index.data(), index.size(), value.get()));
   return self;
 }
 
 // Writes `values`, which broadcast, to self[indices]; with `accumulate` adds them, every one of several to the same place.
 inline Tensor index_put(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_index_put(self.get(), indices.data(), indices.size(), values.get(), accumulate, out.put()));
+  detail::check(::tensor_index_put(self.get(), indices.data(), indices.size(), values.get(), accumulate, out.put()));
   return out.take();
 }
 
 inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tensor &values, Bool accumulate = false) {
-  detail::check(tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate));
+  detail::check(::tensor_index_put_(self.get(), indices.data(), indices.size(), values.get(), accumulate));
   return self;
 }
 
 // Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
 inline Tensor index_select(const Tensor &self, int64_t dim, const Tensor &index) {
   detail::Result<Tensor> out;
-  detail::check(tensor_index_select(self.get(), dim, index.get(), out.put()));
+  detail::check(::tensor_index_select(self.get(), dim, index.get(), out.put()));
   return out.take();
 }
 
 inline void index_select_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index) {
-  detail::check(tensor_index_select_out(self.get(), dim, index.get(), out.get()));
+  detail::check(::tensor_index_select_out(self.get(), dim, index.get(), out.get()));
 }
 
 // The elements whose bool `mask` is set, as a vector in row-major order; the shapes broadcast.
 inline Tensor masked_select(const Tensor &self, const Tensor &mask) {
   detail::Result<Tensor> out;
-  detail::check(tensor_masked_select(self.get(), mask.get(), out.put()));
+  detail::check(::tensor_masked_select(self.get(), mask.get(), out.put()));
   return out.take();
 }
 
 inline void masked_select_out(const Tensor &out, const Tensor &self, const Tensor &mask) {
-  detail::check(tensor_masked_select_out(self.get(), mask.get(), out.get()));
+  detail::check(::tensor_masked_select_out(self.get(), mask.get(), out.get()));
 }
 
 // Writes `value`, a number or a zero-dim tensor that the dtype can hold, where the bool `mask` is set; the shapes broadcast.
 inline Tensor masked_fill(const Tensor &self, const Tensor &mask, const Operand &value) {
   detail::Result<Tensor> out;
-  detail::check(value.is_number() ? tensor_masked_fill_scalar(self.get(), mask.get(), value.number(), out.put()) : tensor_masked_fill(self.get(), mask.get(), value.get(), out.put()));
+  detail::check(value.is_number() ? ::tensor_masked_fill_scalar(self.get(), mask.get(), value.number(), out.put()) : ::tensor_masked_fill(self.get(), mask.get(), value.get(), out.put()));
   return out.take();
 }
 
 inline Tensor masked_fill_(const Tensor &self, const Tensor &mask, const Operand &value) {
-  detail::check(value.is_number() ? tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : tensor_masked_fill_(self.get(), mask.get(), value.get()));
+  detail::check(value.is_number() ? ::tensor_masked_fill_scalar_(self.get(), mask.get(), value.number()) : ::tensor_masked_fill_(self.get(), mask.get(), value.get()));
   return self;
 }
 
 // Writes the elements of `source`, in row-major order, where the bool `mask` is set. `source` must have as many.
 inline Tensor masked_scatter(const Tensor &self, const Tensor &mask, const Tensor &source) {
   detail::Result<Tensor> out;
-  detail::check(tensor_masked_scatter(self.get(), mask.get(), source.get(), out.put()));
+  detail::check(::tensor_masked_scatter(self.get(), mask.get(), source.get(), out.put()));
   return out.take();
 }
 
 inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tensor &source) {
-  detail::check(tensor_masked_scatter_(self.get(), mask.get(), source.get()));
+  detail::check(::tensor_masked_scatter_(self.get(), mask.get(), source.get()));
   return self;
 }
 
@@ -3379,70 +3379,70 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
 // many dimensions as `self` and no larger apart from `dim`.
 inline Tensor gather(const Tensor &self, int64_t dim, const Tensor &index, Bool sparse_grad = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));
+  detail::check(::tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));
   return out.take();
 }
 
 inline void gather_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, Bool sparse_grad = false) {
-  detail::check(tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get()));
+  detail::check(::tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get()));
 }
 
 // Elements by their row-major numbers; negative ones count from the end. The result has the shape of `index`, an int64 tensor.
 inline Tensor take(const Tensor &self, const Tensor &index) {
   detail::Result<Tensor> out;
-  detail::check(tensor_take(self.get(), index.get(), out.put()));
+  detail::check(::tensor_take(self.get(), index.get(), out.put()));
   return out.take();
 }
 
 inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index) {
-  detail::check(tensor_take_out(self.get(), index.get(), out.get()));
+  detail::check(::tensor_take_out(self.get(), index.get(), out.get()));
 }
 
 // `gather` with broadcasting; without `dim` from the flattened tensor.
 inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<int64_t> &dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
+  detail::check(::tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
   return out.take();
 }
 
 inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<int64_t> &dim = std::nullopt) {
-  detail::check(tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get()));
+  detail::check(::tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get()));
 }
 
 // The positions of the elements that are not zero: a row of int64 coordinates for each, in row-major order.
 inline Tensor nonzero(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nonzero(self.get(), out.put()));
+  detail::check(::tensor_nonzero(self.get(), out.put()));
   return out.take();
 }
 
 inline void nonzero_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_nonzero_out(self.get(), out.get()));
+  detail::check(::tensor_nonzero_out(self.get(), out.get()));
 }
 
 // The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
 inline std::vector<Tensor> nonzero_numpy(const Tensor &self) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_nonzero_numpy(self.get(), out.put(), out.length()));
+  detail::check(::tensor_nonzero_numpy(self.get(), out.put(), out.length()));
   return out.take();
 }
 
 // `nonzero` under NumPy's name.
 inline Tensor argwhere(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_argwhere(self.get(), out.put()));
+  detail::check(::tensor_argwhere(self.get(), out.put()));
   return out.take();
 }
 
 // Writes `source` to the elements that the int64 `index` names by their row-major numbers; with `accumulate` adds.
 inline Tensor put(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_put(self.get(), index.get(), source.get(), accumulate, out.put()));
+  detail::check(::tensor_put(self.get(), index.get(), source.get(), accumulate, out.put()));
   return out.take();
 }
 
 inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source, Bool accumulate = false) {
-  detail::check(tensor_put_(self.get(), index.get(), source.get(), accumulate));
+  detail::check(::tensor_put_(self.get(), index.get(), source.get(), accumulate));
   return self;
 }
 
@@ -3450,99 +3450,99 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
 // the last stays.
 inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
+  detail::check(::tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
   return out.take();
 }
 
 inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
-  detail::check(tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
+  detail::check(::tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
   return self;
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
-  detail::check(tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
+  detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
 // Writes one number to the positions that `index` names.
 inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
+  detail::check(::tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
   return out.take();
 }
 
 inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value) {
-  detail::check(tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
+  detail::check(::tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
   return self;
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value) {
-  detail::check(tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
+  detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
 }
 
 // Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 // Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
 inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.put()));
+  detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.put()));
   return out.take();
 }
 
 inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
-  detail::check(tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str()));
+  detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str()));
   return self;
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
-  detail::check(tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.get()));
+  detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.get()));
 }
 
 // Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.put()));
+  detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.put()));
   return out.take();
 }
 
 inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
-  detail::check(tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), reduce.c_str()));
+  detail::check(::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), reduce.c_str()));
   return self;
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
-  detail::check(tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.get()));
+  detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.get()));
 }
 
 // Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
 inline Tensor scatter_add(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
+  detail::check(::tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
   return out.take();
 }
 
 inline Tensor scatter_add_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
-  detail::check(tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
+  detail::check(::tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
   return self;
 }
 
 inline void scatter_add_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
-  detail::check(tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
+  detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
 // Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
 // that were there do not count. Means of integers round down.
 inline Tensor scatter_reduce(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.put()));
+  detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.put()));
   return out.take();
 }
 
 inline Tensor scatter_reduce_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
-  detail::check(tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self));
+  detail::check(::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self));
   return self;
 }
 
 inline void scatter_reduce_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
-  detail::check(tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.get()));
+  detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.get()));
 }
 
 // Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' ('amax', 'amin' too) or 'prod'. `lengths` (..., S), of int32 or int64,
@@ -3552,225 +3552,225 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, int64_t di
 // or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
 inline Tensor segment_reduce(const Tensor &data, const std::string &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, int64_t axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_segment_reduce(data.get(), reduce.c_str(), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
+  detail::check(::tensor_segment_reduce(data.get(), reduce.c_str(), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
   return out.take();
 }
 
 // Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
 inline Tensor index_add(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
+  detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor index_add_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  detail::check(tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
+  detail::check(::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
   return self;
 }
 
 inline void index_add_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
-  detail::check(tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
+  detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
 }
 
 // Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
 inline Tensor index_copy(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source) {
   detail::Result<Tensor> out;
-  detail::check(tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
+  detail::check(::tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
   return out.take();
 }
 
 inline Tensor index_copy_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source) {
-  detail::check(tensor_index_copy_(self.get(), dim, index.get(), source.get()));
+  detail::check(::tensor_index_copy_(self.get(), dim, index.get(), source.get()));
   return self;
 }
 
 inline void index_copy_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source) {
-  detail::check(tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
+  detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
 }
 
 // Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
 inline Tensor index_fill(const Tensor &self, int64_t dim, const Tensor &index, const Operand &value) {
   detail::Result<Tensor> out;
-  detail::check(value.is_number() ? tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
+  detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
   return out.take();
 }
 
 inline Tensor index_fill_(const Tensor &self, int64_t dim, const Tensor &index, const Operand &value) {
-  detail::check(value.is_number() ? tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : tensor_index_fill_(self.get(), dim, index.get(), value.get()));
+  detail::check(value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get()));
   return self;
 }
 
 // Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
 inline Tensor index_reduce(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
-  detail::check(tensor_index_reduce(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.put()));
+  detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.put()));
   return out.take();
 }
 
 inline Tensor index_reduce_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
-  detail::check(tensor_index_reduce_(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self));
+  detail::check(::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self));
   return self;
 }
 
 inline void index_reduce_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
-  detail::check(tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.get()));
+  detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.get()));
 }
 
 // The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
 inline std::vector<Tensor> where(const Tensor &condition) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_where_condition(condition.get(), out.put(), out.length()));
+  detail::check(::tensor_where_condition(condition.get(), out.put(), out.length()));
   return out.take();
 }
 
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 inline Tensor cat(const Tensors &tensors, int64_t dim = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cat(tensors.data(), tensors.size(), dim, out.put()));
+  detail::check(::tensor_cat(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
 inline void cat_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
-  detail::check(tensor_cat_out(tensors.data(), tensors.size(), dim, out.get()));
+  detail::check(::tensor_cat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Another name of `cat`.
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 inline Tensor concat(const Tensors &tensors, int64_t dim = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_concat(tensors.data(), tensors.size(), dim, out.put()));
+  detail::check(::tensor_concat(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
 inline void concat_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
-  detail::check(tensor_concat_out(tensors.data(), tensors.size(), dim, out.get()));
+  detail::check(::tensor_concat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Another name of `cat`.
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
 inline Tensor concatenate(const Tensors &tensors, int64_t dim = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_concatenate(tensors.data(), tensors.size(), dim, out.put()));
+  detail::check(::tensor_concatenate(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
 inline void concatenate_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
-  detail::check(tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
+  detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
 inline Tensor stack(const Tensors &tensors, int64_t dim = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_stack(tensors.data(), tensors.size(), dim, out.put()));
+  detail::check(::tensor_stack(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
 inline void stack_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
-  detail::check(tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
+  detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Joins tensors side by side: along dimension 1, or 0 for vectors.
 inline Tensor hstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_hstack(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_hstack(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 inline void hstack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(tensor_hstack_out(tensors.data(), tensors.size(), out.get()));
+  detail::check(::tensor_hstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
 // Joins tensors below each other; vectors are rows.
 inline Tensor vstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_vstack(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_vstack(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 inline void vstack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(tensor_vstack_out(tensors.data(), tensors.size(), out.get()));
+  detail::check(::tensor_vstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
 // Another name of `vstack`.
 // Joins tensors below each other; vectors are rows.
 inline Tensor row_stack(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_row_stack(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_row_stack(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 inline void row_stack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(tensor_row_stack_out(tensors.data(), tensors.size(), out.get()));
+  detail::check(::tensor_row_stack_out(tensors.data(), tensors.size(), out.get()));
 }
 
 // Joins tensors along the third dimension.
 inline Tensor dstack(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_dstack(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_dstack(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 inline void dstack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(tensor_dstack_out(tensors.data(), tensors.size(), out.get()));
+  detail::check(::tensor_dstack_out(tensors.data(), tensors.size(), out.get()));
 }
 
 // Joins tensors side by side; vectors are columns.
 inline Tensor column_stack(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_column_stack(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_column_stack(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 inline void column_stack_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(tensor_column_stack_out(tensors.data(), tensors.size(), out.get()));
+  detail::check(::tensor_column_stack_out(tensors.data(), tensors.size(), out.get()));
 }
 
 // A view of at least 1 dimension.
 inline Tensor atleast_1d(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_atleast_1d(self.get(), out.put()));
+  detail::check(::tensor_atleast_1d(self.get(), out.put()));
   return out.take();
 }
 
 // Views of at least 1 dimension.
 inline std::vector<Tensor> atleast_1d(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_atleast_1d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
+  detail::check(::tensor_atleast_1d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
 // A view of at least 2 dimensions.
 inline Tensor atleast_2d(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_atleast_2d(self.get(), out.put()));
+  detail::check(::tensor_atleast_2d(self.get(), out.put()));
   return out.take();
 }
 
 // Views of at least 2 dimensions.
 inline std::vector<Tensor> atleast_2d(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_atleast_2d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
+  detail::check(::tensor_atleast_2d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
 // A view of at least 3 dimensions.
 inline Tensor atleast_3d(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_atleast_3d(self.get(), out.put()));
+  detail::check(::tensor_atleast_3d(self.get(), out.put()));
   return out.take();
 }
 
 // Views of at least 3 dimensions.
 inline std::vector<Tensor> atleast_3d(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_atleast_3d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
+  detail::check(::tensor_atleast_3d_sequence(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
 // Expands all tensors to their common shape, without copying.
 inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_broadcast_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
+  detail::check(::tensor_broadcast_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
@@ -3778,197 +3778,197 @@ inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
 // dimensions.
 inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<std::string> &indexing = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_meshgrid(tensors.data(), tensors.size(), detail::get(indexing), out.put(), out.length()));
+  detail::check(::tensor_meshgrid(tensors.data(), tensors.size(), detail::get(indexing), out.put(), out.length()));
   return out.take();
 }
 
 // All combinations of one element of each vector, a row for each.
 inline Tensor cartesian_prod(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cartesian_prod(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_cartesian_prod(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 // The combinations of `r` elements of a vector, a row for each.
 inline Tensor combinations(const Tensor &self, int64_t r = 2, Bool with_replacement = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_combinations(self.get(), r, with_replacement, out.put()));
+  detail::check(::tensor_combinations(self.get(), r, with_replacement, out.put()));
   return out.take();
 }
 
 // Puts matrices on the diagonal of a matrix of zeros; vectors are rows. dtypes are promoted.
 inline Tensor block_diag(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_block_diag(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_block_diag(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 // Joins copies of `self` along every dimension; leading dimensions are added where there are more repeats.
 inline Tensor repeat(const Tensor &self, const Ints &repeats) {
   detail::Result<Tensor> out;
-  detail::check(tensor_repeat(self.get(), repeats.data(), repeats.size(), out.put()));
+  detail::check(::tensor_repeat(self.get(), repeats.data(), repeats.size(), out.put()));
   return out.take();
 }
 
 // `repeat` in which missing leading repeats are 1.
 inline Tensor tile(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tile(self.get(), dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_tile(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 // Repeats every element of dimension `dim`, or of the flattened tensor.
 inline Tensor repeat_interleave(const Tensor &self, int64_t repeats, const std::optional<int64_t> &dim = std::nullopt, const std::optional<int64_t> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_repeat_interleave_int(self.get(), repeats, detail::get(dim), detail::get(output_size), out.put()));
+  detail::check(::tensor_repeat_interleave_int(self.get(), repeats, detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
 // Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
 inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<int64_t> &dim = std::nullopt, const std::optional<int64_t> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_repeat_interleave_tensor(self.get(), repeats.get(), detail::get(dim), detail::get(output_size), out.put()));
+  detail::check(::tensor_repeat_interleave_tensor(self.get(), repeats.get(), detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
 // Lists every position of the int32 or int64 vector `repeats` as often as its value says.
 inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<int64_t> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_repeat_interleave(repeats.get(), detail::get(output_size), out.put()));
+  detail::check(::tensor_repeat_interleave(repeats.get(), detail::get(output_size), out.put()));
   return out.take();
 }
 
 // Moves elements along dimensions; those that leave at the end come in at the start. Without `dims` the flattened tensor is rolled.
 inline Tensor roll(const Tensor &self, const Ints &shifts, const Ints &dims = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_roll(self.get(), shifts.data(), shifts.size(), dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_roll(self.get(), shifts.data(), shifts.size(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 // Reverses the order of positions in the listed dimensions.
 inline Tensor flip(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
-  detail::check(tensor_flip(self.get(), dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_flip(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 // Reverses the order of columns, dimension 1.
 inline Tensor fliplr(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fliplr(self.get(), out.put()));
+  detail::check(::tensor_fliplr(self.get(), out.put()));
   return out.take();
 }
 
 // Reverses the order of rows, dimension 0.
 inline Tensor flipud(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_flipud(self.get(), out.put()));
+  detail::check(::tensor_flipud(self.get(), out.put()));
   return out.take();
 }
 
 // Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
 inline Tensor rot90(const Tensor &self, int64_t k = 1, const Ints &dims = {0,1}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 // Keeps the elements on and below a diagonal of matrices; the others are zero.
 inline Tensor tril(const Tensor &self, int64_t diagonal = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tril(self.get(), diagonal, out.put()));
+  detail::check(::tensor_tril(self.get(), diagonal, out.put()));
   return out.take();
 }
 
 inline Tensor tril_(const Tensor &self, int64_t diagonal = 0) {
-  detail::check(tensor_tril_(self.get(), diagonal));
+  detail::check(::tensor_tril_(self.get(), diagonal));
   return self;
 }
 
 inline void tril_out(const Tensor &out, const Tensor &self, int64_t diagonal = 0) {
-  detail::check(tensor_tril_out(self.get(), diagonal, out.get()));
+  detail::check(::tensor_tril_out(self.get(), diagonal, out.get()));
 }
 
 // Keeps the elements on and above a diagonal of matrices; the others are zero.
 inline Tensor triu(const Tensor &self, int64_t diagonal = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_triu(self.get(), diagonal, out.put()));
+  detail::check(::tensor_triu(self.get(), diagonal, out.put()));
   return out.take();
 }
 
 inline Tensor triu_(const Tensor &self, int64_t diagonal = 0) {
-  detail::check(tensor_triu_(self.get(), diagonal));
+  detail::check(::tensor_triu_(self.get(), diagonal));
   return self;
 }
 
 inline void triu_out(const Tensor &out, const Tensor &self, int64_t diagonal = 0) {
-  detail::check(tensor_triu_out(self.get(), diagonal, out.get()));
+  detail::check(::tensor_triu_out(self.get(), diagonal, out.get()));
 }
 
 // A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
 inline Tensor diag(const Tensor &self, int64_t diagonal = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diag(self.get(), diagonal, out.put()));
+  detail::check(::tensor_diag(self.get(), diagonal, out.put()));
   return out.take();
 }
 
 inline void diag_out(const Tensor &out, const Tensor &self, int64_t diagonal = 0) {
-  detail::check(tensor_diag_out(self.get(), diagonal, out.get()));
+  detail::check(::tensor_diag_out(self.get(), diagonal, out.get()));
 }
 
 // Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
 inline Tensor diag_embed(const Tensor &self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diag_embed(self.get(), offset, dim1, dim2, out.put()));
+  detail::check(::tensor_diag_embed(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 // A matrix with the elements of `self` on its diagonal.
 inline Tensor diagflat(const Tensor &self, int64_t offset = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diagflat(self.get(), offset, out.put()));
+  detail::check(::tensor_diagflat(self.get(), offset, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces a diagonal.
 inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
+  detail::check(::tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces one position of a dimension.
 inline Tensor select_scatter(const Tensor &self, const Tensor &src, int64_t dim, int64_t index) {
   detail::Result<Tensor> out;
-  detail::check(tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
+  detail::check(::tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces positions start:end:step of a dimension.
 inline Tensor slice_scatter(const Tensor &self, const Tensor &src, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
+  detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
 inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
+  detail::check(::tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
 // Turns row-major numbers into coordinates, a tensor for each dimension of `shape`.
 inline std::vector<Tensor> unravel_index(const Tensor &indices, const Ints &shape) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_unravel_index(indices.get(), shape.data(), shape.size(), out.put(), out.length()));
+  detail::check(::tensor_unravel_index(indices.get(), shape.data(), shape.size(), out.put(), out.length()));
   return out.take();
 }
 
 // Adds up dimensions until `self` has shape `size`, which must broadcast to its own; `self` itself where it has that shape.
 inline Tensor sum_to_size(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sum_to_size(self.get(), size.data(), size.size(), out.put()));
+  detail::check(::tensor_sum_to_size(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
@@ -3976,7 +3976,7 @@ inline Tensor sum_to_size(const Tensor &self, const Ints &size) {
 // elements away.
 inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar &value = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_constant_pad_nd(self.get(), pad.data(), pad.size(), value.get(), out.put()));
+  detail::check(::tensor_constant_pad_nd(self.get(), pad.data(), pad.size(), value.get(), out.put()));
   return out.take();
 }
 
@@ -3984,14 +3984,14 @@ inline Tensor constant_pad_nd(const Tensor &self, const Ints &pad, const Scalar 
 namespace linalg {
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matmul(self.get(), other.get(), out.put()));
+  detail::check(::tensor_linalg_matmul(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_linalg_matmul_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_linalg_matmul_out(self.get(), other.get(), out.get()));
 }
 }  // namespace linalg
 
@@ -3999,14 +3999,14 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 namespace linalg {
 inline Tensor cross(const Tensor &self, const Tensor &other, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_cross(self.get(), other.get(), dim, out.put()));
+  detail::check(::tensor_linalg_cross(self.get(), other.get(), dim, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, int64_t dim = -1) {
-  detail::check(tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
+  detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
 }
 }  // namespace linalg
 
@@ -4014,7 +4014,7 @@ inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other
 namespace linalg {
 inline Tensor diagonal(const Tensor &A, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_diagonal(A.get(), offset, dim1, dim2, out.put()));
+  detail::check(::tensor_linalg_diagonal(A.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 }  // namespace linalg
@@ -4023,14 +4023,14 @@ inline Tensor diagonal(const Tensor &A, int64_t offset = 0, int64_t dim1 = -2, i
 namespace linalg {
 inline Tensor vecdot(const Tensor &x, const Tensor &y, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_vecdot(x.get(), y.get(), dim, out.put()));
+  detail::check(::tensor_linalg_vecdot(x.get(), y.get(), dim, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, int64_t dim = -1) {
-  detail::check(tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
+  detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
 }
 }  // namespace linalg
 
@@ -4038,14 +4038,14 @@ inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, int6
 namespace linalg {
 inline Tensor multi_dot(const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_multi_dot(tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_linalg_multi_dot(tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
-  detail::check(tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get()));
+  detail::check(::tensor_linalg_multi_dot_out(tensors.data(), tensors.size(), out.get()));
 }
 }  // namespace linalg
 
@@ -4053,38 +4053,38 @@ inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
 // Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
 inline Tensor chain_matmul(const Tensors &matrices) {
   detail::Result<Tensor> out;
-  detail::check(tensor_chain_matmul(matrices.data(), matrices.size(), out.put()));
+  detail::check(::tensor_chain_matmul(matrices.data(), matrices.size(), out.put()));
   return out.take();
 }
 
 inline void chain_matmul_out(const Tensor &out, const Tensors &matrices) {
-  detail::check(tensor_chain_matmul_out(matrices.data(), matrices.size(), out.get()));
+  detail::check(::tensor_chain_matmul_out(matrices.data(), matrices.size(), out.get()));
 }
 
 // The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
 namespace linalg {
 inline Tensor matrix_power(const Tensor &self, int64_t n) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_power(self.get(), n, out.put()));
+  detail::check(::tensor_linalg_matrix_power(self.get(), n, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_power_out(const Tensor &out, const Tensor &self, int64_t n) {
-  detail::check(tensor_linalg_matrix_power_out(self.get(), n, out.get()));
+  detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get()));
 }
 }  // namespace linalg
 
 // Another name of `linalg.matrix_power`, and a method.
 inline Tensor matrix_power(const Tensor &self, int64_t n) {
   detail::Result<Tensor> out;
-  detail::check(tensor_matrix_power(self.get(), n, out.put()));
+  detail::check(::tensor_matrix_power(self.get(), n, out.put()));
   return out.take();
 }
 
 inline void matrix_power_out(const Tensor &out, const Tensor &self, int64_t n) {
-  detail::check(tensor_matrix_power_out(self.get(), n, out.get()));
+  detail::check(::tensor_matrix_power_out(self.get(), n, out.get()));
 }
 
 // The exponential of each square matrix in a batch (..., n, n): the sum of A^k / k!. By a Pade approximant of degree 13 with scaling and squaring (N. J. Higham, The scaling and squaring method for the matrix
@@ -4092,7 +4092,7 @@ inline void matrix_power_out(const Tensor &out, const Tensor &self, int64_t n) {
 namespace linalg {
 inline Tensor matrix_exp(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_exp(self.get(), out.put()));
+  detail::check(::tensor_linalg_matrix_exp(self.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
@@ -4100,7 +4100,7 @@ inline Tensor matrix_exp(const Tensor &self) {
 // Another name of `linalg.matrix_exp`, and a method.
 inline Tensor matrix_exp(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_matrix_exp(self.get(), out.put()));
+  detail::check(::tensor_matrix_exp(self.get(), out.put()));
   return out.take();
 }
 
@@ -4108,7 +4108,7 @@ inline Tensor matrix_exp(const Tensor &self) {
 namespace linalg {
 inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_vander(x.get(), detail::get(N), out.put()));
+  detail::check(::tensor_linalg_vander(x.get(), detail::get(N), out.put()));
   return out.take();
 }
 }  // namespace linalg
@@ -4117,14 +4117,14 @@ inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nul
 namespace linalg {
 inline Tensor tensorinv(const Tensor &self, int64_t ind = 2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_tensorinv(self.get(), ind, out.put()));
+  detail::check(::tensor_linalg_tensorinv(self.get(), ind, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void tensorinv_out(const Tensor &out, const Tensor &self, int64_t ind = 2) {
-  detail::check(tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
+  detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
 }
 }  // namespace linalg
 
@@ -4132,14 +4132,14 @@ inline void tensorinv_out(const Tensor &out, const Tensor &self, int64_t ind = 2
 namespace linalg {
 inline Tensor tensorsolve(const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_tensorsolve(self.get(), other.get(), dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_linalg_tensorsolve(self.get(), other.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void tensorsolve_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims = std::nullopt) {
-  detail::check(tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
+  detail::check(::tensor_linalg_tensorsolve_out(self.get(), other.get(), dims.data(), dims.size(), out.get()));
 }
 }  // namespace linalg
 
@@ -4150,14 +4150,14 @@ namespace linalg {
 inline linalg::LinalgCholeskyExResult cholesky_ex(const Tensor &self, Bool upper = false, Bool check_errors = false) {
   detail::Result<Tensor> L;
   detail::Result<Tensor> info;
-  detail::check(tensor_linalg_cholesky_ex(self.get(), upper, check_errors, L.put(), info.put()));
+  detail::check(::tensor_linalg_cholesky_ex(self.get(), upper, check_errors, L.put(), info.put()));
   return {L.take(), info.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &self, Bool upper = false, Bool check_errors = false) {
-  detail::check(tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get()));
+  detail::check(::tensor_linalg_cholesky_ex_out(self.get(), upper, check_errors, L.get(), info.get()));
 }
 }  // namespace linalg
 
@@ -4165,14 +4165,14 @@ inline void cholesky_ex_out(const Tensor &L, const Tensor &info, const Tensor &s
 namespace linalg {
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_cholesky(self.get(), upper, out.put()));
+  detail::check(::tensor_linalg_cholesky(self.get(), upper, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(tensor_linalg_cholesky_out(self.get(), upper, out.get()));
+  detail::check(::tensor_linalg_cholesky_out(self.get(), upper, out.get()));
 }
 }  // namespace linalg
 
@@ -4180,12 +4180,12 @@ inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = fal
 // Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cholesky(self.get(), upper, out.put()));
+  detail::check(::tensor_cholesky(self.get(), upper, out.put()));
   return out.take();
 }
 
 inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(tensor_cholesky_out(self.get(), upper, out.get()));
+  detail::check(::tensor_cholesky_out(self.get(), upper, out.get()));
 }
 
 // Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
@@ -4196,14 +4196,14 @@ inline linalg::LinalgLuFactorExResult lu_factor_ex(const Tensor &A, Bool pivot =
   detail::Result<Tensor> LU;
   detail::Result<Tensor> pivots;
   detail::Result<Tensor> info;
-  detail::check(tensor_linalg_lu_factor_ex(A.get(), pivot, check_errors, LU.put(), pivots.put(), info.put()));
+  detail::check(::tensor_linalg_lu_factor_ex(A.get(), pivot, check_errors, LU.put(), pivots.put(), info.put()));
   return {LU.take(), pivots.take(), info.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void lu_factor_ex_out(const Tensor &LU, const Tensor &pivots, const Tensor &info, const Tensor &A, Bool pivot = true, Bool check_errors = false) {
-  detail::check(tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get()));
+  detail::check(::tensor_linalg_lu_factor_ex_out(A.get(), pivot, check_errors, LU.get(), pivots.get(), info.get()));
 }
 }  // namespace linalg
 
@@ -4212,14 +4212,14 @@ namespace linalg {
 inline linalg::LinalgLuFactorResult lu_factor(const Tensor &A, Bool pivot = true) {
   detail::Result<Tensor> LU;
   detail::Result<Tensor> pivots;
-  detail::check(tensor_linalg_lu_factor(A.get(), pivot, LU.put(), pivots.put()));
+  detail::check(::tensor_linalg_lu_factor(A.get(), pivot, LU.put(), pivots.put()));
   return {LU.take(), pivots.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &A, Bool pivot = true) {
-  detail::check(tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
+  detail::check(::tensor_linalg_lu_factor_out(A.get(), pivot, LU.get(), pivots.get()));
 }
 }  // namespace linalg
 
@@ -4229,7 +4229,7 @@ inline LuResult lu(const Tensor &self, Bool pivot = true) {
   detail::Result<Tensor> LU;
   detail::Result<Tensor> pivots;
   detail::Result<Tensor> info;
-  detail::check(tensor_lu(self.get(), pivot, LU.put(), pivots.put(), info.put()));
+  detail::check(::tensor_lu(self.get(), pivot, LU.put(), pivots.put(), info.put()));
   return {LU.take(), pivots.take(), info.take()};
 }
 
@@ -4240,14 +4240,14 @@ inline linalg::LinalgLuResult lu(const Tensor &A, Bool pivot = true) {
   detail::Result<Tensor> P;
   detail::Result<Tensor> L;
   detail::Result<Tensor> U;
-  detail::check(tensor_linalg_lu(A.get(), pivot, P.put(), L.put(), U.put()));
+  detail::check(::tensor_linalg_lu(A.get(), pivot, P.put(), L.put(), U.put()));
   return {P.take(), L.take(), U.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void lu_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &A, Bool pivot = true) {
-  detail::check(tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get()));
+  detail::check(::tensor_linalg_lu_out(A.get(), pivot, P.get(), L.get(), U.get()));
 }
 }  // namespace linalg
 
@@ -4256,18 +4256,18 @@ inline LuUnpackResult lu_unpack(const Tensor &LU_data, const Tensor &LU_pivots, 
   detail::Result<Tensor> P;
   detail::Result<Tensor> L;
   detail::Result<Tensor> U;
-  detail::check(tensor_lu_unpack(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.put(), L.put(), U.put()));
+  detail::check(::tensor_lu_unpack(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.put(), L.put(), U.put()));
   return {P.take(), L.take(), U.take()};
 }
 
 inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, const Tensor &LU_data, const Tensor &LU_pivots, Bool unpack_data = true, Bool unpack_pivots = true) {
-  detail::check(tensor_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.get(), L.get(), U.get()));
+  detail::check(::tensor_lu_unpack_out(LU_data.get(), LU_pivots.get(), unpack_data, unpack_pivots, P.get(), L.get(), U.get()));
 }
 
 // The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to.
 inline Tensor pivots_permutation(const Tensor &pivots, int64_t n) {
   detail::Result<Tensor> out;
-  detail::check(tensor_pivots_permutation(pivots.get(), n, out.put()));
+  detail::check(::tensor_pivots_permutation(pivots.get(), n, out.put()));
   return out.take();
 }
 
@@ -4279,14 +4279,14 @@ inline linalg::LinalgLdlFactorExResult ldl_factor_ex(const Tensor &self, Bool he
   detail::Result<Tensor> LD;
   detail::Result<Tensor> pivots;
   detail::Result<Tensor> info;
-  detail::check(tensor_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, LD.put(), pivots.put(), info.put()));
+  detail::check(::tensor_linalg_ldl_factor_ex(self.get(), hermitian, check_errors, LD.put(), pivots.put(), info.put()));
   return {LD.take(), pivots.take(), info.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void ldl_factor_ex_out(const Tensor &LD, const Tensor &pivots, const Tensor &info, const Tensor &self, Bool hermitian = false, Bool check_errors = false) {
-  detail::check(tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get()));
+  detail::check(::tensor_linalg_ldl_factor_ex_out(self.get(), hermitian, check_errors, LD.get(), pivots.get(), info.get()));
 }
 }  // namespace linalg
 
@@ -4295,14 +4295,14 @@ namespace linalg {
 inline linalg::LinalgLdlFactorResult ldl_factor(const Tensor &self, Bool hermitian = false) {
   detail::Result<Tensor> LD;
   detail::Result<Tensor> pivots;
-  detail::check(tensor_linalg_ldl_factor(self.get(), hermitian, LD.put(), pivots.put()));
+  detail::check(::tensor_linalg_ldl_factor(self.get(), hermitian, LD.put(), pivots.put()));
   return {LD.take(), pivots.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor &self, Bool hermitian = false) {
-  detail::check(tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get()));
+  detail::check(::tensor_linalg_ldl_factor_out(self.get(), hermitian, LD.get(), pivots.get()));
 }
 }  // namespace linalg
 
@@ -4311,12 +4311,12 @@ inline void ldl_factor_out(const Tensor &LD, const Tensor &pivots, const Tensor 
 inline GeqrfResult geqrf(const Tensor &self) {
   detail::Result<Tensor> a_;
   detail::Result<Tensor> tau;
-  detail::check(tensor_geqrf(self.get(), a_.put(), tau.put()));
+  detail::check(::tensor_geqrf(self.get(), a_.put(), tau.put()));
   return {a_.take(), tau.take()};
 }
 
 inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
-  detail::check(tensor_geqrf_out(self.get(), a_.get(), tau.get()));
+  detail::check(::tensor_geqrf_out(self.get(), a_.get(), tau.get()));
 }
 
 // Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
@@ -4325,14 +4325,14 @@ namespace linalg {
 inline linalg::LinalgQrResult qr(const Tensor &A, const std::string &mode = "reduced") {
   detail::Result<Tensor> Q;
   detail::Result<Tensor> R;
-  detail::check(tensor_linalg_qr(A.get(), mode.c_str(), Q.put(), R.put()));
+  detail::check(::tensor_linalg_qr(A.get(), mode.c_str(), Q.put(), R.put()));
   return {Q.take(), R.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const std::string &mode = "reduced") {
-  detail::check(tensor_linalg_qr_out(A.get(), mode.c_str(), Q.get(), R.get()));
+  detail::check(::tensor_linalg_qr_out(A.get(), mode.c_str(), Q.get(), R.get()));
 }
 }  // namespace linalg
 
@@ -4341,12 +4341,12 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const std:
 inline QrResult qr(const Tensor &self, Bool some = true) {
   detail::Result<Tensor> Q;
   detail::Result<Tensor> R;
-  detail::check(tensor_qr(self.get(), some, Q.put(), R.put()));
+  detail::check(::tensor_qr(self.get(), some, Q.put(), R.put()));
   return {Q.take(), R.take()};
 }
 
 inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &self, Bool some = true) {
-  detail::check(tensor_qr_out(self.get(), some, Q.get(), R.get()));
+  detail::check(::tensor_qr_out(self.get(), some, Q.get(), R.get()));
 }
 
 // The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
@@ -4354,38 +4354,38 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &self, Bool so
 namespace linalg {
 inline Tensor householder_product(const Tensor &input, const Tensor &tau) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_householder_product(input.get(), tau.get(), out.put()));
+  detail::check(::tensor_linalg_householder_product(input.get(), tau.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void householder_product_out(const Tensor &out, const Tensor &input, const Tensor &tau) {
-  detail::check(tensor_linalg_householder_product_out(input.get(), tau.get(), out.get()));
+  detail::check(::tensor_linalg_householder_product_out(input.get(), tau.get(), out.get()));
 }
 }  // namespace linalg
 
 // Another name of `linalg.householder_product`, and a method.
 inline Tensor orgqr(const Tensor &self, const Tensor &tau) {
   detail::Result<Tensor> out;
-  detail::check(tensor_orgqr(self.get(), tau.get(), out.put()));
+  detail::check(::tensor_orgqr(self.get(), tau.get(), out.put()));
   return out.take();
 }
 
 inline void orgqr_out(const Tensor &out, const Tensor &self, const Tensor &tau) {
-  detail::check(tensor_orgqr_out(self.get(), tau.get(), out.get()));
+  detail::check(::tensor_orgqr_out(self.get(), tau.get(), out.get()));
 }
 
 // `other` (..., m, n) times Q from the left, or from the right where `left` is false; Q, which is not formed, is the square matrix of the reflections that `geqrf` gave as `self` and `tau`,
 // or its adjoint with `transpose`.
 inline Tensor ormqr(const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ormqr(self.get(), tau.get(), other.get(), left, transpose, out.put()));
+  detail::check(::tensor_ormqr(self.get(), tau.get(), other.get(), left, transpose, out.put()));
   return out.take();
 }
 
 inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) {
-  detail::check(tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get()));
+  detail::check(::tensor_ormqr_out(self.get(), tau.get(), other.get(), left, transpose, out.get()));
 }
 
 // The root of each Hermitian matrix (..., n, n) without negative eigenvalues: the one of that kind whose square the matrix is. The lower triangle is read. Negative eigenvalues,
@@ -4393,14 +4393,14 @@ inline void ormqr_out(const Tensor &out, const Tensor &self, const Tensor &tau, 
 namespace linalg {
 inline Tensor matrix_sqrth(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_sqrth(self.get(), out.put()));
+  detail::check(::tensor_linalg_matrix_sqrth(self.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_linalg_matrix_sqrth_out(self.get(), out.get()));
+  detail::check(::tensor_linalg_matrix_sqrth_out(self.get(), out.get()));
 }
 }  // namespace linalg
 
@@ -4408,7 +4408,7 @@ inline void matrix_sqrth_out(const Tensor &out, const Tensor &self) {
 // so is what X maps between their vectors.
 inline Tensor lyapunov(const Tensor &H, const Tensor &G) {
   detail::Result<Tensor> out;
-  detail::check(tensor_lyapunov(H.get(), G.get(), out.put()));
+  detail::check(::tensor_lyapunov(H.get(), G.get(), out.put()));
   return out.take();
 }
 
@@ -4417,14 +4417,14 @@ namespace linalg {
 inline linalg::LinalgPolarResult polar(const Tensor &A) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> H;
-  detail::check(tensor_linalg_polar(A.get(), U.put(), H.put()));
+  detail::check(::tensor_linalg_polar(A.get(), U.put(), H.put()));
   return {U.take(), H.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
-  detail::check(tensor_linalg_polar_out(A.get(), U.get(), H.get()));
+  detail::check(::tensor_linalg_polar_out(A.get(), U.get(), H.get()));
 }
 }  // namespace linalg
 
@@ -4432,26 +4432,26 @@ inline void polar_out(const Tensor &U, const Tensor &H, const Tensor &A) {
 namespace linalg {
 inline Tensor det(const Tensor &A) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_det(A.get(), out.put()));
+  detail::check(::tensor_linalg_det(A.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void det_out(const Tensor &out, const Tensor &A) {
-  detail::check(tensor_linalg_det_out(A.get(), out.get()));
+  detail::check(::tensor_linalg_det_out(A.get(), out.get()));
 }
 }  // namespace linalg
 
 // Another name of `linalg.det`, and a method.
 inline Tensor det(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_det(self.get(), out.put()));
+  detail::check(::tensor_det(self.get(), out.put()));
   return out.take();
 }
 
 inline void det_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_det_out(self.get(), out.get()));
+  detail::check(::tensor_det_out(self.get(), out.get()));
 }
 
 // The determinant of each matrix in a batch (..., n, n) as `sign`, a number of size 1, or 0, and the natural logarithm of its absolute value, which is -inf then.
@@ -4459,14 +4459,14 @@ namespace linalg {
 inline linalg::LinalgSlogdetResult slogdet(const Tensor &A) {
   detail::Result<Tensor> sign;
   detail::Result<Tensor> logabsdet;
-  detail::check(tensor_linalg_slogdet(A.get(), sign.put(), logabsdet.put()));
+  detail::check(::tensor_linalg_slogdet(A.get(), sign.put(), logabsdet.put()));
   return {sign.take(), logabsdet.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &A) {
-  detail::check(tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get()));
+  detail::check(::tensor_linalg_slogdet_out(A.get(), sign.get(), logabsdet.get()));
 }
 }  // namespace linalg
 
@@ -4474,18 +4474,18 @@ inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tenso
 inline SlogdetResult slogdet(const Tensor &self) {
   detail::Result<Tensor> sign;
   detail::Result<Tensor> logabsdet;
-  detail::check(tensor_slogdet(self.get(), sign.put(), logabsdet.put()));
+  detail::check(::tensor_slogdet(self.get(), sign.put(), logabsdet.put()));
   return {sign.take(), logabsdet.take()};
 }
 
 inline void slogdet_out(const Tensor &sign, const Tensor &logabsdet, const Tensor &self) {
-  detail::check(tensor_slogdet_out(self.get(), sign.get(), logabsdet.get()));
+  detail::check(::tensor_slogdet_out(self.get(), sign.get(), logabsdet.get()));
 }
 
 // The natural logarithm of the determinant of each matrix in a batch (..., n, n): -inf where that is 0, NaN where it is negative.
 inline Tensor logdet(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logdet(self.get(), out.put()));
+  detail::check(::tensor_logdet(self.get(), out.put()));
   return out.take();
 }
 
@@ -4494,14 +4494,14 @@ inline Tensor logdet(const Tensor &self) {
 namespace linalg {
 inline Tensor vector_norm(const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_vector_norm(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_vector_norm(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord = 2, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_vector_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
@@ -4509,14 +4509,14 @@ inline void vector_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_norm(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_matrix_norm(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar &ord, const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_matrix_norm_out(self.get(), ord.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
@@ -4524,14 +4524,14 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const std::string &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_norm_str_ord(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_matrix_norm_str_ord(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_norm_out(const Tensor &out, const Tensor &self, const std::string &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_linalg_matrix_norm_str_ord_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
@@ -4540,14 +4540,14 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const std::st
 namespace linalg {
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_norm(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_norm(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &ord = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_norm_out(self.get(), detail::get(ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
@@ -4555,37 +4555,37 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace linalg {
 inline Tensor norm(const Tensor &self, const std::string &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_norm_ord_str(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_norm_ord_str(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void norm_out(const Tensor &out, const Tensor &self, const std::string &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_linalg_norm_ord_str_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_norm_ord_str_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
 // The root of the sum of squares over up to two dimensions, or of all elements where `dim` is empty.
 inline Tensor frobenius_norm(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_frobenius_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_frobenius_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void frobenius_norm_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_frobenius_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // The sum of the singular values of the matrices in two dimensions.
 inline Tensor nuclear_norm(const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nuclear_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_nuclear_norm(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &dim = {-2, -1}, Bool keepdim = false) {
-  detail::check(tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_nuclear_norm_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // The condition number of each matrix in a batch (..., m, n): by default, and for `p` of 2 or -2, the ratio of its largest and smallest singular values, or of the smallest and the largest; for 1, -1, inf and -inf the
@@ -4593,14 +4593,14 @@ inline void nuclear_norm_out(const Tensor &out, const Tensor &self, const Ints &
 namespace linalg {
 inline Tensor cond(const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_cond(self.get(), detail::get(p), out.put()));
+  detail::check(::tensor_linalg_cond(self.get(), detail::get(p), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt) {
-  detail::check(tensor_linalg_cond_out(self.get(), detail::get(p), out.get()));
+  detail::check(::tensor_linalg_cond_out(self.get(), detail::get(p), out.get()));
 }
 }  // namespace linalg
 
@@ -4608,14 +4608,14 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace linalg {
 inline Tensor cond(const Tensor &self, const std::string &p) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_cond_p_str(self.get(), p.c_str(), out.put()));
+  detail::check(::tensor_linalg_cond_p_str(self.get(), p.c_str(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void cond_out(const Tensor &out, const Tensor &self, const std::string &p) {
-  detail::check(tensor_linalg_cond_p_str_out(self.get(), p.c_str(), out.get()));
+  detail::check(::tensor_linalg_cond_p_str_out(self.get(), p.c_str(), out.get()));
 }
 }  // namespace linalg
 
@@ -4624,14 +4624,14 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::string &p
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_rank(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
+  detail::check(::tensor_linalg_matrix_rank(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+  detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4639,14 +4639,14 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_rank_atol_rtol_tensor(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
+  detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+  detail::check(::tensor_linalg_matrix_rank_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4654,14 +4654,14 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, double tol, Bool hermitian) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_rank_tol(self.get(), tol, hermitian, out.put()));
+  detail::check(::tensor_linalg_matrix_rank_tol(self.get(), tol, hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, double tol, Bool hermitian) {
-  detail::check(tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
+  detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4669,14 +4669,14 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, double tol, B
 namespace linalg {
 inline Tensor matrix_rank(const Tensor &self, const Tensor &tol, Bool hermitian) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_matrix_rank_tol_tensor(self.get(), tol.get(), hermitian, out.put()));
+  detail::check(::tensor_linalg_matrix_rank_tol_tensor(self.get(), tol.get(), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor &tol, Bool hermitian) {
-  detail::check(tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get()));
+  detail::check(::tensor_linalg_matrix_rank_tol_tensor_out(self.get(), tol.get(), hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4685,14 +4685,14 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor 
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_pinv(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
+  detail::check(::tensor_linalg_pinv(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+  detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4700,14 +4700,14 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_pinv_atol_rtol_tensor(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
+  detail::check(::tensor_linalg_pinv_atol_rtol_tensor(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &atol, const std::optional<Tensor> &rtol = std::nullopt, Bool hermitian = false) {
-  detail::check(tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
+  detail::check(::tensor_linalg_pinv_atol_rtol_tensor_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4715,14 +4715,14 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace linalg {
 inline Tensor pinv(const Tensor &self, double rcond, Bool hermitian) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_pinv_rcond(self.get(), rcond, hermitian, out.put()));
+  detail::check(::tensor_linalg_pinv_rcond(self.get(), rcond, hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void pinv_out(const Tensor &out, const Tensor &self, double rcond, Bool hermitian) {
-  detail::check(tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
+  detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4730,21 +4730,21 @@ inline void pinv_out(const Tensor &out, const Tensor &self, double rcond, Bool h
 namespace linalg {
 inline Tensor pinv(const Tensor &self, const Tensor &rcond, Bool hermitian) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_pinv_rcond_tensor(self.get(), rcond.get(), hermitian, out.put()));
+  detail::check(::tensor_linalg_pinv_rcond_tensor(self.get(), rcond.get(), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond, Bool hermitian) {
-  detail::check(tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
+  detail::check(::tensor_linalg_pinv_rcond_tensor_out(self.get(), rcond.get(), hermitian, out.get()));
 }
 }  // namespace linalg
 
 // As `linalg.pinv` with `rcond` for `rtol`.
 inline Tensor pinverse(const Tensor &self, double rcond = 1e-15) {
   detail::Result<Tensor> out;
-  detail::check(tensor_pinverse(self.get(), rcond, out.put()));
+  detail::check(::tensor_pinverse(self.get(), rcond, out.put()));
   return out.take();
 }
 
@@ -4754,14 +4754,14 @@ namespace linalg {
 inline linalg::LinalgSolveExResult solve_ex(const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
   detail::Result<Tensor> result;
   detail::Result<Tensor> info;
-  detail::check(tensor_linalg_solve_ex(A.get(), B.get(), left, check_errors, result.put(), info.put()));
+  detail::check(::tensor_linalg_solve_ex(A.get(), B.get(), left, check_errors, result.put(), info.put()));
   return {result.take(), info.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor &A, const Tensor &B, Bool left = true, Bool check_errors = false) {
-  detail::check(tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get()));
+  detail::check(::tensor_linalg_solve_ex_out(A.get(), B.get(), left, check_errors, result.get(), info.get()));
 }
 }  // namespace linalg
 
@@ -4769,14 +4769,14 @@ inline void solve_ex_out(const Tensor &result, const Tensor &info, const Tensor 
 namespace linalg {
 inline Tensor solve(const Tensor &A, const Tensor &B, Bool left = true) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_solve(A.get(), B.get(), left, out.put()));
+  detail::check(::tensor_linalg_solve(A.get(), B.get(), left, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void solve_out(const Tensor &out, const Tensor &A, const Tensor &B, Bool left = true) {
-  detail::check(tensor_linalg_solve_out(A.get(), B.get(), left, out.get()));
+  detail::check(::tensor_linalg_solve_out(A.get(), B.get(), left, out.get()));
 }
 }  // namespace linalg
 
@@ -4785,14 +4785,14 @@ namespace linalg {
 inline linalg::LinalgInvExResult inv_ex(const Tensor &A, Bool check_errors = false) {
   detail::Result<Tensor> inverse;
   detail::Result<Tensor> info;
-  detail::check(tensor_linalg_inv_ex(A.get(), check_errors, inverse.put(), info.put()));
+  detail::check(::tensor_linalg_inv_ex(A.get(), check_errors, inverse.put(), info.put()));
   return {inverse.take(), info.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &A, Bool check_errors = false) {
-  detail::check(tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get()));
+  detail::check(::tensor_linalg_inv_ex_out(A.get(), check_errors, inverse.get(), info.get()));
 }
 }  // namespace linalg
 
@@ -4800,26 +4800,26 @@ inline void inv_ex_out(const Tensor &inverse, const Tensor &info, const Tensor &
 namespace linalg {
 inline Tensor inv(const Tensor &A) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_inv(A.get(), out.put()));
+  detail::check(::tensor_linalg_inv(A.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void inv_out(const Tensor &out, const Tensor &A) {
-  detail::check(tensor_linalg_inv_out(A.get(), out.get()));
+  detail::check(::tensor_linalg_inv_out(A.get(), out.get()));
 }
 }  // namespace linalg
 
 // Another name of `linalg.inv`, and a method.
 inline Tensor inverse(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_inverse(self.get(), out.put()));
+  detail::check(::tensor_inverse(self.get(), out.put()));
   return out.take();
 }
 
 inline void inverse_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_inverse_out(self.get(), out.get()));
+  detail::check(::tensor_inverse_out(self.get(), out.get()));
 }
 
 // The X of A X = B, or of X A = B where `left` is false, for the upper or lower triangle of matrices A (..., n, n), which is all that is read of them; with `unitriangular` not the
@@ -4827,14 +4827,14 @@ inline void inverse_out(const Tensor &out, const Tensor &self) {
 namespace linalg {
 inline Tensor solve_triangular(const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_solve_triangular(self.get(), B.get(), upper, left, unitriangular, out.put()));
+  detail::check(::tensor_linalg_solve_triangular(self.get(), B.get(), upper, left, unitriangular, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Tensor &B, Bool upper, Bool left = true, Bool unitriangular = false) {
-  detail::check(tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
+  detail::check(::tensor_linalg_solve_triangular_out(self.get(), B.get(), upper, left, unitriangular, out.get()));
 }
 }  // namespace linalg
 
@@ -4844,26 +4844,26 @@ inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Te
 inline TriangularSolveResult triangular_solve(const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
   detail::Result<Tensor> solution;
   detail::Result<Tensor> cloned_coefficient;
-  detail::check(tensor_triangular_solve(self.get(), A.get(), upper, transpose, unitriangular, solution.put(), cloned_coefficient.put()));
+  detail::check(::tensor_triangular_solve(self.get(), A.get(), upper, transpose, unitriangular, solution.put(), cloned_coefficient.put()));
   return {solution.take(), cloned_coefficient.take()};
 }
 
 inline void triangular_solve_out(const Tensor &solution, const Tensor &cloned_coefficient, const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
-  detail::check(tensor_triangular_solve_out(self.get(), A.get(), upper, transpose, unitriangular, solution.get(), cloned_coefficient.get()));
+  detail::check(::tensor_triangular_solve_out(self.get(), A.get(), upper, transpose, unitriangular, solution.get(), cloned_coefficient.get()));
 }
 
 // The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
 namespace linalg {
 inline Tensor lu_solve(const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_lu_solve(LU.get(), pivots.get(), B.get(), left, adjoint, out.put()));
+  detail::check(::tensor_linalg_lu_solve(LU.get(), pivots.get(), B.get(), left, adjoint, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivots, const Tensor &B, Bool left = true, Bool adjoint = false) {
-  detail::check(tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
+  detail::check(::tensor_linalg_lu_solve_out(LU.get(), pivots.get(), B.get(), left, adjoint, out.get()));
 }
 }  // namespace linalg
 
@@ -4871,48 +4871,48 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
 // Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
 inline Tensor lu_solve(const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
   detail::Result<Tensor> out;
-  detail::check(tensor_lu_solve(self.get(), LU_data.get(), LU_pivots.get(), out.put()));
+  detail::check(::tensor_lu_solve(self.get(), LU_data.get(), LU_pivots.get(), out.put()));
   return out.take();
 }
 
 inline void lu_solve_out(const Tensor &out, const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
-  detail::check(tensor_lu_solve_out(self.get(), LU_data.get(), LU_pivots.get(), out.get()));
+  detail::check(::tensor_lu_solve_out(self.get(), LU_data.get(), LU_pivots.get(), out.get()));
 }
 
 // The X of A X = `self` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.
 inline Tensor cholesky_solve(const Tensor &self, const Tensor &L, Bool upper = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cholesky_solve(self.get(), L.get(), upper, out.put()));
+  detail::check(::tensor_cholesky_solve(self.get(), L.get(), upper, out.put()));
   return out.take();
 }
 
 inline void cholesky_solve_out(const Tensor &out, const Tensor &self, const Tensor &L, Bool upper = false) {
-  detail::check(tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get()));
+  detail::check(::tensor_cholesky_solve_out(self.get(), L.get(), upper, out.get()));
 }
 
 // The inverse of the A = L L^H whose Cholesky factor `self` is; with `upper` the factor is the U of A = U^H U.
 inline Tensor cholesky_inverse(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cholesky_inverse(self.get(), upper, out.put()));
+  detail::check(::tensor_cholesky_inverse(self.get(), upper, out.put()));
   return out.take();
 }
 
 inline void cholesky_inverse_out(const Tensor &out, const Tensor &self, Bool upper = false) {
-  detail::check(tensor_cholesky_inverse_out(self.get(), upper, out.get()));
+  detail::check(::tensor_cholesky_inverse_out(self.get(), upper, out.get()));
 }
 
 // The X of A X = B for the A that `linalg.ldl_factor` factored into `LD` and `pivots`, with the same `hermitian`. B's batch broadcasts.
 namespace linalg {
 inline Tensor ldl_solve(const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_ldl_solve(LD.get(), pivots.get(), B.get(), hermitian, out.put()));
+  detail::check(::tensor_linalg_ldl_solve(LD.get(), pivots.get(), B.get(), hermitian, out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &pivots, const Tensor &B, Bool hermitian = false) {
-  detail::check(tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
+  detail::check(::tensor_linalg_ldl_solve_out(LD.get(), pivots.get(), B.get(), hermitian, out.get()));
 }
 }  // namespace linalg
 
@@ -4926,14 +4926,14 @@ inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, cons
   detail::Result<Tensor> residuals;
   detail::Result<Tensor> rank;
   detail::Result<Tensor> singular_values;
-  detail::check(tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
+  detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
   return {solution.take(), residuals.take(), rank.take(), singular_values.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<double> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
-  detail::check(tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
+  detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
 }
 }  // namespace linalg
 
@@ -4943,14 +4943,14 @@ namespace linalg {
 inline linalg::LinalgEighResult eigh(const Tensor &self, const std::string &UPLO = "L") {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
-  detail::check(tensor_linalg_eigh(self.get(), UPLO.c_str(), eigenvalues.put(), eigenvectors.put()));
+  detail::check(::tensor_linalg_eigh(self.get(), UPLO.c_str(), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const std::string &UPLO = "L") {
-  detail::check(tensor_linalg_eigh_out(self.get(), UPLO.c_str(), eigenvalues.get(), eigenvectors.get()));
+  detail::check(::tensor_linalg_eigh_out(self.get(), UPLO.c_str(), eigenvalues.get(), eigenvectors.get()));
 }
 }  // namespace linalg
 
@@ -4958,14 +4958,14 @@ inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, cons
 namespace linalg {
 inline Tensor eigvalsh(const Tensor &self, const std::string &UPLO = "L") {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_eigvalsh(self.get(), UPLO.c_str(), out.put()));
+  detail::check(::tensor_linalg_eigvalsh(self.get(), UPLO.c_str(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void eigvalsh_out(const Tensor &out, const Tensor &self, const std::string &UPLO = "L") {
-  detail::check(tensor_linalg_eigvalsh_out(self.get(), UPLO.c_str(), out.get()));
+  detail::check(::tensor_linalg_eigvalsh_out(self.get(), UPLO.c_str(), out.get()));
 }
 }  // namespace linalg
 
@@ -4975,14 +4975,14 @@ namespace linalg {
 inline linalg::LinalgEigResult eig(const Tensor &self) {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
-  detail::check(tensor_linalg_eig(self.get(), eigenvalues.put(), eigenvectors.put()));
+  detail::check(::tensor_linalg_eig(self.get(), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self) {
-  detail::check(tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get()));
+  detail::check(::tensor_linalg_eig_out(self.get(), eigenvalues.get(), eigenvectors.get()));
 }
 }  // namespace linalg
 
@@ -4990,14 +4990,14 @@ inline void eig_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const
 namespace linalg {
 inline Tensor eigvals(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_eigvals(self.get(), out.put()));
+  detail::check(::tensor_linalg_eigvals(self.get(), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void eigvals_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_linalg_eigvals_out(self.get(), out.get()));
+  detail::check(::tensor_linalg_eigvals_out(self.get(), out.get()));
 }
 }  // namespace linalg
 
@@ -5009,14 +5009,14 @@ inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, c
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> Vh;
-  detail::check(tensor_linalg_svd(A.get(), full_matrices, detail::get(driver), U.put(), S.put(), Vh.put()));
+  detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::get(driver), U.put(), S.put(), Vh.put()));
   return {U.take(), S.take(), Vh.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<std::string> &driver = std::nullopt) {
-  detail::check(tensor_linalg_svd_out(A.get(), full_matrices, detail::get(driver), U.get(), S.get(), Vh.get()));
+  detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::get(driver), U.get(), S.get(), Vh.get()));
 }
 }  // namespace linalg
 
@@ -5025,26 +5025,26 @@ inline SvdResult svd(const Tensor &self, Bool some = true, Bool compute_uv = tru
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> V;
-  detail::check(tensor_svd(self.get(), some, compute_uv, U.put(), S.put(), V.put()));
+  detail::check(::tensor_svd(self.get(), some, compute_uv, U.put(), S.put(), V.put()));
   return {U.take(), S.take(), V.take()};
 }
 
 inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Tensor &self, Bool some = true, Bool compute_uv = true) {
-  detail::check(tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
+  detail::check(::tensor_svd_out(self.get(), some, compute_uv, U.get(), S.get(), V.get()));
 }
 
 // The singular values of `linalg.svd`.
 namespace linalg {
 inline Tensor svdvals(const Tensor &A, const std::optional<std::string> &driver = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_linalg_svdvals(A.get(), detail::get(driver), out.put()));
+  detail::check(::tensor_linalg_svdvals(A.get(), detail::get(driver), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<std::string> &driver = std::nullopt) {
-  detail::check(tensor_linalg_svdvals_out(A.get(), detail::get(driver), out.get()));
+  detail::check(::tensor_linalg_svdvals_out(A.get(), detail::get(driver), out.get()));
 }
 }  // namespace linalg
 
@@ -5055,7 +5055,7 @@ inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<int64_t
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> V;
-  detail::check(tensor_svd_lowrank(A.get(), detail::get(q), detail::get(niter), detail::get(M), U.put(), S.put(), V.put()));
+  detail::check(::tensor_svd_lowrank(A.get(), detail::get(q), detail::get(niter), detail::get(M), U.put(), S.put(), V.put()));
   return {U.take(), S.take(), V.take()};
 }
 
@@ -5065,7 +5065,7 @@ inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<int64_t
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> V;
-  detail::check(tensor_pca_lowrank(A.get(), detail::get(q), center, niter, U.put(), S.put(), V.put()));
+  detail::check(::tensor_pca_lowrank(A.get(), detail::get(q), center, niter, U.put(), S.put(), V.put()));
   return {U.take(), S.take(), V.take()};
 }
 
@@ -5077,168 +5077,168 @@ inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<int64_t
 inline LobpcgResult lobpcg(const Tensor &A, const std::optional<int64_t> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<int64_t> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<int64_t> &niter = std::nullopt, const std::optional<double> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<std::string> &method = std::nullopt) {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
-  detail::check(tensor_lobpcg(A.get(), detail::get(k), detail::get(B), detail::get(X), detail::get(n), detail::get(iK), detail::get(niter), detail::get(tol), detail::get(largest), detail::get(method), eigenvalues.put(), eigenvectors.put()));
+  detail::check(::tensor_lobpcg(A.get(), detail::get(k), detail::get(B), detail::get(X), detail::get(n), detail::get(iK), detail::get(niter), detail::get(tol), detail::get(largest), detail::get(method), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
 
 // Whether, element by element, both are true (not 0), as bool; the shapes broadcast.
 inline Tensor logical_and(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logical_and(self.get(), other.get(), out.put()));
+  detail::check(::tensor_logical_and(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor logical_and_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logical_and_(self.get(), other.get()));
+  detail::check(::tensor_logical_and_(self.get(), other.get()));
   return self;
 }
 
 inline void logical_and_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logical_and_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_logical_and_out(self.get(), other.get(), out.get()));
 }
 
 // Whether, element by element, either is true (not 0), as bool; the shapes broadcast.
 inline Tensor logical_or(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logical_or(self.get(), other.get(), out.put()));
+  detail::check(::tensor_logical_or(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor logical_or_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logical_or_(self.get(), other.get()));
+  detail::check(::tensor_logical_or_(self.get(), other.get()));
   return self;
 }
 
 inline void logical_or_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logical_or_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_logical_or_out(self.get(), other.get(), out.get()));
 }
 
 // Whether, element by element, exactly one is true (not 0), as bool; the shapes broadcast.
 inline Tensor logical_xor(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logical_xor(self.get(), other.get(), out.put()));
+  detail::check(::tensor_logical_xor(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor logical_xor_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logical_xor_(self.get(), other.get()));
+  detail::check(::tensor_logical_xor_(self.get(), other.get()));
   return self;
 }
 
 inline void logical_xor_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logical_xor_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_logical_xor_out(self.get(), other.get(), out.get()));
 }
 
 // Whether every element is false (0), as bool.
 inline Tensor logical_not(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logical_not(self.get(), out.put()));
+  detail::check(::tensor_logical_not(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor logical_not_(const Tensor &self) {
-  detail::check(tensor_logical_not_(self.get()));
+  detail::check(::tensor_logical_not_(self.get()));
   return self;
 }
 
 inline void logical_not_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_logical_not_out(self.get(), out.get()));
+  detail::check(::tensor_logical_not_out(self.get(), out.get()));
 }
 
 // The bitwise and of `self` and `other`, of bool the logical one; the shapes broadcast.
 inline Tensor bitwise_and(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_bitwise_and_scalar(self.get(), other.number(), out.put()) : tensor_bitwise_and(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_bitwise_and_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_and(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor bitwise_and_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_and_scalar_(self.get(), other.number()) : tensor_bitwise_and_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_(self.get(), other.number()) : ::tensor_bitwise_and_(self.get(), other.get()));
   return self;
 }
 
 inline void bitwise_and_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_and_scalar_out(self.get(), other.number(), out.get()) : tensor_bitwise_and_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_and_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_and_out(self.get(), other.get(), out.get()));
 }
 
 // The bitwise or of `self` and `other`, of bool the logical one; the shapes broadcast.
 inline Tensor bitwise_or(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_bitwise_or_scalar(self.get(), other.number(), out.put()) : tensor_bitwise_or(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_bitwise_or_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_or(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor bitwise_or_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_or_scalar_(self.get(), other.number()) : tensor_bitwise_or_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_(self.get(), other.number()) : ::tensor_bitwise_or_(self.get(), other.get()));
   return self;
 }
 
 inline void bitwise_or_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_or_scalar_out(self.get(), other.number(), out.get()) : tensor_bitwise_or_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_or_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_or_out(self.get(), other.get(), out.get()));
 }
 
 // The bitwise exclusive or of `self` and `other`, of bool the logical one; the shapes broadcast.
 inline Tensor bitwise_xor(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_bitwise_xor_scalar(self.get(), other.number(), out.put()) : tensor_bitwise_xor(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_xor(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor bitwise_xor_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_xor_scalar_(self.get(), other.number()) : tensor_bitwise_xor_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_(self.get(), other.number()) : ::tensor_bitwise_xor_(self.get(), other.get()));
   return self;
 }
 
 inline void bitwise_xor_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_xor_scalar_out(self.get(), other.number(), out.get()) : tensor_bitwise_xor_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_xor_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_xor_out(self.get(), other.get(), out.get()));
 }
 
 // Inverts the bits of every element; of bool, its value.
 inline Tensor bitwise_not(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_bitwise_not(self.get(), out.put()));
+  detail::check(::tensor_bitwise_not(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor bitwise_not_(const Tensor &self) {
-  detail::check(tensor_bitwise_not_(self.get()));
+  detail::check(::tensor_bitwise_not_(self.get()));
   return self;
 }
 
 inline void bitwise_not_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_bitwise_not_out(self.get(), out.get()));
+  detail::check(::tensor_bitwise_not_out(self.get(), out.get()));
 }
 
 // Shifts the bits of `self` by `other` places to the left; bits that leave are lost. A shift by a negative number or by all bits moves every bit out.
 inline Tensor bitwise_left_shift(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_bitwise_left_shift_scalar(self.get(), other.number(), out.put()) : tensor_bitwise_left_shift(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_left_shift(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor bitwise_left_shift_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : tensor_bitwise_left_shift_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_left_shift_(self.get(), other.get()));
   return self;
 }
 
 inline void bitwise_left_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_left_shift_scalar_out(self.get(), other.number(), out.get()) : tensor_bitwise_left_shift_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_left_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_left_shift_out(self.get(), other.get(), out.get()));
 }
 
 // Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
 inline Tensor bitwise_right_shift(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_bitwise_right_shift_scalar(self.get(), other.number(), out.put()) : tensor_bitwise_right_shift(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar(self.get(), other.number(), out.put()) : ::tensor_bitwise_right_shift(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor bitwise_right_shift_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : tensor_bitwise_right_shift_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_(self.get(), other.number()) : ::tensor_bitwise_right_shift_(self.get(), other.get()));
   return self;
 }
 
 inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_bitwise_right_shift_scalar_out(self.get(), other.number(), out.get()) : tensor_bitwise_right_shift_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_bitwise_right_shift_scalar_out(self.get(), other.number(), out.get()) : ::tensor_bitwise_right_shift_out(self.get(), other.get(), out.get()));
 }
 
 // Product of matrices, of vectors, or of batches of matrices whose batch dimensions broadcast. A vector counts as a row on the left and
@@ -5247,197 +5247,197 @@ inline void bitwise_right_shift_out(const Tensor &out, const Operand &self, cons
 // take subnormal numbers for zeros where the CPU has AVX-512 BF16, as PyTorch's do.
 inline Tensor matmul(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_matmul(self.get(), other.get(), out.put()));
+  detail::check(::tensor_matmul(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_matmul_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_matmul_out(self.get(), other.get(), out.get()));
 }
 
 // Product of an n x k and a k x m matrix: n x m.
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_mm(self.get(), mat2.get(), out.put()));
+  detail::check(::tensor_mm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
 inline void mm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(tensor_mm_out(self.get(), mat2.get(), out.get()));
+  detail::check(::tensor_mm_out(self.get(), mat2.get(), out.get()));
 }
 
 // Another name of `mm`, under which PyTorch also multiplies sparse matrices.
 inline Tensor spmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_spmm(self.get(), mat2.get(), out.put()));
+  detail::check(::tensor_spmm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
 inline void spmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(tensor_spmm_out(self.get(), mat2.get(), out.get()));
+  detail::check(::tensor_spmm_out(self.get(), mat2.get(), out.get()));
 }
 
 // Products of two batches of matrices: b x n x k times b x k x m gives b x n x m.
 inline Tensor bmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_bmm(self.get(), mat2.get(), out.put()));
+  detail::check(::tensor_bmm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
 inline void bmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(tensor_bmm_out(self.get(), mat2.get(), out.get()));
+  detail::check(::tensor_bmm_out(self.get(), mat2.get(), out.get()));
 }
 
 // Product of an n x k matrix and a vector of k elements: n elements.
 inline Tensor mv(const Tensor &self, const Tensor &vec) {
   detail::Result<Tensor> out;
-  detail::check(tensor_mv(self.get(), vec.get(), out.put()));
+  detail::check(::tensor_mv(self.get(), vec.get(), out.put()));
   return out.take();
 }
 
 inline void mv_out(const Tensor &out, const Tensor &self, const Tensor &vec) {
-  detail::check(tensor_mv_out(self.get(), vec.get(), out.get()));
+  detail::check(::tensor_mv_out(self.get(), vec.get(), out.get()));
 }
 
 // Sum of the products of two vectors' elements; zero-dim.
 inline Tensor dot(const Tensor &self, const Tensor &tensor) {
   detail::Result<Tensor> out;
-  detail::check(tensor_dot(self.get(), tensor.get(), out.put()));
+  detail::check(::tensor_dot(self.get(), tensor.get(), out.put()));
   return out.take();
 }
 
 inline void dot_out(const Tensor &out, const Tensor &self, const Tensor &tensor) {
-  detail::check(tensor_dot_out(self.get(), tensor.get(), out.get()));
+  detail::check(::tensor_dot_out(self.get(), tensor.get(), out.get()));
 }
 
 // As `dot`, with the elements of `self` conjugated.
 inline Tensor vdot(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_vdot(self.get(), other.get(), out.put()));
+  detail::check(::tensor_vdot(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void vdot_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_vdot_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_vdot_out(self.get(), other.get(), out.get()));
 }
 
 // Sums products along the last dimensions of `self` and `other`, which must match; a zero-dim operand scales the other.
 inline Tensor inner(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_inner(self.get(), other.get(), out.put()));
+  detail::check(::tensor_inner(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void inner_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_inner_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_inner_out(self.get(), other.get(), out.get()));
 }
 
 // Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 inline Tensor outer(const Tensor &self, const Tensor &vec2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_outer(self.get(), vec2.get(), out.put()));
+  detail::check(::tensor_outer(self.get(), vec2.get(), out.put()));
   return out.take();
 }
 
 inline void outer_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
-  detail::check(tensor_outer_out(self.get(), vec2.get(), out.get()));
+  detail::check(::tensor_outer_out(self.get(), vec2.get(), out.get()));
 }
 
 // Another name of `outer`.
 // Matrix of all products of two vectors' elements: n and m elements give n x m; dtypes promote.
 inline Tensor ger(const Tensor &self, const Tensor &vec2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ger(self.get(), vec2.get(), out.put()));
+  detail::check(::tensor_ger(self.get(), vec2.get(), out.put()));
   return out.take();
 }
 
 inline void ger_out(const Tensor &out, const Tensor &self, const Tensor &vec2) {
-  detail::check(tensor_ger_out(self.get(), vec2.get(), out.get()));
+  detail::check(::tensor_ger_out(self.get(), vec2.get(), out.get()));
 }
 
 // `beta` times `self`, broadcast, plus `alpha` times the product of an n x k and a k x m matrix. With `beta` or `alpha` 0, NaN in `self` or the
 // matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor addmm_(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()));
+  detail::check(::tensor_addmm_(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get()));
   return self;
 }
 
 inline void addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // `beta` times `self`, broadcast, plus `alpha` times the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
 // matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 inline Tensor baddbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_baddbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor baddbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
+  detail::check(::tensor_baddbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
   return self;
 }
 
 inline void baddbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_baddbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_baddbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // `beta` times `self`, broadcast, plus `alpha` times the sum over the batch of the products of two batches of matrices. With `beta` or `alpha` 0, NaN in `self` or the
 // matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 inline Tensor addbmm(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_addbmm(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor addbmm_(const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
+  detail::check(::tensor_addbmm_(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get()));
   return self;
 }
 
 inline void addbmm_out(const Tensor &out, const Tensor &self, const Tensor &batch1, const Tensor &batch2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_addbmm_out(self.get(), batch1.get(), batch2.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // `beta` times `self`, broadcast, plus `alpha` times the product of a matrix and a vector. With `beta` or `alpha` 0, NaN in `self` or the
 // matrices does not reach the result. `beta` and `alpha` must fit the dtype.
 inline Tensor addmv(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_addmv(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor addmv_(const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get()));
+  detail::check(::tensor_addmv_(self.get(), mat.get(), vec.get(), beta.get(), alpha.get()));
   return self;
 }
 
 inline void addmv_out(const Tensor &out, const Tensor &self, const Tensor &mat, const Tensor &vec, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_addmv_out(self.get(), mat.get(), vec.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // `beta` times `self`, broadcast, plus `alpha` times the matrix of all products of two vectors' elements. With `beta` 0, NaN in `self` does not reach the result. `beta` and `alpha`
 // must fit the dtype, and be integers for integers.
 inline Tensor addr(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_addr(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_addr(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline Tensor addr_(const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()));
+  detail::check(::tensor_addr_(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get()));
   return self;
 }
 
 inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_addr_out(self.get(), vec1.get(), vec2.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // Sums products of the operands' elements over the subscripts that the output lacks. `equation` names a letter for every dimension of every
@@ -5446,42 +5446,42 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
 // of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
 inline Tensor einsum(const std::string &equation, const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(tensor_einsum(equation.c_str(), tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_einsum(equation.c_str(), tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
 // Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, int64_t dims = 2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tensordot(self.get(), other.get(), dims, out.put()));
+  detail::check(::tensor_tensordot(self.get(), other.get(), dims, out.put()));
   return out.take();
 }
 
 inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, int64_t dims = 2) {
-  detail::check(tensor_tensordot_out(self.get(), other.get(), dims, out.get()));
+  detail::check(::tensor_tensordot_out(self.get(), other.get(), dims, out.get()));
 }
 
 // Multiplies and sums over pairs of dimensions of `self` and `other`, whose sizes match or are 1.
 inline Tensor tensordot(const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_tensordot_dims(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.put()));
+  detail::check(::tensor_tensordot_dims(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.put()));
   return out.take();
 }
 
 inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, const Ints &dims_self, const Ints &dims_other) {
-  detail::check(tensor_tensordot_dims_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get()));
+  detail::check(::tensor_tensordot_dims_out(self.get(), other.get(), dims_self.data(), dims_self.size(), dims_other.data(), dims_other.size(), out.get()));
 }
 
 // The Kronecker product: every element of `self` times the whole of `other`, side by side. Missing leading dimensions count as size 1; each size of the result is
 // the product of both. dtypes are promoted.
 inline Tensor kron(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_kron(self.get(), other.get(), out.put()));
+  detail::check(::tensor_kron(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_kron_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_kron_out(self.get(), other.get(), out.get()));
 }
 
 // The `p`-norm, `p` >= 0, of the difference of every row of `x1` (..., P, M) to every row of `x2` (..., R, M): (..., P, R). Leading dimensions broadcast; p of 0 counts
@@ -5491,7 +5491,7 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // differences are then formed, as for any other p.
 inline Tensor cdist(const Tensor &x1, const Tensor &x2, double p = 2.0, const std::string &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
   detail::Result<Tensor> out;
-  detail::check(tensor_cdist(x1.get(), x2.get(), p, compute_mode.c_str(), out.put()));
+  detail::check(::tensor_cdist(x1.get(), x2.get(), p, compute_mode.c_str(), out.put()));
   return out.take();
 }
 
@@ -5499,7 +5499,7 @@ inline Tensor cdist(const Tensor &x1, const Tensor &x2, double p = 2.0, const st
 // p of 0 counts the differing elements, inf takes the largest difference.
 inline Tensor pdist(const Tensor &self, double p = 2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_pdist(self.get(), p, out.put()));
+  detail::check(::tensor_pdist(self.get(), p, out.put()));
   return out.take();
 }
 
@@ -5507,21 +5507,21 @@ inline Tensor pdist(const Tensor &self, double p = 2) {
 // is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
 inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, int64_t dim = 1, double eps = 1e-8) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cosine_similarity(x1.get(), x2.get(), dim, eps, out.put()));
+  detail::check(::tensor_cosine_similarity(x1.get(), x2.get(), dim, eps, out.put()));
   return out.take();
 }
 
 // The names of the dimensions, "" for one without a name. Free the list with tensor_string_list_free.
 inline std::vector<std::string> names(const Tensor &self) {
   detail::Result<std::vector<std::string>> out;
-  detail::check(tensor_names(self.get(), out.put(), out.length()));
+  detail::check(::tensor_names(self.get(), out.put(), out.length()));
   return out.take();
 }
 
 // The dimension that has the name; RuntimeError, which shows the names, where none has it.
 inline int64_t dim_by_name(const Tensor &self, const std::string &name) {
   detail::Result<int64_t> out;
-  detail::check(tensor_dim_by_name(self.get(), name.c_str(), out.put()));
+  detail::check(::tensor_dim_by_name(self.get(), name.c_str(), out.put()));
   return out.take();
 }
 
@@ -5529,13 +5529,13 @@ inline int64_t dim_by_name(const Tensor &self, const std::string &name) {
 // have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
 inline Tensor rename(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(tensor_rename(self.get(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_rename(self.get(), names.data(), names.size(), out.put()));
   return out.take();
 }
 
 // Gives the tensor itself other names, as rename does.
 inline Tensor rename_(const Tensor &self, const Strings &names) {
-  detail::check(tensor_rename_(self.get(), names.data(), names.size()));
+  detail::check(::tensor_rename_(self.get(), names.data(), names.size()));
   return self;
 }
 
@@ -5543,7 +5543,7 @@ inline Tensor rename_(const Tensor &self, const Strings &names) {
 // stands for any number of them that stay as they are.
 inline Tensor refine_names(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(tensor_refine_names(self.get(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_refine_names(self.get(), names.data(), names.size(), out.put()));
   return out.take();
 }
 
@@ -5551,7 +5551,7 @@ inline Tensor refine_names(const Tensor &self, const Strings &names) {
 // dimensions that the list does not mention, in their order.
 inline Tensor align_to(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(tensor_align_to(self.get(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_align_to(self.get(), names.data(), names.size(), out.put()));
   return out.take();
 }
 
@@ -5559,14 +5559,14 @@ inline Tensor align_to(const Tensor &self, const Strings &names) {
 // with size 1.
 inline Tensor align_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_align_as(self.get(), other.get(), out.put()));
+  detail::check(::tensor_align_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 // Views of tensors, whose dimensions all have names, with the dimensions of the one that has the most, as align_as gives them.
 inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_align_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
+  detail::check(::tensor_align_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
@@ -5575,21 +5575,21 @@ inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
 inline Tensor quantize_per_tensor(const Tensor &self, double scale, int64_t zero_point, Dtype dtype) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantize_per_tensor(self.get(), scale, zero_point, dtype, out.put()));
+  detail::check(::tensor_quantize_per_tensor(self.get(), scale, zero_point, dtype, out.put()));
   return out.take();
 }
 
 // quantize_per_tensor with a scale and a zero point that are tensors of one element.
 inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Dtype dtype) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantize_per_tensor_tensor_qparams(self.get(), scale.get(), zero_point.get(), dtype, out.put()));
+  detail::check(::tensor_quantize_per_tensor_tensor_qparams(self.get(), scale.get(), zero_point.get(), dtype, out.put()));
   return out.take();
 }
 
 // quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
 inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Dtype dtype) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_quantize_per_tensor_tensors(tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype, out.put(), out.length()));
+  detail::check(::tensor_quantize_per_tensor_tensors(tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype, out.put(), out.length()));
   return out.take();
 }
 
@@ -5597,112 +5597,112 @@ inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Ten
 // over half as many where `reduce_range` is set. Numbers that are not finite are refused.
 inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Dtype dtype, Bool reduce_range) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantize_per_tensor_dynamic(self.get(), dtype, reduce_range, out.put()));
+  detail::check(::tensor_quantize_per_tensor_dynamic(self.get(), dtype, reduce_range, out.put()));
   return out.take();
 }
 
 // quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
 inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, int64_t axis, Dtype dtype) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantize_per_channel(self.get(), scales.get(), zero_points.get(), axis, dtype, out.put()));
+  detail::check(::tensor_quantize_per_channel(self.get(), scales.get(), zero_points.get(), axis, dtype, out.put()));
   return out.take();
 }
 
 // The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
 inline Tensor dequantize(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_dequantize(self.get(), out.put()));
+  detail::check(::tensor_dequantize(self.get(), out.put()));
   return out.take();
 }
 
 // dequantize for each tensor of a list.
 inline std::vector<Tensor> dequantize(const Tensors &tensors) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_dequantize_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
+  detail::check(::tensor_dequantize_tensors(tensors.data(), tensors.size(), out.put(), out.length()));
   return out.take();
 }
 
 // A copy of the integers that a quantized tensor keeps, of uint8, int8 or int32.
 inline Tensor int_repr(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_int_repr(self.get(), out.put()));
+  detail::check(::tensor_int_repr(self.get(), out.put()));
   return out.take();
 }
 
 // The scale of a tensor that is quantized with one for all elements.
 inline double q_scale(const Tensor &self) {
   detail::Result<double> out;
-  detail::check(tensor_q_scale(self.get(), out.put()));
+  detail::check(::tensor_q_scale(self.get(), out.put()));
   return out.take();
 }
 
 // The zero point of a tensor that is quantized with one for all elements.
 inline int64_t q_zero_point(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_q_zero_point(self.get(), out.put()));
+  detail::check(::tensor_q_zero_point(self.get(), out.put()));
   return out.take();
 }
 
 // The scales of a tensor that is quantized per channel, in float64: a copy.
 inline Tensor q_per_channel_scales(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_q_per_channel_scales(self.get(), out.put()));
+  detail::check(::tensor_q_per_channel_scales(self.get(), out.put()));
   return out.take();
 }
 
 // The zero points of a tensor that is quantized per channel, in int64: a copy.
 inline Tensor q_per_channel_zero_points(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_q_per_channel_zero_points(self.get(), out.put()));
+  detail::check(::tensor_q_per_channel_zero_points(self.get(), out.put()));
   return out.take();
 }
 
 // The dimension whose indices are the channels of a tensor that is quantized per channel.
 inline int64_t q_per_channel_axis(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_q_per_channel_axis(self.get(), out.put()));
+  detail::check(::tensor_q_per_channel_axis(self.get(), out.put()));
   return out.take();
 }
 
 // How the tensor is quantized: "per_tensor_affine" or "per_channel_affine".
 inline std::string qscheme(const Tensor &self) {
   detail::Result<std::string> out;
-  detail::check(tensor_qscheme(self.get(), out.put()));
+  detail::check(::tensor_qscheme(self.get(), out.put()));
   return out.take();
 }
 
 // Whether the tensor is quantized.
 inline bool is_quantized(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_quantized(self.get(), out.put()));
+  detail::check(::tensor_is_quantized(self.get(), out.put()));
   return out.take();
 }
 
 // A quantized copy of integers of uint8, int8 or int32, which stand for (integer - zero_point) * scale.
 inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, double scale, int64_t zero_point) {
   detail::Result<Tensor> out;
-  detail::check(tensor_make_per_tensor_quantized_tensor(self.get(), scale, zero_point, out.put()));
+  detail::check(::tensor_make_per_tensor_quantized_tensor(self.get(), scale, zero_point, out.put()));
   return out.take();
 }
 
 // A quantized copy of integers of uint8, int8 or int32, with an element of `scale` and of `zero_point` for each index along `axis`.
 inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis) {
   detail::Result<Tensor> out;
-  detail::check(tensor_make_per_channel_quantized_tensor(self.get(), scale.get(), zero_point.get(), axis, out.put()));
+  detail::check(::tensor_make_per_channel_quantized_tensor(self.get(), scale.get(), zero_point.get(), axis, out.put()));
   return out.take();
 }
 
 // A quantized tensor of arbitrary integers with one scale and zero point.
 inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, double scale = 1.0, int64_t zero_point = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_empty_affine_quantized(size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point, out.put()));
+  detail::check(::tensor_empty_affine_quantized(size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // A quantized tensor of arbitrary integers with an element of `scales` and of `zero_points` for each index along `axis`.
 inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, int64_t axis, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_empty_per_channel_affine_quantized(size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_empty_per_channel_affine_quantized(size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
@@ -5710,7 +5710,7 @@ inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor 
 inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self, Bool reduce_range = false) {
   detail::Result<double> scale;
   detail::Result<int64_t> zero_point;
-  detail::check(tensor_choose_qparams_per_tensor(self.get(), reduce_range, scale.put(), zero_point.put()));
+  detail::check(::tensor_choose_qparams_per_tensor(self.get(), reduce_range, scale.put(), zero_point.put()));
   return {scale.take(), zero_point.take()};
 }
 
@@ -5718,14 +5718,14 @@ inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self
 // `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fake_quantize_per_tensor_affine(self.get(), scale, zero_point, quant_min, quant_max, out.put()));
+  detail::check(::tensor_fake_quantize_per_tensor_affine(self.get(), scale, zero_point, quant_min, quant_max, out.put()));
   return out.take();
 }
 
 // fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
 inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t quant_min, int64_t quant_max) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fake_quantize_per_tensor_affine_tensor_qparams(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, out.put()));
+  detail::check(::tensor_fake_quantize_per_tensor_affine_tensor_qparams(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, out.put()));
   return out.take();
 }
 
@@ -5733,14 +5733,14 @@ inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &
 inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affine_cachemask(const Tensor &self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> mask;
-  detail::check(tensor_fake_quantize_per_tensor_affine_cachemask(self.get(), scale, zero_point, quant_min, quant_max, output.put(), mask.put()));
+  detail::check(::tensor_fake_quantize_per_tensor_affine_cachemask(self.get(), scale, zero_point, quant_min, quant_max, output.put(), mask.put()));
   return {output.take(), mask.take()};
 }
 
 // fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
 inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis, int64_t quant_min, int64_t quant_max) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fake_quantize_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, out.put()));
+  detail::check(::tensor_fake_quantize_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, out.put()));
   return out.take();
 }
 
@@ -5748,7 +5748,7 @@ inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor 
 inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_affine_cachemask(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis, int64_t quant_min, int64_t quant_max) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> mask;
-  detail::check(tensor_fake_quantize_per_channel_affine_cachemask(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, output.put(), mask.put()));
+  detail::check(::tensor_fake_quantize_per_channel_affine_cachemask(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, output.put(), mask.put()));
   return {output.take(), mask.take()};
 }
 
@@ -5758,14 +5758,14 @@ inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_aff
 // point is minus the scale where a number is not in the range.
 inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t quant_min, int64_t quant_max, double grad_factor = 1.0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fake_quantize_learnable_per_tensor_affine(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor, out.put()));
+  detail::check(::tensor_fake_quantize_learnable_per_tensor_affine(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor, out.put()));
   return out.take();
 }
 
 // fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
 inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, double grad_factor = 1.0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fake_quantize_learnable_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor, out.put()));
+  detail::check(::tensor_fake_quantize_learnable_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor, out.put()));
   return out.take();
 }
 
@@ -5773,7 +5773,7 @@ inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, con
 namespace quantized {
 inline Tensor add(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_add(qa.get(), qb.get(), scale, zero_point, out.put()));
+  detail::check(::tensor_quantized_add(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5782,7 +5782,7 @@ inline Tensor add(const Tensor &qa, const Tensor &qb, double scale, int64_t zero
 namespace quantized {
 inline Tensor add_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_add_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
+  detail::check(::tensor_quantized_add_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5791,7 +5791,7 @@ inline Tensor add_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t
 namespace quantized {
 inline Tensor mul(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_mul(qa.get(), qb.get(), scale, zero_point, out.put()));
+  detail::check(::tensor_quantized_mul(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5800,7 +5800,7 @@ inline Tensor mul(const Tensor &qa, const Tensor &qb, double scale, int64_t zero
 namespace quantized {
 inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_mul_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
+  detail::check(::tensor_quantized_mul_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5810,7 +5810,7 @@ inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t
 namespace quantized {
 inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_add_scalar(qa.get(), b.get(), out.put()));
+  detail::check(::tensor_quantized_add_scalar(qa.get(), b.get(), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5819,7 +5819,7 @@ inline Tensor add_scalar(const Tensor &qa, const Scalar &b) {
 namespace quantized {
 inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_add_scalar_relu(qa.get(), b.get(), out.put()));
+  detail::check(::tensor_quantized_add_scalar_relu(qa.get(), b.get(), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5828,7 +5828,7 @@ inline Tensor add_scalar_relu(const Tensor &qa, const Scalar &b) {
 namespace quantized {
 inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_mul_scalar(qa.get(), b.get(), out.put()));
+  detail::check(::tensor_quantized_mul_scalar(qa.get(), b.get(), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5837,7 +5837,7 @@ inline Tensor mul_scalar(const Tensor &qa, const Scalar &b) {
 namespace quantized {
 inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_mul_scalar_relu(qa.get(), b.get(), out.put()));
+  detail::check(::tensor_quantized_mul_scalar_relu(qa.get(), b.get(), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5846,7 +5846,7 @@ inline Tensor mul_scalar_relu(const Tensor &qa, const Scalar &b) {
 namespace quantized {
 inline Tensor relu6(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_relu6(self.get(), out.put()));
+  detail::check(::tensor_quantized_relu6(self.get(), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5855,7 +5855,7 @@ inline Tensor relu6(const Tensor &self) {
 namespace quantized {
 inline Tensor cat(const Tensors &tensors, int64_t dim, const std::optional<double> &scale = std::nullopt, const std::optional<int64_t> &zero_point = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_cat(tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point), out.put()));
+  detail::check(::tensor_quantized_cat(tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5865,7 +5865,7 @@ inline Tensor cat(const Tensors &tensors, int64_t dim, const std::optional<doubl
 namespace quantized {
 inline Tensor matmul(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_matmul(qa.get(), qb.get(), scale, zero_point, out.put()));
+  detail::check(::tensor_quantized_matmul(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5876,7 +5876,7 @@ inline Tensor matmul(const Tensor &qa, const Tensor &qb, double scale, int64_t z
 namespace quantized {
 inline Tensor linear_pack(const Tensor &weight) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_linear_pack(weight.get(), out.put()));
+  detail::check(::tensor_quantized_linear_pack(weight.get(), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5887,7 +5887,7 @@ inline Tensor linear_pack(const Tensor &weight) {
 namespace quantized {
 inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, double scale, int64_t zero_point, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_linear(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
+  detail::check(::tensor_quantized_linear(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5896,7 +5896,7 @@ inline Tensor linear(const Tensor &self, const Tensor &weight, const std::option
 namespace quantized {
 inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, double scale, int64_t zero_point, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_linear_relu(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
+  detail::check(::tensor_quantized_linear_relu(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5905,7 +5905,7 @@ inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::o
 namespace quantized {
 inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Bool reduce_range = false, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_quantized_linear_dynamic(self.get(), weight.get(), detail::get(bias), reduce_range, detail::get(packed), out.put()));
+  detail::check(::tensor_quantized_linear_dynamic(self.get(), weight.get(), detail::get(bias), reduce_range, detail::get(packed), out.put()));
   return out.take();
 }
 }  // namespace quantized
@@ -5915,47 +5915,47 @@ inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std
 // absent, as the elements need.
 inline std::string to_string(const Tensor &self, int64_t precision = 4, int64_t threshold = 1000, int64_t edgeitems = 3, int64_t linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) {
   detail::Result<std::string> out;
-  detail::check(tensor_to_string(self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode), out.put()));
+  detail::check(::tensor_to_string(self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode), out.put()));
   return out.take();
 }
 
 // Makes a zero-dim tensor that counts as the plain number `value` in dtype promotion, for operands that are numbers.
 inline Tensor scalar_operand(const Scalar &value) {
   detail::Result<Tensor> out;
-  detail::check(tensor_scalar_operand(value.get(), out.put()));
+  detail::check(::tensor_scalar_operand(value.get(), out.put()));
   return out.take();
 }
 
 // The dtype that arithmetic of the two operands gives.
 inline Dtype result_type(const Operand &tensor1, const Operand &tensor2) {
   detail::Result<Dtype> out;
-  detail::check(tensor2.is_number() ? tensor_result_type_scalar(tensor1.get(), tensor2.number(), out.put()) : tensor_result_type(tensor1.get(), tensor2.get(), out.put()));
+  detail::check(tensor2.is_number() ? ::tensor_result_type_scalar(tensor1.get(), tensor2.number(), out.put()) : ::tensor_result_type(tensor1.get(), tensor2.get(), out.put()));
   return out.take();
 }
 
 // The smallest dtype that holds the values of both.
 inline Dtype promote_types(Dtype type1, Dtype type2) {
   detail::Result<Dtype> out;
-  detail::check(tensor_promote_types(type1, type2, out.put()));
+  detail::check(::tensor_promote_types(type1, type2, out.put()));
   return out.take();
 }
 
 // True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
 inline bool can_cast(Dtype from_, Dtype to) {
   detail::Result<bool> out;
-  detail::check(tensor_can_cast(from_, to, out.put()));
+  detail::check(::tensor_can_cast(from_, to, out.put()));
   return out.take();
 }
 
 // Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype.
 inline void set_default_dtype(Dtype d) {
-  detail::check(tensor_set_default_dtype(d));
+  detail::check(::tensor_set_default_dtype(d));
 }
 
 // The dtype of float numbers and of factories that are given none: float32 at first.
 inline Dtype get_default_dtype() {
   detail::Result<Dtype> out;
-  detail::check(tensor_get_default_dtype(out.put()));
+  detail::check(::tensor_get_default_dtype(out.put()));
   return out.take();
 }
 
@@ -5963,84 +5963,84 @@ inline Dtype get_default_dtype() {
 // those that start later, keep theirs. The device need not be available; factories tell when it is not. No device
 // is the CPU.
 inline void set_default_device(const Device &device) {
-  detail::check(tensor_set_default_device(device));
+  detail::check(::tensor_set_default_device(device));
 }
 
 // The device of factories that are given none, in the calls of the calling thread: the CPU when a thread starts.
 inline Device get_default_device() {
   detail::Result<Device> out;
-  detail::check(tensor_get_default_device(out.put()));
+  detail::check(::tensor_get_default_device(out.put()));
   return out.take();
 }
 
 // Sets whether operations are recorded for gradients, for the calls of the calling thread: other threads, also those
 // that start later, keep theirs.
 inline void set_grad_enabled(Bool enabled) {
-  detail::check(tensor_set_grad_enabled(enabled));
+  detail::check(::tensor_set_grad_enabled(enabled));
 }
 
 // Whether operations of the calling thread are recorded for gradients: true when a thread starts.
 inline bool is_grad_enabled() {
   detail::Result<bool> out;
-  detail::check(tensor_is_grad_enabled(out.put()));
+  detail::check(::tensor_is_grad_enabled(out.put()));
   return out.take();
 }
 
 // Begins inference mode for the calling thread, or ends it: operations are not recorded for gradients, and the tensors that they
 // make take no part in recorded ones. Sets set_grad_enabled to the opposite.
 inline void set_inference_mode(Bool enabled) {
-  detail::check(tensor_set_inference_mode(enabled));
+  detail::check(::tensor_set_inference_mode(enabled));
 }
 
 // Whether the calling thread is in inference mode.
 inline bool is_inference_mode_enabled() {
   detail::Result<bool> out;
-  detail::check(tensor_is_inference_mode_enabled(out.put()));
+  detail::check(::tensor_is_inference_mode_enabled(out.put()));
   return out.take();
 }
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 inline Device parse_device(const std::string &text) {
   detail::Result<Device> out;
-  detail::check(tensor_parse_device(text.c_str(), out.put()));
+  detail::check(::tensor_parse_device(text.c_str(), out.put()));
   return out.take();
 }
 
 // Sets for the process whether warnings that are given the first time alone (docs/warnings.md) are given each time.
 inline void set_warn_always(Bool b) {
-  detail::check(tensor_set_warn_always(b));
+  detail::check(::tensor_set_warn_always(b));
 }
 
 // Whether set_warn_always is on.
 inline bool is_warn_always_enabled() {
   detail::Result<bool> out;
-  detail::check(tensor_is_warn_always_enabled(out.put()));
+  detail::check(::tensor_is_warn_always_enabled(out.put()));
   return out.take();
 }
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
 inline void set_num_threads(int64_t n) {
-  detail::check(tensor_set_num_threads(n));
+  detail::check(::tensor_set_num_threads(n));
 }
 
 // How many threads one operator may use. At first the first number of the environment variable OMP_NUM_THREADS, or that of the processors
 // that the process may run on, as its affinity and the quota of its control group allow.
 inline int64_t get_num_threads() {
   detail::Result<int64_t> out;
-  detail::check(tensor_get_num_threads(out.put()));
+  detail::check(::tensor_get_num_threads(out.put()));
   return out.take();
 }
 
 // How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
 // to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
 inline void set_float32_matmul_precision(const std::string &precision) {
-  detail::check(tensor_set_float32_matmul_precision(precision.c_str()));
+  detail::check(::tensor_set_float32_matmul_precision(precision.c_str()));
 }
 
 // What set_float32_matmul_precision has set.
 inline std::string get_float32_matmul_precision() {
   detail::Result<std::string> out;
-  detail::check(tensor_get_float32_matmul_precision(out.put()));
+  detail::check(::tensor_get_float32_matmul_precision(out.put()));
   return out.take();
 }
 
@@ -6048,7 +6048,7 @@ inline std::string get_float32_matmul_precision() {
 // one.
 inline std::string cpu_tier() {
   detail::Result<std::string> out;
-  detail::check(tensor_cpu_tier(out.put()));
+  detail::check(::tensor_cpu_tier(out.put()));
   return out.take();
 }
 
@@ -6057,177 +6057,177 @@ inline std::string cpu_tier() {
 // (the kind's own), constant (no gradient flows through it) or refused.
 inline std::string dispatch_table(const std::string &name) {
   detail::Result<std::string> out;
-  detail::check(tensor_dispatch_table(name.c_str(), out.put()));
+  detail::check(::tensor_dispatch_table(name.c_str(), out.put()));
   return out.take();
 }
 
 // Whether the only element of `self` is not zero; other numbers of elements are refused.
 inline bool is_nonzero(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_nonzero(self.get(), out.put()));
+  detail::check(::tensor_is_nonzero(self.get(), out.put()));
   return out.take();
 }
 
 // Whether the elements are conjugated when they are read: never, as libtensor conjugates at once.
 inline bool is_conj(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_conj(self.get(), out.put()));
+  detail::check(::tensor_is_conj(self.get(), out.put()));
   return out.take();
 }
 
 // Whether the elements are negated when they are read: never, as libtensor negates at once.
 inline bool is_neg(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_neg(self.get(), out.put()));
+  detail::check(::tensor_is_neg(self.get(), out.put()));
   return out.take();
 }
 
 // Whether both tensors have the same sizes.
 inline bool is_same_size(const Tensor &self, const Tensor &other) {
   detail::Result<bool> out;
-  detail::check(tensor_is_same_size(self.get(), other.get(), out.put()));
+  detail::check(::tensor_is_same_size(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 // Makes a tensor of random numbers from the uniform distribution on [0, 1).
 inline Tensor rand(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_rand(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_rand(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void rand_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_rand_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_rand_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of random numbers from the normal distribution with mean 0 and variance 1; the parts of complex numbers
 // have variance 1/2 each.
 inline Tensor randn(const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randn(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_randn(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void randn_out(const Tensor &out, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_randn_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_randn_out(size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
 inline Tensor randint(int64_t low, int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randint(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_randint(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void randint_out(const Tensor &out, int64_t low, int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
 inline Tensor randint(int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randint_high(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_randint_high(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void randint_out(const Tensor &out, int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
 inline Tensor randperm(int64_t n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randperm(n, detail::get(generator), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_randperm(n, detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void randperm_out(const Tensor &out, int64_t n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // rand with the shape, dtype and device of `self`.
 inline Tensor rand_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_rand_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_rand_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // randn with the shape, dtype and device of `self`.
 inline Tensor randn_like(const Tensor &self, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randn_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_randn_like(self.get(), detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // randint with the shape, dtype and device of `self`.
 inline Tensor randint_like(const Tensor &self, int64_t low, int64_t high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randint_like(self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_randint_like(self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Random integers from [0, high) with the shape, dtype and device of `self`.
 inline Tensor randint_like(const Tensor &self, int64_t high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_randint_like_high(self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
+  detail::check(::tensor_randint_like_high(self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes normally distributed random numbers, each with its own mean and standard deviation; the shapes broadcast.
 inline Tensor normal(const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(std.is_number() ? tensor_normal_tensors_scalar(mean.get(), std.number(), detail::get(generator), out.put()) : tensor_normal_tensors(mean.get(), std.get(), detail::get(generator), out.put()));
+  detail::check(std.is_number() ? ::tensor_normal_tensors_scalar(mean.get(), std.number(), detail::get(generator), out.put()) : ::tensor_normal_tensors(mean.get(), std.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
 inline void normal_out(const Tensor &out, const Operand &mean, const Operand &std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(std.is_number() ? tensor_normal_tensors_scalar_out(mean.get(), std.number(), detail::get(generator), out.get()) : tensor_normal_tensors_out(mean.get(), std.get(), detail::get(generator), out.get()));
+  detail::check(std.is_number() ? ::tensor_normal_tensors_scalar_out(mean.get(), std.number(), detail::get(generator), out.get()) : ::tensor_normal_tensors_out(mean.get(), std.get(), detail::get(generator), out.get()));
 }
 
 // Makes a tensor of shape `size` of normally distributed random numbers.
 inline Tensor normal(double mean, double std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_normal_size(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_normal_size(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 inline void normal_out(const Tensor &out, double mean, double std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
+  detail::check(::tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Draws 0 or 1 for every element of `self`, which is the probability of 1.
 inline Tensor bernoulli(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_bernoulli(self.get(), detail::get(generator), out.put()));
+  detail::check(::tensor_bernoulli(self.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
 inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_bernoulli_out(self.get(), detail::get(generator), out.get()));
+  detail::check(::tensor_bernoulli_out(self.get(), detail::get(generator), out.get()));
 }
 
 // Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `self`.
 inline Tensor bernoulli(const Tensor &self, double p, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_bernoulli_p(self.get(), p, detail::get(generator), out.put()));
+  detail::check(::tensor_bernoulli_p(self.get(), p, detail::get(generator), out.put()));
   return out.take();
 }
 
 // Draws `num_samples` indices from each row of weights in `self`, of one or two dimensions.
 inline Tensor multinomial(const Tensor &self, int64_t num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_multinomial(self.get(), num_samples, replacement, detail::get(generator), out.put()));
+  detail::check(::tensor_multinomial(self.get(), num_samples, replacement, detail::get(generator), out.put()));
   return out.take();
 }
 
 inline void multinomial_out(const Tensor &out, const Tensor &self, int64_t num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
+  detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
 }
 
 // Draws from the Poisson distributions whose rates are the elements of `self`.
 inline Tensor poisson(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_poisson(self.get(), detail::get(generator), out.put()));
+  detail::check(::tensor_poisson(self.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
@@ -6235,85 +6235,85 @@ inline Tensor poisson(const Tensor &self, const std::optional<Generator> &genera
 // Nothing succeeds where `prob` is at most 0, everything where it is at least 1; the result is NaN where one of the two is.
 inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_binomial(count.get(), prob.get(), detail::get(generator), out.put()));
+  detail::check(::tensor_binomial(count.get(), prob.get(), detail::get(generator), out.put()));
   return out.take();
 }
 
 // Fills `self` from the uniform distribution on [from_, to).
 inline Tensor uniform_(const Tensor &self, double from_ = 0, double to = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_uniform_(self.get(), from_, to, detail::get(generator)));
+  detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the normal distribution.
 inline Tensor normal_(const Tensor &self, double mean = 0, double std = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_normal_(self.get(), mean, std, detail::get(generator)));
+  detail::check(::tensor_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random integers over the dtype's range, or for floats over the integers that they hold exactly.
 inline Tensor random_(const Tensor &self, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_random_(self.get(), detail::get(generator)));
+  detail::check(::tensor_random_(self.get(), detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random integers from [0, to).
 inline Tensor random_(const Tensor &self, int64_t to, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_random__to(self.get(), to, detail::get(generator)));
+  detail::check(::tensor_random__to(self.get(), to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random integers from [from_, to).
 inline Tensor random_(const Tensor &self, int64_t from_, const std::optional<int64_t> &to, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
+  detail::check(::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
   return self;
 }
 
 // Fills `self` with 1 with the probabilities in `p`, which broadcasts to its shape, otherwise 0.
 inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
+  detail::check(::tensor_bernoulli__tensor(self.get(), p.get(), detail::get(generator)));
   return self;
 }
 
 // Fills `self` with 1 with probability `p`, otherwise 0.
 inline Tensor bernoulli_(const Tensor &self, double p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_bernoulli_(self.get(), p, detail::get(generator)));
+  detail::check(::tensor_bernoulli_(self.get(), p, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the exponential distribution of rate `lambd`.
 inline Tensor exponential_(const Tensor &self, double lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_exponential_(self.get(), lambd, detail::get(generator)));
+  detail::check(::tensor_exponential_(self.get(), lambd, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the Cauchy distribution.
 inline Tensor cauchy_(const Tensor &self, double median = 0, double sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
+  detail::check(::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
 inline Tensor log_normal_(const Tensor &self, double mean = 1, double std = 2, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
+  detail::check(::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the geometric distribution with success probability `p`.
 inline Tensor geometric_(const Tensor &self, double p, const std::optional<Generator> &generator = std::nullopt) {
-  detail::check(tensor_geometric_(self.get(), p, detail::get(generator)));
+  detail::check(::tensor_geometric_(self.get(), p, detail::get(generator)));
   return self;
 }
 
 // Restarts the default generator from `seed`.
 inline void manual_seed(int64_t seed) {
-  detail::check(tensor_manual_seed(seed));
+  detail::check(::tensor_manual_seed(seed));
 }
 
 // The generator that random functions use when they are given none.
 inline Generator default_generator() {
   detail::Result<Generator> out;
-  detail::check(tensor_default_generator(out.put()));
+  detail::check(::tensor_default_generator(out.put()));
   return out.take();
 }
 
@@ -6321,7 +6321,7 @@ inline Generator default_generator() {
 // philox, and `manual_seed` restarts it too.
 inline Generator default_generator(const Device &device) {
   detail::Result<Generator> out;
-  detail::check(tensor_default_generator_device(device, out.put()));
+  detail::check(::tensor_default_generator_device(device, out.put()));
   return out.take();
 }
 
@@ -6337,72 +6337,72 @@ inline Generator default_generator(const Device &device) {
 // 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
 inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const std::string &engine = "mt19937") {
   detail::Result<Generator> out;
-  detail::check(tensor_generator_new(detail::get(device), engine.c_str(), out.put()));
+  detail::check(::tensor_generator_new(detail::get(device), engine.c_str(), out.put()));
   return out.take();
 }
 
 // Restarts the generator from `seed`; negative seeds count as their two's complement.
 inline void generator_manual_seed(const Generator &self, int64_t seed) {
-  detail::check(tensor_generator_manual_seed(self.get(), seed));
+  detail::check(::tensor_generator_manual_seed(self.get(), seed));
 }
 
 // Restarts the generator from a seed of the operating system's, and returns it.
 inline int64_t generator_seed(const Generator &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_generator_seed(self.get(), out.put()));
+  detail::check(::tensor_generator_seed(self.get(), out.put()));
   return out.take();
 }
 
 // The seed that the generator last started from.
 inline int64_t generator_initial_seed(const Generator &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_generator_initial_seed(self.get(), out.put()));
+  detail::check(::tensor_generator_initial_seed(self.get(), out.put()));
   return out.take();
 }
 
 // The name of the generator's algorithm: mt19937 or philox.
 inline std::string generator_engine(const Generator &self) {
   detail::Result<std::string> out;
-  detail::check(tensor_generator_engine(self.get(), out.put()));
+  detail::check(::tensor_generator_engine(self.get(), out.put()));
   return out.take();
 }
 
 // The device that the generator was made for. A philox generator of the CPU draws on all devices.
 inline Device generator_device(const Generator &self) {
   detail::Result<Device> out;
-  detail::check(tensor_generator_device(self.get(), out.put()));
+  detail::check(::tensor_generator_device(self.get(), out.put()));
   return out.take();
 }
 
 // Another generator of the same algorithm and in the same state.
 inline Generator generator_clone(const Generator &self) {
   detail::Result<Generator> out;
-  detail::check(tensor_generator_clone(self.get(), out.put()));
+  detail::check(::tensor_generator_clone(self.get(), out.put()));
   return out.take();
 }
 
 // The number of 32-bit words before those that a philox generator draws next. A generator of mt19937 has none, which is an error.
 inline int64_t generator_get_offset(const Generator &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_generator_get_offset(self.get(), out.put()));
+  detail::check(::tensor_generator_get_offset(self.get(), out.put()));
   return out.take();
 }
 
 // Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
 inline void generator_set_offset(const Generator &self, int64_t offset) {
-  detail::check(tensor_generator_set_offset(self.get(), offset));
+  detail::check(::tensor_generator_set_offset(self.get(), offset));
 }
 
 // The generator's state as a uint8 tensor, in PyTorch's layout: 5056 bytes of mt19937; 16 bytes of philox, the seed and the offset.
 inline Tensor generator_get_state(const Generator &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_generator_get_state(self.get(), out.put()));
+  detail::check(::tensor_generator_get_state(self.get(), out.put()));
   return out.take();
 }
 
 // Continues from a state of generator_get_state, of a generator of the same algorithm.
 inline void generator_set_state(const Generator &self, const Tensor &state) {
-  detail::check(tensor_generator_set_state(self.get(), state.get()));
+  detail::check(::tensor_generator_set_state(self.get(), state.get()));
 }
 
 // Adds up the elements over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -6410,107 +6410,107 @@ inline void generator_set_state(const Generator &self, const Tensor &state) {
 // added in blocks whose totals are kept in float64; the result is the same for any number of threads. An empty sum is 0.
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_sum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void sum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_sum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // As `sum`, with NaN counted as 0. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor nansum(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nansum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_nansum(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_nansum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_nansum_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
 // Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
 inline Tensor prod(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_prod(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_prod(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get()));
 }
 
 // Averages over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Integers and bool are refused unless `dtype` is given. An empty mean is NaN.
 inline Tensor mean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_mean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_mean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void mean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_mean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_mean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // Averages the elements over `dim` that are not NaN. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor nanmean(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nanmean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_nanmean(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void nanmean_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_nanmean_out(self.get(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // Tells whether any element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
 // `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor any(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_any(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_any(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void any_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_any_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // Tells whether every element over `dim` is not zero, as bool (uint8 for uint8 inputs). NaN is not zero.
 // `dim` is one dimension or several; none means all; an empty list reduces nothing. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor all(const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_all(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_all(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void all_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(tensor_all_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_all_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // Counts the elements over `dim` that are not zero, as int64. `dim` is one dimension or several; none, or an empty list, means all.
 inline Tensor count_nonzero(const Tensor &self, const Ints &dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_count_nonzero(self.get(), dim.data(), dim.size(), out.put()));
+  detail::check(::tensor_count_nonzero(self.get(), dim.data(), dim.size(), out.put()));
   return out.take();
 }
 
 // Standard deviation of all elements; `unbiased` divides by one less than their number.
 inline Tensor std(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> out;
-  detail::check(tensor_std(self.get(), unbiased, out.put()));
+  detail::check(::tensor_std(self.get(), unbiased, out.put()));
   return out.take();
 }
 
 // Standard deviation over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor std(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_std_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
+  detail::check(::tensor_std_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
   return out.take();
 }
 
 inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  detail::check(tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
+  detail::check(::tensor_std_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
 
 // Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -6518,30 +6518,30 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
 inline Tensor std_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_std_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
+  detail::check(::tensor_std_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
   return out.take();
 }
 
 inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
-  detail::check(tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
+  detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
 // Variance of all elements; `unbiased` divides by one less than their number.
 inline Tensor var(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> out;
-  detail::check(tensor_var(self.get(), unbiased, out.put()));
+  detail::check(::tensor_var(self.get(), unbiased, out.put()));
   return out.take();
 }
 
 // Variance over `dim`; `unbiased` divides by one less than the number of elements. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 inline Tensor var(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_var_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
+  detail::check(::tensor_var_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.put()));
   return out.take();
 }
 
 inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
-  detail::check(tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
+  detail::check(::tensor_var_dim_out(self.get(), dim.data(), dim.size(), unbiased, keepdim, out.get()));
 }
 
 // Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -6549,19 +6549,19 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
 inline Tensor var_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_var_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
+  detail::check(::tensor_var_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
   return out.take();
 }
 
 inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
-  detail::check(tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
+  detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
 // Standard deviation and mean of all elements; `unbiased` divides by one less than their number.
 inline StdMeanResult std_mean(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
-  detail::check(tensor_std_mean(self.get(), unbiased, std.put(), mean.put()));
+  detail::check(::tensor_std_mean(self.get(), unbiased, std.put(), mean.put()));
   return {std.take(), mean.take()};
 }
 
@@ -6569,7 +6569,7 @@ inline StdMeanResult std_mean(const Tensor &self, Bool unbiased = true) {
 inline StdMeanDimResult std_mean(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
-  detail::check(tensor_std_mean_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, std.put(), mean.put()));
+  detail::check(::tensor_std_mean_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, std.put(), mean.put()));
   return {std.take(), mean.take()};
 }
 
@@ -6579,7 +6579,7 @@ inline StdMeanDimResult std_mean(const Tensor &self, const Ints &dim, Bool unbia
 inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
-  detail::check(tensor_std_mean_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, std.put(), mean.put()));
+  detail::check(::tensor_std_mean_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, std.put(), mean.put()));
   return {std.take(), mean.take()};
 }
 
@@ -6587,7 +6587,7 @@ inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Int
 inline VarMeanResult var_mean(const Tensor &self, Bool unbiased = true) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
-  detail::check(tensor_var_mean(self.get(), unbiased, var.put(), mean.put()));
+  detail::check(::tensor_var_mean(self.get(), unbiased, var.put(), mean.put()));
   return {var.take(), mean.take()};
 }
 
@@ -6595,7 +6595,7 @@ inline VarMeanResult var_mean(const Tensor &self, Bool unbiased = true) {
 inline VarMeanDimResult var_mean(const Tensor &self, const Ints &dim, Bool unbiased = true, Bool keepdim = false) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
-  detail::check(tensor_var_mean_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, var.put(), mean.put()));
+  detail::check(::tensor_var_mean_dim(self.get(), dim.data(), dim.size(), unbiased, keepdim, var.put(), mean.put()));
   return {var.take(), mean.take()};
 }
 
@@ -6605,7 +6605,7 @@ inline VarMeanDimResult var_mean(const Tensor &self, const Ints &dim, Bool unbia
 inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
-  detail::check(tensor_var_mean_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, var.put(), mean.put()));
+  detail::check(::tensor_var_mean_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, var.put(), mean.put()));
   return {var.take(), mean.take()};
 }
 
@@ -6614,281 +6614,281 @@ inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Int
 // Complex inputs give real norms. `dtype` converts elements first.
 inline Tensor norm(const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_norm(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_norm(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &p = std::nullopt, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_norm_out(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_norm_out(self.get(), detail::get(p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
 inline Tensor norm(const Tensor &self, const std::string &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_norm_name(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_norm_name(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void norm_out(const Tensor &out, const Tensor &self, const std::string &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_norm_name_out(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_norm_name_out(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Reducing a dimension of size 0 is an error, for there is no largest of nothing.
 inline Tensor amax(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_amax(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_amax(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void amax_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  detail::check(tensor_amax_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_amax_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // The smallest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Reducing a dimension of size 0 is an error, for there is no smallest of nothing.
 inline Tensor amin(const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_amin(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_amin(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void amin_out(const Tensor &out, const Tensor &self, const Ints &dim = {}, Bool keepdim = false) {
-  detail::check(tensor_amin_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_amin_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // The largest of all elements, NaN where there is one. An input without elements is an error.
 inline Tensor max(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_max(self.get(), out.put()));
+  detail::check(::tensor_max(self.get(), out.put()));
   return out.take();
 }
 
 inline void max_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_max_out(self.get(), out.get()));
+  detail::check(::tensor_max_out(self.get(), out.get()));
 }
 
 // The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
 inline MaxDimResult max(const Tensor &self, int64_t dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_max_dim(self.get(), dim, keepdim, values.put(), indices.put()));
+  detail::check(::tensor_max_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
-  detail::check(tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
+  detail::check(::tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
 // The smallest of all elements, NaN where there is one. An input without elements is an error.
 inline Tensor min(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_min(self.get(), out.put()));
+  detail::check(::tensor_min(self.get(), out.put()));
   return out.take();
 }
 
 inline void min_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_min_out(self.get(), out.get()));
+  detail::check(::tensor_min_out(self.get(), out.get()));
 }
 
 // The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
 inline MinDimResult min(const Tensor &self, int64_t dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_min_dim(self.get(), dim, keepdim, values.put(), indices.put()));
+  detail::check(::tensor_min_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
-  detail::check(tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
+  detail::check(::tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
 // As `maximum`: the larger of two elements, NaN where either is.
 inline Tensor max(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_max_other(self.get(), other.get(), out.put()));
+  detail::check(::tensor_max_other(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void max_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_max_other_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_max_other_out(self.get(), other.get(), out.get()));
 }
 
 // As `minimum`: the smaller of two elements, NaN where either is.
 inline Tensor min(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_min_other(self.get(), other.get(), out.put()));
+  detail::check(::tensor_min_other(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_min_other_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_min_other_out(self.get(), other.get(), out.get()));
 }
 
 // The smallest and the largest elements along `dim`, or of all.
 inline AminmaxResult aminmax(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> min;
   detail::Result<Tensor> max;
-  detail::check(tensor_aminmax(self.get(), detail::get(dim), keepdim, min.put(), max.put()));
+  detail::check(::tensor_aminmax(self.get(), detail::get(dim), keepdim, min.put(), max.put()));
   return {min.take(), max.take()};
 }
 
 inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get()));
+  detail::check(::tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get()));
 }
 
 // The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
 inline Tensor argmax(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
+  detail::check(::tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
   return out.take();
 }
 
 inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get()));
+  detail::check(::tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
 
 // The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
 inline Tensor argmin(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
+  detail::check(::tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
   return out.take();
 }
 
 inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
-  detail::check(tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get()));
+  detail::check(::tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
 
 // Rounds every element down to an integer. Integers stay as they are; bool and complex are refused.
 inline Tensor floor(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_floor(self.get(), out.put()));
+  detail::check(::tensor_floor(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor floor_(const Tensor &self) {
-  detail::check(tensor_floor_(self.get()));
+  detail::check(::tensor_floor_(self.get()));
   return self;
 }
 
 inline void floor_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_floor_out(self.get(), out.get()));
+  detail::check(::tensor_floor_out(self.get(), out.get()));
 }
 
 // Rounds every element up to an integer. Integers stay as they are; bool and complex are refused.
 inline Tensor ceil(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ceil(self.get(), out.put()));
+  detail::check(::tensor_ceil(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor ceil_(const Tensor &self) {
-  detail::check(tensor_ceil_(self.get()));
+  detail::check(::tensor_ceil_(self.get()));
   return self;
 }
 
 inline void ceil_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_ceil_out(self.get(), out.get()));
+  detail::check(::tensor_ceil_out(self.get(), out.get()));
 }
 
 // Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 inline Tensor trunc(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_trunc(self.get(), out.put()));
+  detail::check(::tensor_trunc(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor trunc_(const Tensor &self) {
-  detail::check(tensor_trunc_(self.get()));
+  detail::check(::tensor_trunc_(self.get()));
   return self;
 }
 
 inline void trunc_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_trunc_out(self.get(), out.get()));
+  detail::check(::tensor_trunc_out(self.get(), out.get()));
 }
 
 // Another name of `trunc`.
 // Rounds every element towards zero to an integer. Integers stay as they are; bool and complex are refused.
 inline Tensor fix(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fix(self.get(), out.put()));
+  detail::check(::tensor_fix(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor fix_(const Tensor &self) {
-  detail::check(tensor_fix_(self.get()));
+  detail::check(::tensor_fix_(self.get()));
   return self;
 }
 
 inline void fix_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_fix_out(self.get(), out.get()));
+  detail::check(::tensor_fix_out(self.get(), out.get()));
 }
 
 // Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
 // negative). Integers stay as they are and accept no decimals.
 inline Tensor round(const Tensor &self, int64_t decimals = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_round(self.get(), decimals, out.put()));
+  detail::check(::tensor_round(self.get(), decimals, out.put()));
   return out.take();
 }
 
 inline Tensor round_(const Tensor &self, int64_t decimals = 0) {
-  detail::check(tensor_round_(self.get(), decimals));
+  detail::check(::tensor_round_(self.get(), decimals));
   return self;
 }
 
 inline void round_out(const Tensor &out, const Tensor &self, int64_t decimals = 0) {
-  detail::check(tensor_round_out(self.get(), decimals, out.get()));
+  detail::check(::tensor_round_out(self.get(), decimals, out.get()));
 }
 
 // What `trunc` cuts off every element, with its sign. Integers are refused.
 inline Tensor frac(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_frac(self.get(), out.put()));
+  detail::check(::tensor_frac(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor frac_(const Tensor &self) {
-  detail::check(tensor_frac_(self.get()));
+  detail::check(::tensor_frac_(self.get()));
   return self;
 }
 
 inline void frac_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_frac_out(self.get(), out.get()));
+  detail::check(::tensor_frac_out(self.get(), out.get()));
 }
 
 // `clamp` with bounds that are tensors and broadcast. Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 inline Tensor clamp(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_clamp_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
+  detail::check(::tensor_clamp_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
   return out.take();
 }
 
 inline Tensor clamp_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max)));
+  detail::check(::tensor_clamp_tensor_(self.get(), detail::get(min), detail::get(max)));
   return self;
 }
 
 inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(tensor_clamp_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
+  detail::check(::tensor_clamp_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
 // Limits every element to the range from `min` to `max`, of which one may be absent. NaN stays NaN, and bounds that are NaN
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 inline Tensor clamp(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_clamp(self.get(), detail::get(min), detail::get(max), out.put()));
+  detail::check(::tensor_clamp(self.get(), detail::get(min), detail::get(max), out.put()));
   return out.take();
 }
 
 inline Tensor clamp_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(tensor_clamp_(self.get(), detail::get(min), detail::get(max)));
+  detail::check(::tensor_clamp_(self.get(), detail::get(min), detail::get(max)));
   return self;
 }
 
 inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(tensor_clamp_out(self.get(), detail::get(min), detail::get(max), out.get()));
+  detail::check(::tensor_clamp_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
 // Another name of `clamp`.
@@ -6896,17 +6896,17 @@ inline void clamp_out(const Tensor &out, const Tensor &self, const std::optional
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 inline Tensor clip(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_clip_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
+  detail::check(::tensor_clip_tensor(self.get(), detail::get(min), detail::get(max), out.put()));
   return out.take();
 }
 
 inline Tensor clip_(const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max)));
+  detail::check(::tensor_clip_tensor_(self.get(), detail::get(min), detail::get(max)));
   return self;
 }
 
 inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Tensor> &min = std::nullopt, const std::optional<Tensor> &max = std::nullopt) {
-  detail::check(tensor_clip_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
+  detail::check(::tensor_clip_tensor_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
 // Another name of `clamp`.
@@ -6914,104 +6914,104 @@ inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<
 // give NaN; where `min` exceeds `max`, the result is `max`. Bounds take part in promotion.
 inline Tensor clip(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_clip(self.get(), detail::get(min), detail::get(max), out.put()));
+  detail::check(::tensor_clip(self.get(), detail::get(min), detail::get(max), out.put()));
   return out.take();
 }
 
 inline Tensor clip_(const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(tensor_clip_(self.get(), detail::get(min), detail::get(max)));
+  detail::check(::tensor_clip_(self.get(), detail::get(min), detail::get(max)));
   return self;
 }
 
 inline void clip_out(const Tensor &out, const Tensor &self, const std::optional<Scalar> &min, const std::optional<Scalar> &max = std::nullopt) {
-  detail::check(tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get()));
+  detail::check(::tensor_clip_out(self.get(), detail::get(min), detail::get(max), out.get()));
 }
 
 // Limits every element to at least `min`: `clamp` with one bound.
 inline Tensor clamp_min(const Tensor &self, const Operand &min) {
   detail::Result<Tensor> out;
-  detail::check(min.is_number() ? tensor_clamp_min_scalar(self.get(), min.number(), out.put()) : tensor_clamp_min(self.get(), min.get(), out.put()));
+  detail::check(min.is_number() ? ::tensor_clamp_min_scalar(self.get(), min.number(), out.put()) : ::tensor_clamp_min(self.get(), min.get(), out.put()));
   return out.take();
 }
 
 inline Tensor clamp_min_(const Tensor &self, const Operand &min) {
-  detail::check(min.is_number() ? tensor_clamp_min_scalar_(self.get(), min.number()) : tensor_clamp_min_(self.get(), min.get()));
+  detail::check(min.is_number() ? ::tensor_clamp_min_scalar_(self.get(), min.number()) : ::tensor_clamp_min_(self.get(), min.get()));
   return self;
 }
 
 inline void clamp_min_out(const Tensor &out, const Tensor &self, const Operand &min) {
-  detail::check(min.is_number() ? tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : tensor_clamp_min_out(self.get(), min.get(), out.get()));
+  detail::check(min.is_number() ? ::tensor_clamp_min_scalar_out(self.get(), min.number(), out.get()) : ::tensor_clamp_min_out(self.get(), min.get(), out.get()));
 }
 
 // Limits every element to at most `max`: `clamp` with one bound.
 inline Tensor clamp_max(const Tensor &self, const Operand &max) {
   detail::Result<Tensor> out;
-  detail::check(max.is_number() ? tensor_clamp_max_scalar(self.get(), max.number(), out.put()) : tensor_clamp_max(self.get(), max.get(), out.put()));
+  detail::check(max.is_number() ? ::tensor_clamp_max_scalar(self.get(), max.number(), out.put()) : ::tensor_clamp_max(self.get(), max.get(), out.put()));
   return out.take();
 }
 
 inline Tensor clamp_max_(const Tensor &self, const Operand &max) {
-  detail::check(max.is_number() ? tensor_clamp_max_scalar_(self.get(), max.number()) : tensor_clamp_max_(self.get(), max.get()));
+  detail::check(max.is_number() ? ::tensor_clamp_max_scalar_(self.get(), max.number()) : ::tensor_clamp_max_(self.get(), max.get()));
   return self;
 }
 
 inline void clamp_max_out(const Tensor &out, const Tensor &self, const Operand &max) {
-  detail::check(max.is_number() ? tensor_clamp_max_scalar_out(self.get(), max.number(), out.get()) : tensor_clamp_max_out(self.get(), max.get(), out.get()));
+  detail::check(max.is_number() ? ::tensor_clamp_max_scalar_out(self.get(), max.number(), out.get()) : ::tensor_clamp_max_out(self.get(), max.get(), out.get()));
 }
 
 // The larger of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
 inline Tensor maximum(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_maximum(self.get(), other.get(), out.put()));
+  detail::check(::tensor_maximum(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void maximum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_maximum_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_maximum_out(self.get(), other.get(), out.get()));
 }
 
 // The smaller of `self` and `other`, element by element; the shapes broadcast. NaN wins over every number.
 inline Tensor minimum(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_minimum(self.get(), other.get(), out.put()));
+  detail::check(::tensor_minimum(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void minimum_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_minimum_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_minimum_out(self.get(), other.get(), out.get()));
 }
 
 // The larger of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
 inline Tensor fmax(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fmax(self.get(), other.get(), out.put()));
+  detail::check(::tensor_fmax(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void fmax_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_fmax_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_fmax_out(self.get(), other.get(), out.get()));
 }
 
 // The smaller of `self` and `other`, element by element; the shapes broadcast. A number wins over NaN.
 inline Tensor fmin(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_fmin(self.get(), other.get(), out.put()));
+  detail::check(::tensor_fmin(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void fmin_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_fmin_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_fmin_out(self.get(), other.get(), out.get()));
 }
 
 // Replaces negative elements by 0.
 inline Tensor relu(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_relu(self.get(), out.put()));
+  detail::check(::tensor_relu(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor relu_(const Tensor &self) {
-  detail::check(tensor_relu_(self.get()));
+  detail::check(::tensor_relu_(self.get()));
   return self;
 }
 
@@ -7019,113 +7019,113 @@ inline Tensor relu_(const Tensor &self) {
 // A number that the dtype of the result cannot hold is refused.
 inline Tensor where(const Tensor &condition, const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_where_scalar(condition.get(), self.get(), other.number(), out.put()) : tensor_where(condition.get(), self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_where_scalar(condition.get(), self.get(), other.number(), out.put()) : ::tensor_where(condition.get(), self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void where_out(const Tensor &out, const Tensor &condition, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : tensor_where_out(condition.get(), self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_where_scalar_out(condition.get(), self.get(), other.number(), out.get()) : ::tensor_where_out(condition.get(), self.get(), other.get(), out.get()));
 }
 
 // Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 inline Tensor cumsum(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cumsum(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_cumsum(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline Tensor cumsum_(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_cumsum_(self.get(), dim, detail::get(dtype)));
+  detail::check(::tensor_cumsum_(self.get(), dim, detail::get(dtype)));
   return self;
 }
 
 inline void cumsum_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
+  detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
 inline Tensor cumprod(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cumprod(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_cumprod(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline Tensor cumprod_(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_cumprod_(self.get(), dim, detail::get(dtype)));
+  detail::check(::tensor_cumprod_(self.get(), dim, detail::get(dtype)));
   return self;
 }
 
 inline void cumprod_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get()));
+  detail::check(::tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 inline CummaxResult cummax(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_cummax(self.get(), dim, values.put(), indices.put()));
+  detail::check(::tensor_cummax(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim) {
-  detail::check(tensor_cummax_out(self.get(), dim, values.get(), indices.get()));
+  detail::check(::tensor_cummax_out(self.get(), dim, values.get(), indices.get()));
 }
 
 // Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
 inline CumminResult cummin(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_cummin(self.get(), dim, values.put(), indices.put()));
+  detail::check(::tensor_cummin(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim) {
-  detail::check(tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
+  detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
 }
 
 // Logarithm of the running sum of exponentials along `dim`, without overflow.
 inline Tensor logcumsumexp(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logcumsumexp(self.get(), dim, out.put()));
+  detail::check(::tensor_logcumsumexp(self.get(), dim, out.put()));
   return out.take();
 }
 
 inline void logcumsumexp_out(const Tensor &out, const Tensor &self, int64_t dim) {
-  detail::check(tensor_logcumsumexp_out(self.get(), dim, out.get()));
+  detail::check(::tensor_logcumsumexp_out(self.get(), dim, out.get()));
 }
 
 // Logarithm of the sum of exponentials over `dim`, one dimension or several, without overflow. Integers count as the default dtype.
 // `keepdim` keeps reduced dimensions with size 1.
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 
 inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(tensor_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+  detail::check(::tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
 inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+  detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
@@ -7133,7 +7133,7 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, 
 namespace signal::windows {
 inline Tensor bartlett(int64_t M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_bartlett(M, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_bartlett(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7143,7 +7143,7 @@ inline Tensor bartlett(int64_t M, Bool sym = true, const Options &options = {}) 
 namespace signal::windows {
 inline Tensor blackman(int64_t M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_blackman(M, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_blackman(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7153,7 +7153,7 @@ inline Tensor blackman(int64_t M, Bool sym = true, const Options &options = {}) 
 namespace signal::windows {
 inline Tensor cosine(int64_t M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_cosine(M, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_cosine(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7164,7 +7164,7 @@ inline Tensor cosine(int64_t M, Bool sym = true, const Options &options = {}) {
 namespace signal::windows {
 inline Tensor exponential(int64_t M, const std::optional<double> &center = std::nullopt, double tau = 1.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_exponential(M, detail::get(center), tau, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_exponential(M, detail::get(center), tau, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7174,7 +7174,7 @@ inline Tensor exponential(int64_t M, const std::optional<double> &center = std::
 namespace signal::windows {
 inline Tensor gaussian(int64_t M, double std = 1.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_gaussian(M, std, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_gaussian(M, std, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7184,7 +7184,7 @@ inline Tensor gaussian(int64_t M, double std = 1.0, Bool sym = true, const Optio
 namespace signal::windows {
 inline Tensor general_cosine(int64_t M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_general_cosine(M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_general_cosine(M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7194,7 +7194,7 @@ inline Tensor general_cosine(int64_t M, const Doubles &coefficients, Bool sym = 
 namespace signal::windows {
 inline Tensor general_hamming(int64_t M, double alpha = 0.54, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_general_hamming(M, alpha, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_general_hamming(M, alpha, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7204,7 +7204,7 @@ inline Tensor general_hamming(int64_t M, double alpha = 0.54, Bool sym = true, c
 namespace signal::windows {
 inline Tensor hamming(int64_t M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_hamming(M, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_hamming(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7214,7 +7214,7 @@ inline Tensor hamming(int64_t M, Bool sym = true, const Options &options = {}) {
 namespace signal::windows {
 inline Tensor hann(int64_t M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_hann(M, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_hann(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7225,7 +7225,7 @@ inline Tensor hann(int64_t M, Bool sym = true, const Options &options = {}) {
 namespace signal::windows {
 inline Tensor kaiser(int64_t M, double beta = 12.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_kaiser(M, beta, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_kaiser(M, beta, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7236,7 +7236,7 @@ inline Tensor kaiser(int64_t M, double beta = 12.0, Bool sym = true, const Optio
 namespace signal::windows {
 inline Tensor nuttall(int64_t M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_signal_windows_nuttall(M, sym, options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_signal_windows_nuttall(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 }  // namespace signal::windows
@@ -7245,67 +7245,67 @@ inline Tensor nuttall(int64_t M, Bool sym = true, const Options &options = {}) {
 inline SortResult sort(const Tensor &self, int64_t dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_sort(self.get(), dim, descending, values.put(), indices.put()));
+  detail::check(::tensor_sort(self.get(), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim = -1, Bool descending = false) {
-  detail::check(tensor_sort_out(self.get(), dim, descending, values.get(), indices.get()));
+  detail::check(::tensor_sort_out(self.get(), dim, descending, values.get(), indices.get()));
 }
 
 // As `sort`, which is always stable.
 inline SortStableResult sort(const Tensor &self, const std::optional<Bool> &stable, int64_t dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_sort_stable(self.get(), detail::get(stable), dim, descending, values.put(), indices.put()));
+  detail::check(::tensor_sort_stable(self.get(), detail::get(stable), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, const std::optional<Bool> &stable, int64_t dim = -1, Bool descending = false) {
-  detail::check(tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
+  detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
 }
 
 // The int64 indices that sort `self` along `dim`.
 inline Tensor argsort(const Tensor &self, int64_t dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_argsort(self.get(), dim, descending, out.put()));
+  detail::check(::tensor_argsort(self.get(), dim, descending, out.put()));
   return out.take();
 }
 
 // As `argsort`, which is always stable.
 inline Tensor argsort(const Tensor &self, Bool stable, int64_t dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_argsort_stable(self.get(), stable, dim, descending, out.put()));
+  detail::check(::tensor_argsort_stable(self.get(), stable, dim, descending, out.put()));
   return out.take();
 }
 
 // Sorts along the first dimension.
 inline Tensor msort(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_msort(self.get(), out.put()));
+  detail::check(::tensor_msort(self.get(), out.put()));
   return out.take();
 }
 
 inline void msort_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_msort_out(self.get(), out.get()));
+  detail::check(::tensor_msort_out(self.get(), out.get()));
 }
 
 // The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
 inline TopkResult topk(const Tensor &self, int64_t k, int64_t dim = -1, Bool largest = true, Bool sorted = true) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_topk(self.get(), k, dim, largest, sorted, values.put(), indices.put()));
+  detail::check(::tensor_topk(self.get(), k, dim, largest, sorted, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t k, int64_t dim = -1, Bool largest = true, Bool sorted = true) {
-  detail::check(tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get()));
+  detail::check(::tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get()));
 }
 
 // Of all elements, the lower median; NaN where there is one.
 inline Tensor median(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_median(self.get(), out.put()));
+  detail::check(::tensor_median(self.get(), out.put()));
   return out.take();
 }
 
@@ -7313,18 +7313,18 @@ inline Tensor median(const Tensor &self) {
 inline MedianDimResult median(const Tensor &self, int64_t dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_median_dim(self.get(), dim, keepdim, values.put(), indices.put()));
+  detail::check(::tensor_median_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void median_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
-  detail::check(tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
+  detail::check(::tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
 // Of all elements, the lower median of what is not NaN.
 inline Tensor nanmedian(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nanmedian(self.get(), out.put()));
+  detail::check(::tensor_nanmedian(self.get(), out.put()));
   return out.take();
 }
 
@@ -7332,36 +7332,36 @@ inline Tensor nanmedian(const Tensor &self) {
 inline NanmedianDimResult nanmedian(const Tensor &self, int64_t dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_nanmedian_dim(self.get(), dim, keepdim, values.put(), indices.put()));
+  detail::check(::tensor_nanmedian_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
-  detail::check(tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
+  detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
 // The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
 inline KthvalueResult kthvalue(const Tensor &self, int64_t k, int64_t dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_kthvalue(self.get(), k, dim, keepdim, values.put(), indices.put()));
+  detail::check(::tensor_kthvalue(self.get(), k, dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t k, int64_t dim = -1, Bool keepdim = false) {
-  detail::check(tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get()));
+  detail::check(::tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get()));
 }
 
 // The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
 inline ModeResult mode(const Tensor &self, int64_t dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
-  detail::check(tensor_mode(self.get(), dim, keepdim, values.put(), indices.put()));
+  detail::check(::tensor_mode(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
 inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim = -1, Bool keepdim = false) {
-  detail::check(tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get()));
+  detail::check(::tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
 // The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
@@ -7369,23 +7369,23 @@ inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &
 // sequence that is not sorted. Gives int64, int32 with `out_int32`.
 inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<std::string> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(self.is_number() ? tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::get(side), detail::get(sorter), out.put()) : tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::get(side), detail::get(sorter), out.put()));
+  detail::check(self.is_number() ? ::tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::get(side), detail::get(sorter), out.put()) : ::tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::get(side), detail::get(sorter), out.put()));
   return out.take();
 }
 
 inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<std::string> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
-  detail::check(self.is_number() ? tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::get(side), detail::get(sorter), out.get()) : tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::get(side), detail::get(sorter), out.get()));
+  detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::get(side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::get(side), detail::get(sorter), out.get()));
 }
 
 // The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
 inline Tensor bucketize(const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
   detail::Result<Tensor> out;
-  detail::check(self.is_number() ? tensor_bucketize_scalar(self.number(), boundaries.get(), out_int32, right, out.put()) : tensor_bucketize(self.get(), boundaries.get(), out_int32, right, out.put()));
+  detail::check(self.is_number() ? ::tensor_bucketize_scalar(self.number(), boundaries.get(), out_int32, right, out.put()) : ::tensor_bucketize(self.get(), boundaries.get(), out_int32, right, out.put()));
   return out.take();
 }
 
 inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &boundaries, Bool out_int32 = false, Bool right = false) {
-  detail::check(self.is_number() ? tensor_bucketize_scalar_out(self.number(), boundaries.get(), out_int32, right, out.get()) : tensor_bucketize_out(self.get(), boundaries.get(), out_int32, right, out.get()));
+  detail::check(self.is_number() ? ::tensor_bucketize_scalar_out(self.number(), boundaries.get(), out_int32, right, out.get()) : ::tensor_bucketize_out(self.get(), boundaries.get(), out_int32, right, out.get()));
 }
 
 // The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
@@ -7395,7 +7395,7 @@ inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_i
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
   detail::Result<Tensor> counts;
-  detail::check(tensor_unique(self.get(), sorted, return_inverse, return_counts, detail::get(dim), output.put(), inverse_indices.put(), counts.put()));
+  detail::check(::tensor_unique(self.get(), sorted, return_inverse, return_counts, detail::get(dim), output.put(), inverse_indices.put(), counts.put()));
   return {output.take(), inverse_indices.take(), counts.take()};
 }
 
@@ -7404,7 +7404,7 @@ inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool retur
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
   detail::Result<Tensor> counts;
-  detail::check(tensor_unique_consecutive(self.get(), return_inverse, return_counts, detail::get(dim), output.put(), inverse_indices.put(), counts.put()));
+  detail::check(::tensor_unique_consecutive(self.get(), return_inverse, return_counts, detail::get(dim), output.put(), inverse_indices.put(), counts.put()));
   return {output.take(), inverse_indices.take(), counts.take()};
 }
 
@@ -7412,12 +7412,12 @@ inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool retur
 // found. `assume_unique` has no effect.
 inline Tensor isin(const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
   detail::Result<Tensor> out;
-  detail::check(test_elements.is_number() ? tensor_isin_scalar(elements.get(), test_elements.number(), assume_unique, invert, out.put()) : tensor_isin(elements.get(), test_elements.get(), assume_unique, invert, out.put()));
+  detail::check(test_elements.is_number() ? ::tensor_isin_scalar(elements.get(), test_elements.number(), assume_unique, invert, out.put()) : ::tensor_isin(elements.get(), test_elements.get(), assume_unique, invert, out.put()));
   return out.take();
 }
 
 inline void isin_out(const Tensor &out, const Operand &elements, const Operand &test_elements, Bool assume_unique = false, Bool invert = false) {
-  detail::check(test_elements.is_number() ? tensor_isin_scalar_out(elements.get(), test_elements.number(), assume_unique, invert, out.get()) : tensor_isin_out(elements.get(), test_elements.get(), assume_unique, invert, out.get()));
+  detail::check(test_elements.is_number() ? ::tensor_isin_scalar_out(elements.get(), test_elements.number(), assume_unique, invert, out.get()) : ::tensor_isin_out(elements.get(), test_elements.get(), assume_unique, invert, out.get()));
 }
 
 // Makes a tensor of layout sparse_coo: `indices` has a row for each sparse dimension and a column for each entry, `values` a row
@@ -7427,7 +7427,7 @@ inline void isin_out(const Tensor &out, const Operand &elements, const Operand &
 // with `is_coalesced` true they must be in row-major order, each place once.
 inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, const Ints &size = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Device> &device = std::nullopt, const std::optional<Bool> &is_coalesced = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_coo_tensor(indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced), out.put()));
+  detail::check(::tensor_sparse_coo_tensor(indices.get(), values.get(), size.data(), size.size(), detail::get(dtype), detail::get(device), detail::get(is_coalesced), out.put()));
   return out.take();
 }
 
@@ -7438,14 +7438,14 @@ inline Tensor sparse_coo_tensor(const Tensor &indices, const Tensor &values, con
 // that are out of range, out of order or repeated, and parts that do not fit each other, are refused.
 inline Tensor sparse_compressed_tensor(const Tensor &compressed_indices, const Tensor &plain_indices, const Tensor &values, const Ints &size = std::nullopt, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_compressed_tensor(compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_sparse_compressed_tensor(compressed_indices.get(), plain_indices.get(), values.get(), size.data(), size.size(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // All elements of a sparse tensor, 0 where it keeps none, in `dtype` where that is given. A dense tensor is given as it is.
 inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = std::nullopt, const std::optional<Bool> &masked_grad = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_dense(self.get(), detail::get(dtype), detail::get(masked_grad), out.put()));
+  detail::check(::tensor_to_dense(self.get(), detail::get(dtype), detail::get(masked_grad), out.put()));
   return out.take();
 }
 
@@ -7455,21 +7455,21 @@ inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = s
 // sparse_csr and sparse_csc not to blocks, coordinates to compressed layouts where two dimensions are sparse: to_dense goes between.
 inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<int64_t> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse(self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
+  detail::check(::tensor_to_sparse(self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
 inline Tensor to_sparse(const Tensor &self, int64_t sparse_dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse_sparse_dim(self.get(), sparse_dim, out.put()));
+  detail::check(::tensor_to_sparse_sparse_dim(self.get(), sparse_dim, out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
 inline Tensor to_sparse_coo(const Tensor &self, const std::optional<int64_t> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse_coo(self.get(), detail::get(dense_dim), out.put()));
+  detail::check(::tensor_to_sparse_coo(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
@@ -7477,28 +7477,28 @@ inline Tensor to_sparse_coo(const Tensor &self, const std::optional<int64_t> &de
 // the last `dense_dim` are dense.
 inline Tensor to_sparse_csr(const Tensor &self, const std::optional<int64_t> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse_csr(self.get(), detail::get(dense_dim), out.put()));
+  detail::check(::tensor_to_sparse_csr(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
 inline Tensor to_sparse_csc(const Tensor &self, const std::optional<int64_t> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse_csc(self.get(), detail::get(dense_dim), out.put()));
+  detail::check(::tensor_to_sparse_csc(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
 inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<int64_t> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse_bsr(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
+  detail::check(::tensor_to_sparse_bsr(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
 inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<int64_t> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_to_sparse_bsc(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
+  detail::check(::tensor_to_sparse_bsc(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
@@ -7506,14 +7506,14 @@ inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std
 // as it is.
 inline Tensor coalesce(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_coalesce(self.get(), out.put()));
+  detail::check(::tensor_coalesce(self.get(), out.put()));
   return out.take();
 }
 
 // Whether the entries of a tensor of layout sparse_coo are known to be in order, each place once.
 inline bool is_coalesced(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_coalesced(self.get(), out.put()));
+  detail::check(::tensor_is_coalesced(self.get(), out.put()));
   return out.take();
 }
 
@@ -7521,117 +7521,117 @@ inline bool is_coalesced(const Tensor &self) {
 // The memory is the tensor's.
 inline Tensor indices(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_indices(self.get(), out.put()));
+  detail::check(::tensor_indices(self.get(), out.put()));
   return out.take();
 }
 
 // The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
 inline Tensor values(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_values(self.get(), out.put()));
+  detail::check(::tensor_values(self.get(), out.put()));
   return out.take();
 }
 
 // The places of the entries of a tensor of layout sparse_coo, coalesced or not.
 inline Tensor coo_indices(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_coo_indices(self.get(), out.put()));
+  detail::check(::tensor_coo_indices(self.get(), out.put()));
   return out.take();
 }
 
 // The entries of a tensor of layout sparse_coo, coalesced or not.
 inline Tensor coo_values(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_coo_values(self.get(), out.put()));
+  detail::check(::tensor_coo_values(self.get(), out.put()));
   return out.take();
 }
 
 // Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
 inline Tensor crow_indices(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_crow_indices(self.get(), out.put()));
+  detail::check(::tensor_crow_indices(self.get(), out.put()));
   return out.take();
 }
 
 // The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
 inline Tensor col_indices(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_col_indices(self.get(), out.put()));
+  detail::check(::tensor_col_indices(self.get(), out.put()));
   return out.take();
 }
 
 // Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
 inline Tensor ccol_indices(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ccol_indices(self.get(), out.put()));
+  detail::check(::tensor_ccol_indices(self.get(), out.put()));
   return out.take();
 }
 
 // The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
 inline Tensor row_indices(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_row_indices(self.get(), out.put()));
+  detail::check(::tensor_row_indices(self.get(), out.put()));
   return out.take();
 }
 
 // The number of sparse dimensions: 0 of a dense tensor.
 inline int64_t sparse_dim(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_sparse_dim(self.get(), out.put()));
+  detail::check(::tensor_sparse_dim(self.get(), out.put()));
   return out.take();
 }
 
 // The number of dimensions that each entry of a sparse tensor has: all dimensions of a dense one.
 inline int64_t dense_dim(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_dense_dim(self.get(), out.put()));
+  detail::check(::tensor_dense_dim(self.get(), out.put()));
   return out.take();
 }
 
 // The number of entries, or blocks, that a sparse tensor keeps in each batch, among which may be zeros. PyTorch's name is `_nnz`.
 inline int64_t nnz(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_nnz(self.get(), out.put()));
+  detail::check(::tensor_nnz(self.get(), out.put()));
   return out.take();
 }
 
 // The elements of `self` at the places of the entries of `mask`, a sparse tensor of the same sizes, whose layout the result has.
 inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_mask(self.get(), mask.get(), out.put()));
+  detail::check(::tensor_sparse_mask(self.get(), mask.get(), out.put()));
   return out.take();
 }
 
 // Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
 // dense sizes do not become smaller: new elements of entries are 0.
 inline Tensor sparse_resize_(const Tensor &self, const Ints &size, int64_t sparse_dim, int64_t dense_dim) {
-  detail::check(tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
+  detail::check(::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
 }
 
 // Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
 inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, int64_t sparse_dim, int64_t dense_dim) {
-  detail::check(tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
+  detail::check(::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
 }
 
 // Gives a sparse tensor the sizes of another one of the same layout: one of layout sparse_coo as sparse_resize_ does, one of a compressed layout
 // together with the places of its entries, whose values stay if they have the same sizes and become 0 otherwise.
 inline Tensor resize_as_sparse_(const Tensor &self, const Tensor &the_template) {
-  detail::check(tensor_resize_as_sparse_(self.get(), the_template.get()));
+  detail::check(::tensor_resize_as_sparse_(self.get(), the_template.get()));
   return self;
 }
 
 // Says of a tensor of layout sparse_coo whether its entries are in row-major order, each place once; that they are is checked.
 inline Tensor mark_coalesced_(const Tensor &self, Bool coalesced) {
-  detail::check(tensor_mark_coalesced_(self.get(), coalesced));
+  detail::check(::tensor_mark_coalesced_(self.get(), coalesced));
   return self;
 }
 
 // The product of a sparse matrix and a strided one in the layout sparse_coo, with all elements of the rows in which `self` has entries.
 inline Tensor smm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_smm(self.get(), mat2.get(), out.put()));
+  detail::check(::tensor_smm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
@@ -7639,64 +7639,64 @@ inline Tensor smm(const Tensor &self, const Tensor &mat2) {
 // elements of the rows in which `mat1` has entries. `self` is sparse and has the sizes of the product.
 inline Tensor sspaddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sspaddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_sspaddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline void sspaddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_sspaddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // The product of a sparse matrix and a strided one in the layout sparse_coo, whose entries are the rows in which `mat1` has entries: it
 // has one sparse dimension and one dense one.
 inline Tensor hspmm(const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_hspmm(mat1.get(), mat2.get(), out.put()));
+  detail::check(::tensor_hspmm(mat1.get(), mat2.get(), out.put()));
   return out.take();
 }
 
 inline void hspmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
-  detail::check(tensor_hspmm_out(mat1.get(), mat2.get(), out.get()));
+  detail::check(::tensor_hspmm_out(mat1.get(), mat2.get(), out.get()));
 }
 
 // Another name of `sspaddmm`.
 inline Tensor saddmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_saddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_saddmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 
 inline void saddmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_saddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_saddmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 
 // Another name of `hspmm`.
 inline Tensor hsmm(const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_hsmm(mat1.get(), mat2.get(), out.put()));
+  detail::check(::tensor_hsmm(mat1.get(), mat2.get(), out.put()));
   return out.take();
 }
 
 inline void hsmm_out(const Tensor &out, const Tensor &mat1, const Tensor &mat2) {
-  detail::check(tensor_hsmm_out(mat1.get(), mat2.get(), out.get()));
+  detail::check(::tensor_hsmm_out(mat1.get(), mat2.get(), out.get()));
 }
 
 // Another name of `mm`.
 inline Tensor dsmm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_dsmm(self.get(), mat2.get(), out.put()));
+  detail::check(::tensor_dsmm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 
 inline void dsmm_out(const Tensor &out, const Tensor &self, const Tensor &mat2) {
-  detail::check(tensor_dsmm_out(self.get(), mat2.get(), out.get()));
+  detail::check(::tensor_dsmm_out(self.get(), mat2.get(), out.get()));
 }
 
 // Adds up the elements of a sparse tensor, or those along `dim`: strided where no sparse dimension is left, else of layout sparse_coo.
 namespace sparse {
 inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_sum(self.get(), dim.data(), dim.size(), detail::get(dtype), out.put()));
+  detail::check(::tensor_sparse_sum(self.get(), dim.data(), dim.size(), detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7705,7 +7705,7 @@ inline Tensor sum(const Tensor &self, const Ints &dim = std::nullopt, const std:
 namespace sparse {
 inline Tensor mm(const Tensor &self, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_mm(self.get(), mat2.get(), out.put()));
+  detail::check(::tensor_sparse_mm(self.get(), mat2.get(), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7715,7 +7715,7 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2) {
 namespace sparse {
 inline Tensor mm(const Tensor &self, const Tensor &mat2, const std::string &reduce) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_mm_reduce(self.get(), mat2.get(), reduce.c_str(), out.put()));
+  detail::check(::tensor_sparse_mm_reduce(self.get(), mat2.get(), reduce.c_str(), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7724,7 +7724,7 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2, const std::string &redu
 namespace sparse {
 inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_sparse_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7734,14 +7734,14 @@ inline Tensor addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, 
 namespace sparse {
 inline Tensor sampled_addmm(const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_sampled_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
+  detail::check(::tensor_sparse_sampled_addmm(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.put()));
   return out.take();
 }
 }  // namespace sparse
 
 namespace sparse {
 inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tensor &mat1, const Tensor &mat2, const Scalar &beta = 1, const Scalar &alpha = 1) {
-  detail::check(tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
+  detail::check(::tensor_sparse_sampled_addmm_out(self.get(), mat1.get(), mat2.get(), beta.get(), alpha.get(), out.get()));
 }
 }  // namespace sparse
 
@@ -7750,7 +7750,7 @@ inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tenso
 namespace sparse {
 inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_sparse_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7759,7 +7759,7 @@ inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype
 namespace sparse {
 inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_sparse_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7769,7 +7769,7 @@ inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<D
 namespace sparse {
 inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints &shape, const std::optional<Layout> &layout = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_spdiags(diagonals.get(), offsets.get(), shape.data(), shape.size(), detail::get(layout), out.put()));
+  detail::check(::tensor_sparse_spdiags(diagonals.get(), offsets.get(), shape.data(), shape.size(), detail::get(layout), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7778,7 +7778,7 @@ inline Tensor spdiags(const Tensor &diagonals, const Tensor &offsets, const Ints
 namespace sparse {
 inline Tensor spsolve(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sparse_spsolve(self.get(), other.get(), out.put()));
+  detail::check(::tensor_sparse_spsolve(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -7787,7 +7787,7 @@ inline Tensor spsolve(const Tensor &self, const Tensor &other) {
 // are both int32 or int64; without `values` all entries are 1. An index out of range is refused.
 inline Tensor csr_spmm(const Tensor &crow_indices, const Tensor &col_indices, const std::optional<Tensor> &values, const Tensor &mat) {
   detail::Result<Tensor> out;
-  detail::check(tensor_csr_spmm(crow_indices.get(), col_indices.get(), detail::get(values), mat.get(), out.put()));
+  detail::check(::tensor_csr_spmm(crow_indices.get(), col_indices.get(), detail::get(values), mat.get(), out.put()));
   return out.take();
 }
 
@@ -7795,7 +7795,7 @@ inline Tensor csr_spmm(const Tensor &crow_indices, const Tensor &col_indices, co
 // matrices have one dtype. An index out of range is refused.
 inline Tensor csr_sddmm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &mat1, const Tensor &mat2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_csr_sddmm(crow_indices.get(), col_indices.get(), mat1.get(), mat2.get(), out.put()));
+  detail::check(::tensor_csr_sddmm(crow_indices.get(), col_indices.get(), mat1.get(), mat2.get(), out.put()));
   return out.take();
 }
 
@@ -7805,7 +7805,7 @@ inline CsrSpgemmResult csr_spgemm(const Tensor &crow_indices, const Tensor &col_
   detail::Result<Tensor> crow;
   detail::Result<Tensor> col;
   detail::Result<Tensor> product;
-  detail::check(tensor_csr_spgemm(crow_indices.get(), col_indices.get(), values.get(), other_crow.get(), other_col.get(), other_values.get(), columns, crow.put(), col.put(), product.put()));
+  detail::check(::tensor_csr_spgemm(crow_indices.get(), col_indices.get(), values.get(), other_crow.get(), other_col.get(), other_values.get(), columns, crow.put(), col.put(), product.put()));
   return {crow.take(), col.take(), product.take()};
 }
 
@@ -7815,373 +7815,373 @@ inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_in
   detail::Result<Tensor> crow;
   detail::Result<Tensor> col;
   detail::Result<Tensor> sum;
-  detail::check(tensor_csr_spadd(crow_indices.get(), col_indices.get(), values.get(), other_crow.get(), other_col.get(), other_values.get(), columns, crow.put(), col.put(), sum.put()));
+  detail::check(::tensor_csr_spadd(crow_indices.get(), col_indices.get(), values.get(), other_crow.get(), other_col.get(), other_values.get(), columns, crow.put(), col.put(), sum.put()));
   return {crow.take(), col.take(), sum.take()};
 }
 
 // The error function of every element. Integers and bool count as the default dtype.
 inline Tensor erf(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_erf(self.get(), out.put()));
+  detail::check(::tensor_erf(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor erf_(const Tensor &self) {
-  detail::check(tensor_erf_(self.get()));
+  detail::check(::tensor_erf_(self.get()));
   return self;
 }
 
 inline void erf_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_erf_out(self.get(), out.get()));
+  detail::check(::tensor_erf_out(self.get(), out.get()));
 }
 
 // 1 - erf(`self`), accurate where erf is near 1. Integers and bool count as the default dtype.
 inline Tensor erfc(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_erfc(self.get(), out.put()));
+  detail::check(::tensor_erfc(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor erfc_(const Tensor &self) {
-  detail::check(tensor_erfc_(self.get()));
+  detail::check(::tensor_erfc_(self.get()));
   return self;
 }
 
 inline void erfc_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_erfc_out(self.get(), out.get()));
+  detail::check(::tensor_erfc_out(self.get(), out.get()));
 }
 
 // The inverse of the error function; NaN outside [-1, 1]. Integers and bool count as the default dtype.
 inline Tensor erfinv(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_erfinv(self.get(), out.put()));
+  detail::check(::tensor_erfinv(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor erfinv_(const Tensor &self) {
-  detail::check(tensor_erfinv_(self.get()));
+  detail::check(::tensor_erfinv_(self.get()));
   return self;
 }
 
 inline void erfinv_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_erfinv_out(self.get(), out.get()));
+  detail::check(::tensor_erfinv_out(self.get(), out.get()));
 }
 
 // The logarithm of the absolute value of the gamma function. Integers and bool count as the default dtype.
 inline Tensor lgamma(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_lgamma(self.get(), out.put()));
+  detail::check(::tensor_lgamma(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor lgamma_(const Tensor &self) {
-  detail::check(tensor_lgamma_(self.get()));
+  detail::check(::tensor_lgamma_(self.get()));
   return self;
 }
 
 inline void lgamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_lgamma_out(self.get(), out.get()));
+  detail::check(::tensor_lgamma_out(self.get(), out.get()));
 }
 
 // The logarithmic derivative of the gamma function. Integers and bool count as the default dtype.
 inline Tensor digamma(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_digamma(self.get(), out.put()));
+  detail::check(::tensor_digamma(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor digamma_(const Tensor &self) {
-  detail::check(tensor_digamma_(self.get()));
+  detail::check(::tensor_digamma_(self.get()));
   return self;
 }
 
 inline void digamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_digamma_out(self.get(), out.get()));
+  detail::check(::tensor_digamma_out(self.get(), out.get()));
 }
 
 // The modified Bessel function of the first kind of order 0. Integers and bool count as the default dtype.
 inline Tensor i0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_i0(self.get(), out.put()));
+  detail::check(::tensor_i0(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor i0_(const Tensor &self) {
-  detail::check(tensor_i0_(self.get()));
+  detail::check(::tensor_i0_(self.get()));
   return self;
 }
 
 inline void i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_i0_out(self.get(), out.get()));
+  detail::check(::tensor_i0_out(self.get(), out.get()));
 }
 
 // sin(pi x) / (pi x), 1 at 0. Integers and bool count as the default dtype.
 inline Tensor sinc(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_sinc(self.get(), out.put()));
+  detail::check(::tensor_sinc(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor sinc_(const Tensor &self) {
-  detail::check(tensor_sinc_(self.get()));
+  detail::check(::tensor_sinc_(self.get()));
   return self;
 }
 
 inline void sinc_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_sinc_out(self.get(), out.get()));
+  detail::check(::tensor_sinc_out(self.get(), out.get()));
 }
 
 // log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 inline Tensor logit(const Tensor &self, const std::optional<double> &eps = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logit(self.get(), detail::get(eps), out.put()));
+  detail::check(::tensor_logit(self.get(), detail::get(eps), out.put()));
   return out.take();
 }
 
 inline Tensor logit_(const Tensor &self, const std::optional<double> &eps = std::nullopt) {
-  detail::check(tensor_logit_(self.get(), detail::get(eps)));
+  detail::check(::tensor_logit_(self.get(), detail::get(eps)));
   return self;
 }
 
 inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<double> &eps = std::nullopt) {
-  detail::check(tensor_logit_out(self.get(), detail::get(eps), out.get()));
+  detail::check(::tensor_logit_out(self.get(), detail::get(eps), out.get()));
 }
 
 // The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
 inline Tensor polygamma(int64_t n, const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_polygamma(n, self.get(), out.put()));
+  detail::check(::tensor_polygamma(n, self.get(), out.put()));
   return out.take();
 }
 
 inline void polygamma_out(const Tensor &out, int64_t n, const Tensor &self) {
-  detail::check(tensor_polygamma_out(n, self.get(), out.get()));
+  detail::check(::tensor_polygamma_out(n, self.get(), out.get()));
 }
 
 // The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 inline Tensor mvlgamma(const Tensor &self, int64_t p) {
   detail::Result<Tensor> out;
-  detail::check(tensor_mvlgamma(self.get(), p, out.put()));
+  detail::check(::tensor_mvlgamma(self.get(), p, out.put()));
   return out.take();
 }
 
 inline Tensor mvlgamma_(const Tensor &self, int64_t p) {
-  detail::check(tensor_mvlgamma_(self.get(), p));
+  detail::check(::tensor_mvlgamma_(self.get(), p));
   return self;
 }
 
 inline void mvlgamma_out(const Tensor &out, const Tensor &self, int64_t p) {
-  detail::check(tensor_mvlgamma_out(self.get(), p, out.get()));
+  detail::check(::tensor_mvlgamma_out(self.get(), p, out.get()));
 }
 
 // The regularised lower incomplete gamma function P(`self`, `other`); NaN of negative arguments. The shapes broadcast.
 inline Tensor igamma(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_igamma(self.get(), other.get(), out.put()));
+  detail::check(::tensor_igamma(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor igamma_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_igamma_(self.get(), other.get()));
+  detail::check(::tensor_igamma_(self.get(), other.get()));
   return self;
 }
 
 inline void igamma_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_igamma_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_igamma_out(self.get(), other.get(), out.get()));
 }
 
 // The regularised upper incomplete gamma function Q(`self`, `other`); NaN of negative arguments. The shapes broadcast.
 inline Tensor igammac(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_igammac(self.get(), other.get(), out.put()));
+  detail::check(::tensor_igammac(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor igammac_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_igammac_(self.get(), other.get()));
+  detail::check(::tensor_igammac_(self.get(), other.get()));
   return self;
 }
 
 inline void igammac_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_igammac_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_igammac_out(self.get(), other.get(), out.get()));
 }
 
 // log(exp(`self`) + exp(`other`)) without overflow. The shapes broadcast.
 inline Tensor logaddexp(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logaddexp(self.get(), other.get(), out.put()));
+  detail::check(::tensor_logaddexp(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void logaddexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logaddexp_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_logaddexp_out(self.get(), other.get(), out.get()));
 }
 
 // log2(2^`self` + 2^`other`) without overflow. The shapes broadcast.
 inline Tensor logaddexp2(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_logaddexp2(self.get(), other.get(), out.put()));
+  detail::check(::tensor_logaddexp2(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline void logaddexp2_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_logaddexp2_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_logaddexp2_out(self.get(), other.get(), out.get()));
 }
 
 // `self` * log(`other`), 0 where `self` is 0 and `other` is not NaN. The shapes broadcast.
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_xlogy_scalar(self.get(), other.number(), out.put()) : tensor_xlogy(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_xlogy_scalar(self.get(), other.number(), out.put()) : ::tensor_xlogy(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor xlogy_(const Tensor &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_xlogy_scalar_(self.get(), other.number()) : tensor_xlogy_(self.get(), other.get()));
+  detail::check(other.is_number() ? ::tensor_xlogy_scalar_(self.get(), other.number()) : ::tensor_xlogy_(self.get(), other.get()));
   return self;
 }
 
 inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_xlogy_scalar_out(self.get(), other.number(), out.get()) : tensor_xlogy_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_xlogy_out(self.get(), other.get(), out.get()));
 }
 
 // The greatest common divisor, never negative but for the most negative integer with itself or 0. The shapes broadcast.
 inline Tensor gcd(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_gcd(self.get(), other.get(), out.put()));
+  detail::check(::tensor_gcd(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor gcd_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_gcd_(self.get(), other.get()));
+  detail::check(::tensor_gcd_(self.get(), other.get()));
   return self;
 }
 
 inline void gcd_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_gcd_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_gcd_out(self.get(), other.get(), out.get()));
 }
 
 // The least common multiple. The shapes broadcast.
 inline Tensor lcm(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_lcm(self.get(), other.get(), out.put()));
+  detail::check(::tensor_lcm(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor lcm_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_lcm_(self.get(), other.get()));
+  detail::check(::tensor_lcm_(self.get(), other.get()));
   return self;
 }
 
 inline void lcm_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_lcm_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_lcm_out(self.get(), other.get(), out.get()));
 }
 
 // The next number of the dtype after `self` in the direction of `other`. The shapes broadcast.
 inline Tensor nextafter(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nextafter(self.get(), other.get(), out.put()));
+  detail::check(::tensor_nextafter(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor nextafter_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_nextafter_(self.get(), other.get()));
+  detail::check(::tensor_nextafter_(self.get(), other.get()));
   return self;
 }
 
 inline void nextafter_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_nextafter_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_nextafter_out(self.get(), other.get(), out.get()));
 }
 
 // 0 where `self` is negative, 1 where it is positive, `values` where it is 0. The shapes broadcast; the dtypes must agree.
 inline Tensor heaviside(const Tensor &self, const Tensor &values) {
   detail::Result<Tensor> out;
-  detail::check(tensor_heaviside(self.get(), values.get(), out.put()));
+  detail::check(::tensor_heaviside(self.get(), values.get(), out.put()));
   return out.take();
 }
 
 inline Tensor heaviside_(const Tensor &self, const Tensor &values) {
-  detail::check(tensor_heaviside_(self.get(), values.get()));
+  detail::check(::tensor_heaviside_(self.get(), values.get()));
   return self;
 }
 
 inline void heaviside_out(const Tensor &out, const Tensor &self, const Tensor &values) {
-  detail::check(tensor_heaviside_out(self.get(), values.get(), out.get()));
+  detail::check(::tensor_heaviside_out(self.get(), values.get(), out.get()));
 }
 
 // `self` * 2^`other`. The shapes broadcast.
 inline Tensor ldexp(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ldexp(self.get(), other.get(), out.put()));
+  detail::check(::tensor_ldexp(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 inline Tensor ldexp_(const Tensor &self, const Tensor &other) {
-  detail::check(tensor_ldexp_(self.get(), other.get()));
+  detail::check(::tensor_ldexp_(self.get(), other.get()));
   return self;
 }
 
 inline void ldexp_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_ldexp_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_ldexp_out(self.get(), other.get(), out.get()));
 }
 
 // Splits every element into `mantissa` * 2^`exponent` with 1/2 <= |mantissa| < 1; `exponent` is int32. 0, NaN and infinities stay, with exponent 0.
 inline FrexpResult frexp(const Tensor &self) {
   detail::Result<Tensor> mantissa;
   detail::Result<Tensor> exponent;
-  detail::check(tensor_frexp(self.get(), mantissa.put(), exponent.put()));
+  detail::check(::tensor_frexp(self.get(), mantissa.put(), exponent.put()));
   return {mantissa.take(), exponent.take()};
 }
 
 inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tensor &self) {
-  detail::check(tensor_frexp_out(self.get(), mantissa.get(), exponent.get()));
+  detail::check(::tensor_frexp_out(self.get(), mantissa.get(), exponent.get()));
 }
 
 // Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
 inline Tensor nan_to_num(const Tensor &self, const std::optional<double> &nan = std::nullopt, const std::optional<double> &posinf = std::nullopt, const std::optional<double> &neginf = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_nan_to_num(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.put()));
+  detail::check(::tensor_nan_to_num(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.put()));
   return out.take();
 }
 
 inline Tensor nan_to_num_(const Tensor &self, const std::optional<double> &nan = std::nullopt, const std::optional<double> &posinf = std::nullopt, const std::optional<double> &neginf = std::nullopt) {
-  detail::check(tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
+  detail::check(::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
   return self;
 }
 
 inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<double> &nan = std::nullopt, const std::optional<double> &posinf = std::nullopt, const std::optional<double> &neginf = std::nullopt) {
-  detail::check(tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
+  detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
 }
 
 // Turns degrees into radians. Integers and bool count as the default dtype.
 inline Tensor deg2rad(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_deg2rad(self.get(), out.put()));
+  detail::check(::tensor_deg2rad(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor deg2rad_(const Tensor &self) {
-  detail::check(tensor_deg2rad_(self.get()));
+  detail::check(::tensor_deg2rad_(self.get()));
   return self;
 }
 
 inline void deg2rad_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_deg2rad_out(self.get(), out.get()));
+  detail::check(::tensor_deg2rad_out(self.get(), out.get()));
 }
 
 // Turns radians into degrees. Integers and bool count as the default dtype.
 inline Tensor rad2deg(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_rad2deg(self.get(), out.put()));
+  detail::check(::tensor_rad2deg(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor rad2deg_(const Tensor &self) {
-  detail::check(tensor_rad2deg_(self.get()));
+  detail::check(::tensor_rad2deg_(self.get()));
   return self;
 }
 
 inline void rad2deg_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_rad2deg_out(self.get(), out.get()));
+  detail::check(::tensor_rad2deg_out(self.get(), out.get()));
 }
 
 // Another name of `sigmoid`.
@@ -8189,14 +8189,14 @@ inline void rad2deg_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor expit(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_expit(self.get(), out.put()));
+  detail::check(::tensor_special_expit(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void expit_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_expit_out(self.get(), out.get()));
+  detail::check(::tensor_special_expit_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8205,14 +8205,14 @@ inline void expit_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor exp2(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_exp2(self.get(), out.put()));
+  detail::check(::tensor_special_exp2(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void exp2_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_exp2_out(self.get(), out.get()));
+  detail::check(::tensor_special_exp2_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8221,14 +8221,14 @@ inline void exp2_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor expm1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_expm1(self.get(), out.put()));
+  detail::check(::tensor_special_expm1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void expm1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_expm1_out(self.get(), out.get()));
+  detail::check(::tensor_special_expm1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8237,14 +8237,14 @@ inline void expm1_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor log1p(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_log1p(self.get(), out.put()));
+  detail::check(::tensor_special_log1p(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void log1p_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_log1p_out(self.get(), out.get()));
+  detail::check(::tensor_special_log1p_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8253,14 +8253,14 @@ inline void log1p_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor erf(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_erf(self.get(), out.put()));
+  detail::check(::tensor_special_erf(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void erf_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_erf_out(self.get(), out.get()));
+  detail::check(::tensor_special_erf_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8269,14 +8269,14 @@ inline void erf_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor erfc(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_erfc(self.get(), out.put()));
+  detail::check(::tensor_special_erfc(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void erfc_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_erfc_out(self.get(), out.get()));
+  detail::check(::tensor_special_erfc_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8285,14 +8285,14 @@ inline void erfc_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor erfinv(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_erfinv(self.get(), out.put()));
+  detail::check(::tensor_special_erfinv(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void erfinv_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_erfinv_out(self.get(), out.get()));
+  detail::check(::tensor_special_erfinv_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8301,14 +8301,14 @@ inline void erfinv_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor gammaln(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_gammaln(self.get(), out.put()));
+  detail::check(::tensor_special_gammaln(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void gammaln_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_gammaln_out(self.get(), out.get()));
+  detail::check(::tensor_special_gammaln_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8317,14 +8317,14 @@ inline void gammaln_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor digamma(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_digamma(self.get(), out.put()));
+  detail::check(::tensor_special_digamma(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void digamma_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_digamma_out(self.get(), out.get()));
+  detail::check(::tensor_special_digamma_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8333,14 +8333,14 @@ inline void digamma_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor psi(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_psi(self.get(), out.put()));
+  detail::check(::tensor_special_psi(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void psi_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_psi_out(self.get(), out.get()));
+  detail::check(::tensor_special_psi_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8349,14 +8349,14 @@ inline void psi_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor i0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_i0(self.get(), out.put()));
+  detail::check(::tensor_special_i0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_i0_out(self.get(), out.get()));
+  detail::check(::tensor_special_i0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8365,14 +8365,14 @@ inline void i0_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor sinc(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_sinc(self.get(), out.put()));
+  detail::check(::tensor_special_sinc(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void sinc_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_sinc_out(self.get(), out.get()));
+  detail::check(::tensor_special_sinc_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8382,14 +8382,14 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor round(const Tensor &self, int64_t decimals = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_round(self.get(), decimals, out.put()));
+  detail::check(::tensor_special_round(self.get(), decimals, out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void round_out(const Tensor &out, const Tensor &self, int64_t decimals = 0) {
-  detail::check(tensor_special_round_out(self.get(), decimals, out.get()));
+  detail::check(::tensor_special_round_out(self.get(), decimals, out.get()));
 }
 }  // namespace special
 
@@ -8398,14 +8398,14 @@ inline void round_out(const Tensor &out, const Tensor &self, int64_t decimals = 
 namespace special {
 inline Tensor logit(const Tensor &self, const std::optional<double> &eps = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_logit(self.get(), detail::get(eps), out.put()));
+  detail::check(::tensor_special_logit(self.get(), detail::get(eps), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<double> &eps = std::nullopt) {
-  detail::check(tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
+  detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
 }
 }  // namespace special
 
@@ -8414,14 +8414,14 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 namespace special {
 inline Tensor polygamma(int64_t n, const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_polygamma(n, self.get(), out.put()));
+  detail::check(::tensor_special_polygamma(n, self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void polygamma_out(const Tensor &out, int64_t n, const Tensor &self) {
-  detail::check(tensor_special_polygamma_out(n, self.get(), out.get()));
+  detail::check(::tensor_special_polygamma_out(n, self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8430,14 +8430,14 @@ inline void polygamma_out(const Tensor &out, int64_t n, const Tensor &self) {
 namespace special {
 inline Tensor multigammaln(const Tensor &self, int64_t p) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_multigammaln(self.get(), p, out.put()));
+  detail::check(::tensor_special_multigammaln(self.get(), p, out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void multigammaln_out(const Tensor &out, const Tensor &self, int64_t p) {
-  detail::check(tensor_special_multigammaln_out(self.get(), p, out.get()));
+  detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get()));
 }
 }  // namespace special
 
@@ -8446,14 +8446,14 @@ inline void multigammaln_out(const Tensor &out, const Tensor &self, int64_t p) {
 namespace special {
 inline Tensor gammainc(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_gammainc(self.get(), other.get(), out.put()));
+  detail::check(::tensor_special_gammainc(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_special_gammainc_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_special_gammainc_out(self.get(), other.get(), out.get()));
 }
 }  // namespace special
 
@@ -8462,14 +8462,14 @@ inline void gammainc_out(const Tensor &out, const Tensor &self, const Tensor &ot
 namespace special {
 inline Tensor gammaincc(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_gammaincc(self.get(), other.get(), out.put()));
+  detail::check(::tensor_special_gammaincc(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &other) {
-  detail::check(tensor_special_gammaincc_out(self.get(), other.get(), out.get()));
+  detail::check(::tensor_special_gammaincc_out(self.get(), other.get(), out.get()));
 }
 }  // namespace special
 
@@ -8478,14 +8478,14 @@ inline void gammaincc_out(const Tensor &out, const Tensor &self, const Tensor &o
 namespace special {
 inline Tensor xlogy(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_special_xlogy_scalar(self.get(), other.number(), out.put()) : tensor_special_xlogy(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_special_xlogy_scalar(self.get(), other.number(), out.put()) : ::tensor_special_xlogy(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : tensor_special_xlogy_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_special_xlogy_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlogy_out(self.get(), other.get(), out.get()));
 }
 }  // namespace special
 
@@ -8493,14 +8493,14 @@ inline void xlogy_out(const Tensor &out, const Operand &self, const Operand &oth
 namespace special {
 inline Tensor xlog1py(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_special_xlog1py_scalar(self.get(), other.number(), out.put()) : tensor_special_xlog1py(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar(self.get(), other.number(), out.put()) : ::tensor_special_xlog1py(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : tensor_special_xlog1py_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_special_xlog1py_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_xlog1py_out(self.get(), other.get(), out.get()));
 }
 }  // namespace special
 
@@ -8508,14 +8508,14 @@ inline void xlog1py_out(const Tensor &out, const Operand &self, const Operand &o
 namespace special {
 inline Tensor zeta(const Operand &self, const Operand &other) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? tensor_special_zeta_scalar(self.get(), other.number(), out.put()) : tensor_special_zeta(self.get(), other.get(), out.put()));
+  detail::check(other.is_number() ? ::tensor_special_zeta_scalar(self.get(), other.number(), out.put()) : ::tensor_special_zeta(self.get(), other.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void zeta_out(const Tensor &out, const Operand &self, const Operand &other) {
-  detail::check(other.is_number() ? tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : tensor_special_zeta_out(self.get(), other.get(), out.get()));
+  detail::check(other.is_number() ? ::tensor_special_zeta_scalar_out(self.get(), other.number(), out.get()) : ::tensor_special_zeta_out(self.get(), other.get(), out.get()));
 }
 }  // namespace special
 
@@ -8524,14 +8524,14 @@ inline void zeta_out(const Tensor &out, const Operand &self, const Operand &othe
 namespace special {
 inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_special_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+  detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 }  // namespace special
 
@@ -8540,14 +8540,14 @@ inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, cons
 namespace special {
 inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  detail::check(::tensor_special_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+  detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 }  // namespace special
 
@@ -8557,14 +8557,14 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, 
 namespace special {
 inline Tensor logsumexp(const Tensor &self, const Ints &dim, Bool keepdim = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
+  detail::check(::tensor_special_logsumexp(self.get(), dim.data(), dim.size(), keepdim, out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool keepdim = false) {
-  detail::check(tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
+  detail::check(::tensor_special_logsumexp_out(self.get(), dim.data(), dim.size(), keepdim, out.get()));
 }
 }  // namespace special
 
@@ -8572,14 +8572,14 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 namespace special {
 inline Tensor entr(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_entr(self.get(), out.put()));
+  detail::check(::tensor_special_entr(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void entr_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_entr_out(self.get(), out.get()));
+  detail::check(::tensor_special_entr_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8587,14 +8587,14 @@ inline void entr_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor erfcx(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_erfcx(self.get(), out.put()));
+  detail::check(::tensor_special_erfcx(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void erfcx_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_erfcx_out(self.get(), out.get()));
+  detail::check(::tensor_special_erfcx_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8602,14 +8602,14 @@ inline void erfcx_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor ndtr(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_ndtr(self.get(), out.put()));
+  detail::check(::tensor_special_ndtr(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void ndtr_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_ndtr_out(self.get(), out.get()));
+  detail::check(::tensor_special_ndtr_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8617,14 +8617,14 @@ inline void ndtr_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor log_ndtr(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_log_ndtr(self.get(), out.put()));
+  detail::check(::tensor_special_log_ndtr(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_log_ndtr_out(self.get(), out.get()));
+  detail::check(::tensor_special_log_ndtr_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8632,14 +8632,14 @@ inline void log_ndtr_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor ndtri(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_ndtri(self.get(), out.put()));
+  detail::check(::tensor_special_ndtri(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void ndtri_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_ndtri_out(self.get(), out.get()));
+  detail::check(::tensor_special_ndtri_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8647,14 +8647,14 @@ inline void ndtri_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor i0e(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_i0e(self.get(), out.put()));
+  detail::check(::tensor_special_i0e(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void i0e_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_i0e_out(self.get(), out.get()));
+  detail::check(::tensor_special_i0e_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8662,14 +8662,14 @@ inline void i0e_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor i1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_i1(self.get(), out.put()));
+  detail::check(::tensor_special_i1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void i1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_i1_out(self.get(), out.get()));
+  detail::check(::tensor_special_i1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8677,14 +8677,14 @@ inline void i1_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor i1e(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_i1e(self.get(), out.put()));
+  detail::check(::tensor_special_i1e(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void i1e_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_i1e_out(self.get(), out.get()));
+  detail::check(::tensor_special_i1e_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8692,14 +8692,14 @@ inline void i1e_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_bessel_j0(self.get(), out.put()));
+  detail::check(::tensor_special_bessel_j0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_bessel_j0_out(self.get(), out.get()));
+  detail::check(::tensor_special_bessel_j0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8707,14 +8707,14 @@ inline void bessel_j0_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor bessel_j1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_bessel_j1(self.get(), out.put()));
+  detail::check(::tensor_special_bessel_j1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_bessel_j1_out(self.get(), out.get()));
+  detail::check(::tensor_special_bessel_j1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8722,14 +8722,14 @@ inline void bessel_j1_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor bessel_y0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_bessel_y0(self.get(), out.put()));
+  detail::check(::tensor_special_bessel_y0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_bessel_y0_out(self.get(), out.get()));
+  detail::check(::tensor_special_bessel_y0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8737,14 +8737,14 @@ inline void bessel_y0_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor bessel_y1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_bessel_y1(self.get(), out.put()));
+  detail::check(::tensor_special_bessel_y1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_bessel_y1_out(self.get(), out.get()));
+  detail::check(::tensor_special_bessel_y1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8753,14 +8753,14 @@ inline void bessel_y1_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor modified_bessel_i0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_modified_bessel_i0(self.get(), out.put()));
+  detail::check(::tensor_special_modified_bessel_i0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_modified_bessel_i0_out(self.get(), out.get()));
+  detail::check(::tensor_special_modified_bessel_i0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8769,14 +8769,14 @@ inline void modified_bessel_i0_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor modified_bessel_i1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_modified_bessel_i1(self.get(), out.put()));
+  detail::check(::tensor_special_modified_bessel_i1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_modified_bessel_i1_out(self.get(), out.get()));
+  detail::check(::tensor_special_modified_bessel_i1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8784,14 +8784,14 @@ inline void modified_bessel_i1_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_modified_bessel_k0(self.get(), out.put()));
+  detail::check(::tensor_special_modified_bessel_k0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_modified_bessel_k0_out(self.get(), out.get()));
+  detail::check(::tensor_special_modified_bessel_k0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8799,14 +8799,14 @@ inline void modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_modified_bessel_k1(self.get(), out.put()));
+  detail::check(::tensor_special_modified_bessel_k1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_modified_bessel_k1_out(self.get(), out.get()));
+  detail::check(::tensor_special_modified_bessel_k1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8814,14 +8814,14 @@ inline void modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor scaled_modified_bessel_k0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_scaled_modified_bessel_k0(self.get(), out.put()));
+  detail::check(::tensor_special_scaled_modified_bessel_k0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get()));
+  detail::check(::tensor_special_scaled_modified_bessel_k0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8829,14 +8829,14 @@ inline void scaled_modified_bessel_k0_out(const Tensor &out, const Tensor &self)
 namespace special {
 inline Tensor scaled_modified_bessel_k1(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_scaled_modified_bessel_k1(self.get(), out.put()));
+  detail::check(::tensor_special_scaled_modified_bessel_k1(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get()));
+  detail::check(::tensor_special_scaled_modified_bessel_k1_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8844,14 +8844,14 @@ inline void scaled_modified_bessel_k1_out(const Tensor &out, const Tensor &self)
 namespace special {
 inline Tensor spherical_bessel_j0(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_spherical_bessel_j0(self.get(), out.put()));
+  detail::check(::tensor_special_spherical_bessel_j0(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_spherical_bessel_j0_out(self.get(), out.get()));
+  detail::check(::tensor_special_spherical_bessel_j0_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8859,14 +8859,14 @@ inline void spherical_bessel_j0_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor airy_ai(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_special_airy_ai(self.get(), out.put()));
+  detail::check(::tensor_special_airy_ai(self.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void airy_ai_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_special_airy_ai_out(self.get(), out.get()));
+  detail::check(::tensor_special_airy_ai_out(self.get(), out.get()));
 }
 }  // namespace special
 
@@ -8874,14 +8874,14 @@ inline void airy_ai_out(const Tensor &out, const Tensor &self) {
 namespace special {
 inline Tensor chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_t_scalar(x.get(), n.number(), out.put()) : tensor_special_chebyshev_polynomial_t(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_t(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8889,14 +8889,14 @@ inline void chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, cons
 namespace special {
 inline Tensor chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_u_scalar(x.get(), n.number(), out.put()) : tensor_special_chebyshev_polynomial_u(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_u(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8904,14 +8904,14 @@ inline void chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, cons
 namespace special {
 inline Tensor chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_v_scalar(x.get(), n.number(), out.put()) : tensor_special_chebyshev_polynomial_v(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_v(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8919,14 +8919,14 @@ inline void chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, cons
 namespace special {
 inline Tensor chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_w_scalar(x.get(), n.number(), out.put()) : tensor_special_chebyshev_polynomial_w(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar(x.get(), n.number(), out.put()) : ::tensor_special_chebyshev_polynomial_w(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8934,14 +8934,14 @@ inline void chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, cons
 namespace special {
 inline Tensor hermite_polynomial_h(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_hermite_polynomial_h_scalar(x.get(), n.number(), out.put()) : tensor_special_hermite_polynomial_h(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar(x.get(), n.number(), out.put()) : ::tensor_special_hermite_polynomial_h(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_h_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_h_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8949,14 +8949,14 @@ inline void hermite_polynomial_h_out(const Tensor &out, const Operand &x, const 
 namespace special {
 inline Tensor hermite_polynomial_he(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_hermite_polynomial_he_scalar(x.get(), n.number(), out.put()) : tensor_special_hermite_polynomial_he(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar(x.get(), n.number(), out.put()) : ::tensor_special_hermite_polynomial_he(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_hermite_polynomial_he_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_hermite_polynomial_he_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8964,14 +8964,14 @@ inline void hermite_polynomial_he_out(const Tensor &out, const Operand &x, const
 namespace special {
 inline Tensor laguerre_polynomial_l(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_laguerre_polynomial_l_scalar(x.get(), n.number(), out.put()) : tensor_special_laguerre_polynomial_l(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar(x.get(), n.number(), out.put()) : ::tensor_special_laguerre_polynomial_l(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_laguerre_polynomial_l_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_laguerre_polynomial_l_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8979,14 +8979,14 @@ inline void laguerre_polynomial_l_out(const Tensor &out, const Operand &x, const
 namespace special {
 inline Tensor legendre_polynomial_p(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_legendre_polynomial_p_scalar(x.get(), n.number(), out.put()) : tensor_special_legendre_polynomial_p(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar(x.get(), n.number(), out.put()) : ::tensor_special_legendre_polynomial_p(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_legendre_polynomial_p_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_legendre_polynomial_p_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -8994,14 +8994,14 @@ inline void legendre_polynomial_p_out(const Tensor &out, const Operand &x, const
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_t(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_t_scalar(x.get(), n.number(), out.put()) : tensor_special_shifted_chebyshev_polynomial_t(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_t(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_t_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_t_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -9009,14 +9009,14 @@ inline void shifted_chebyshev_polynomial_t_out(const Tensor &out, const Operand 
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_u(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_u_scalar(x.get(), n.number(), out.put()) : tensor_special_shifted_chebyshev_polynomial_u(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_u(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_u_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_u_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -9024,14 +9024,14 @@ inline void shifted_chebyshev_polynomial_u_out(const Tensor &out, const Operand 
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_v(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_v_scalar(x.get(), n.number(), out.put()) : tensor_special_shifted_chebyshev_polynomial_v(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_v(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_v_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_v_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -9039,14 +9039,14 @@ inline void shifted_chebyshev_polynomial_v_out(const Tensor &out, const Operand 
 namespace special {
 inline Tensor shifted_chebyshev_polynomial_w(const Operand &x, const Operand &n) {
   detail::Result<Tensor> out;
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_w_scalar(x.get(), n.number(), out.put()) : tensor_special_shifted_chebyshev_polynomial_w(x.get(), n.get(), out.put()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar(x.get(), n.number(), out.put()) : ::tensor_special_shifted_chebyshev_polynomial_w(x.get(), n.get(), out.put()));
   return out.take();
 }
 }  // namespace special
 
 namespace special {
 inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand &x, const Operand &n) {
-  detail::check(n.is_number() ? tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
+  detail::check(n.is_number() ? ::tensor_special_shifted_chebyshev_polynomial_w_scalar_out(x.get(), n.number(), out.get()) : ::tensor_special_shifted_chebyshev_polynomial_w_out(x.get(), n.get(), out.get()));
 }
 }  // namespace special
 
@@ -9054,53 +9054,53 @@ inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand 
 // For bool, whether neighbours differ.
 inline Tensor diff(const Tensor &self, int64_t n = 1, int64_t dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diff(self.get(), n, dim, detail::get(prepend), detail::get(append), out.put()));
+  detail::check(::tensor_diff(self.get(), n, dim, detail::get(prepend), detail::get(append), out.put()));
   return out.take();
 }
 
 inline void diff_out(const Tensor &out, const Tensor &self, int64_t n = 1, int64_t dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
-  detail::check(tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
+  detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
 }
 
 // Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
 inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_trapezoid(y.get(), dx.get(), dim, out.put()));
+  detail::check(::tensor_trapezoid(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
 // Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
 inline Tensor trapezoid(const Tensor &y, const Tensor &x, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_trapezoid_x(y.get(), x.get(), dim, out.put()));
+  detail::check(::tensor_trapezoid_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
 // As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
 inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_trapz(y.get(), dx.get(), dim, out.put()));
+  detail::check(::tensor_trapz(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
 // As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
 inline Tensor trapz(const Tensor &y, const Tensor &x, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_trapz_x(y.get(), x.get(), dim, out.put()));
+  detail::check(::tensor_trapz_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
 // Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
 inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cumulative_trapezoid(y.get(), dx.get(), dim, out.put()));
+  detail::check(::tensor_cumulative_trapezoid(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
 // Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
 inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, int64_t dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cumulative_trapezoid_x(y.get(), x.get(), dim, out.put()));
+  detail::check(::tensor_cumulative_trapezoid_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
@@ -9108,39 +9108,39 @@ inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, int64_t dim
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
 inline Tensor cov(const Tensor &self, int64_t correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cov(self.get(), correction, detail::get(fweights), detail::get(aweights), out.put()));
+  detail::check(::tensor_cov(self.get(), correction, detail::get(fweights), detail::get(aweights), out.put()));
   return out.take();
 }
 
 // Matrix of correlation coefficients of variables in rows and observations in columns, within [-1, 1].
 inline Tensor corrcoef(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_corrcoef(self.get(), out.put()));
+  detail::check(::tensor_corrcoef(self.get(), out.put()));
   return out.take();
 }
 
 // Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
 inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<int64_t> &dim = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_cross(self.get(), other.get(), detail::get(dim), out.put()));
+  detail::check(::tensor_cross(self.get(), other.get(), detail::get(dim), out.put()));
   return out.take();
 }
 
 inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<int64_t> &dim = std::nullopt) {
-  detail::check(tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
+  detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
 }
 
 // Sum of a matrix's diagonal; int64 for integers, uint64 for uint64.
 inline Tensor trace(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_trace(self.get(), out.put()));
+  detail::check(::tensor_trace(self.get(), out.put()));
   return out.take();
 }
 
 // The `p`-norm of `self` - `other`, which broadcast.
 inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2) {
   detail::Result<Tensor> out;
-  detail::check(tensor_dist(self.get(), other.get(), p.get(), out.put()));
+  detail::check(::tensor_dist(self.get(), other.get(), p.get(), out.put()));
   return out.take();
 }
 
@@ -9148,7 +9148,7 @@ inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2)
 // the same length, adds these up instead: float32 for float32 weights, otherwise float64.
 inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, int64_t minlength = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_bincount(self.get(), detail::get(weights), minlength, out.put()));
+  detail::check(::tensor_bincount(self.get(), detail::get(weights), minlength, out.put()));
   return out.take();
 }
 
@@ -9156,12 +9156,12 @@ inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights 
 // out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
 inline Tensor histc(const Tensor &self, int64_t bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_histc(self.get(), bins, min.get(), max.get(), out.put()));
+  detail::check(::tensor_histc(self.get(), bins, min.get(), max.get(), out.put()));
   return out.take();
 }
 
 inline void histc_out(const Tensor &out, const Tensor &self, int64_t bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
-  detail::check(tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get()));
+  detail::check(::tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get()));
 }
 
 // Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
@@ -9170,24 +9170,24 @@ inline void histc_out(const Tensor &out, const Tensor &self, int64_t bins = 100,
 inline HistogramResult histogram(const Tensor &self, int64_t bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<Tensor> hist;
   detail::Result<Tensor> bin_edges;
-  detail::check(tensor_histogram(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.put(), bin_edges.put()));
+  detail::check(::tensor_histogram(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
 
 inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, int64_t bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  detail::check(tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get()));
+  detail::check(::tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
 
 // As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
 inline HistogramEdgesResult histogram(const Tensor &self, const Tensor &bins, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<Tensor> hist;
   detail::Result<Tensor> bin_edges;
-  detail::check(tensor_histogram_edges(self.get(), bins.get(), detail::get(weight), density, hist.put(), bin_edges.put()));
+  detail::check(::tensor_histogram_edges(self.get(), bins.get(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
 
 inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, const Tensor &bins, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
-  detail::check(tensor_histogram_edges_out(self.get(), bins.get(), detail::get(weight), density, hist.get(), bin_edges.get()));
+  detail::check(::tensor_histogram_edges_out(self.get(), bins.get(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
 
 // Counts points, which the last dimension of `self` (float32 or float64) holds, or adds up their `weight`, in a grid of `bins[d]` equal bins in dimension d. `range`
@@ -9196,14 +9196,14 @@ inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Ten
 // In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
 inline std::vector<Tensor> histogramdd(const Tensor &self, const Ints &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_histogramdd(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
+  detail::check(::tensor_histogramdd(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
   return out.take();
 }
 
 // As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
 inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range, const std::optional<Tensor> &weight, Bool density) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_histogramdd_edges(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
+  detail::check(::tensor_histogramdd_edges(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
   return out.take();
 }
 
@@ -9211,24 +9211,24 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
 inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::Result<Tensor> out;
-  detail::check(q.is_number() ? tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
+  detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
   return out.take();
 }
 
 inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
-  detail::check(q.is_number() ? tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
+  detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
 }
 
 // Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
 inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::Result<Tensor> out;
-  detail::check(q.is_number() ? tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
+  detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
   return out.take();
 }
 
 inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
-  detail::check(q.is_number() ? tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
+  detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
 }
 
 // Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
@@ -9236,21 +9236,21 @@ inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand
 // differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
 inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, int64_t edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_gradient(self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order, out.put(), out.length()));
+  detail::check(::tensor_gradient(self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
 // As `gradient` with a distance for each dimension.
 inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, int64_t edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_gradient_scalars(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
+  detail::check(::tensor_gradient_scalars(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
 // As `gradient` with the coordinates of the samples given as a vector for each dimension.
 inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim, int64_t edge_order) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_gradient_tensors(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
+  detail::check(::tensor_gradient_tensors(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
@@ -9258,24 +9258,24 @@ inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &s
 // dimensions and a floating or complex dtype.
 inline Tensor renorm(const Tensor &self, const Scalar &p, int64_t dim, const Scalar &maxnorm) {
   detail::Result<Tensor> out;
-  detail::check(tensor_renorm(self.get(), p.get(), dim, maxnorm.get(), out.put()));
+  detail::check(::tensor_renorm(self.get(), p.get(), dim, maxnorm.get(), out.put()));
   return out.take();
 }
 
 inline Tensor renorm_(const Tensor &self, const Scalar &p, int64_t dim, const Scalar &maxnorm) {
-  detail::check(tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
+  detail::check(::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
   return self;
 }
 
 inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, int64_t dim, const Scalar &maxnorm) {
-  detail::check(tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get()));
+  detail::check(::tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get()));
 }
 
 // Makes a tensor of shape `size` from a copy of the elements at `data`, which lie in row-major order without gaps.
 // `data` may be NULL only when there are no elements. `dtype` is the default dtype unless given.
 inline Tensor from_data(const void * data, const Ints &size, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_from_data(data, size.data(), size.size(), detail::get(dtype), out.put()));
+  detail::check(::tensor_from_data(data, size.data(), size.size(), detail::get(dtype), out.put()));
   return out.take();
 }
 
@@ -9285,35 +9285,35 @@ inline Tensor from_data(const void * data, const Ints &size, const std::optional
 // `read_only` bytes refuse to be written.
 inline Tensor from_blob(void * data, int64_t nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
-  detail::check(tensor_from_blob(data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
+  detail::check(::tensor_from_blob(data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
 }
 
 // from_blob for memory of `device`, which nobody but that device reads.
 inline Tensor from_blob(const Device &device, void * data, int64_t nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
-  detail::check(tensor_from_blob_on(device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
+  detail::check(::tensor_from_blob_on(device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
 }
 
 // The address of the first element, NULL for empty and meta tensors. Borrowed: valid until the storage is freed or resized.
 inline void * data_ptr(const Tensor &self) {
   detail::Result<void *> out;
-  detail::check(tensor_data_ptr(self.get(), out.put()));
+  detail::check(::tensor_data_ptr(self.get(), out.put()));
   return out.take();
 }
 
 // True when the tensor's bytes belong to another owner who forbids writing them.
 inline bool is_read_only(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_read_only(self.get(), out.put()));
+  detail::check(::tensor_is_read_only(self.get(), out.put()));
   return out.take();
 }
 
 // The storage that `self` views, shared.
 inline Storage untyped_storage(const Tensor &self) {
   detail::Result<Storage> out;
-  detail::check(tensor_untyped_storage(self.get(), out.put()));
+  detail::check(::tensor_untyped_storage(self.get(), out.put()));
   return out.take();
 }
 
@@ -9324,7 +9324,7 @@ inline LendResult lend(const Tensor &self) {
   detail::Result<Tensor> held;
   detail::Result<void *> data;
   detail::Result<bool> read_only;
-  detail::check(tensor_lend(self.get(), held.put(), data.put(), read_only.put()));
+  detail::check(::tensor_lend(self.get(), held.put(), data.put(), read_only.put()));
   return {held.take(), data.take(), read_only.take()};
 }
 
@@ -9333,21 +9333,21 @@ inline LendResult lend(const Tensor &self) {
 // cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
 inline Tensor from_file(const std::string &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<int64_t> &size = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(tensor_from_file(filename.c_str(), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_from_file(filename.c_str(), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Moves the storage of `self` into memory that other processes can map; every tensor over the storage moves along. Memory of another
 // library is copied. Storages whose memory an array of the host language shares cannot be moved.
 inline Tensor share_memory_(const Tensor &self) {
-  detail::check(tensor_share_memory_(self.get()));
+  detail::check(::tensor_share_memory_(self.get()));
   return self;
 }
 
 // True when other processes can map the memory of `self`; true for meta tensors, which have none.
 inline bool is_shared(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_shared(self.get(), out.put()));
+  detail::check(::tensor_is_shared(self.get(), out.put()));
   return out.take();
 }
 
@@ -9355,27 +9355,27 @@ inline bool is_shared(const Tensor &self) {
 // (`non_blocking`); it is `self` itself where it lies there. An error without a CUDA device.
 inline Tensor pin_memory(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_pin_memory(self.get(), out.put()));
+  detail::check(::tensor_pin_memory(self.get(), out.put()));
   return out.take();
 }
 
 // Notes that `stream` uses the memory of `self`, which is then not used again before that stream has done what it was given. Operators
 // note it by themselves; other libraries' work needs it.
 inline void record_stream(const Tensor &self, int64_t stream) {
-  detail::check(tensor_record_stream(self.get(), stream));
+  detail::check(::tensor_record_stream(self.get(), stream));
 }
 
 // True when the memory is page-locked (pin_memory).
 inline bool is_pinned(const Tensor &self) {
   detail::Result<bool> out;
-  detail::check(tensor_is_pinned(self.get(), out.put()));
+  detail::check(::tensor_is_pinned(self.get(), out.put()));
   return out.take();
 }
 
 // Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
 inline Storage storage_new(int64_t nbytes, const std::optional<Device> &device = std::nullopt) {
   detail::Result<Storage> out;
-  detail::check(tensor_storage_new(nbytes, detail::get(device), out.put()));
+  detail::check(::tensor_storage_new(nbytes, detail::get(device), out.put()));
   return out.take();
 }
 
@@ -9384,35 +9384,35 @@ inline Storage storage_new(int64_t nbytes, const std::optional<Device> &device =
 // not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
 inline Storage storage_from_file(const std::string &filename, Bool shared = false, int64_t nbytes = 0) {
   detail::Result<Storage> out;
-  detail::check(tensor_storage_from_file(filename.c_str(), shared, nbytes, out.put()));
+  detail::check(::tensor_storage_from_file(filename.c_str(), shared, nbytes, out.put()));
   return out.take();
 }
 
 // The file that changes of the storage go to; empty for storages without one.
 inline std::string storage_filename(const Storage &self) {
   detail::Result<std::string> out;
-  detail::check(tensor_storage_filename(self.get(), out.put()));
+  detail::check(::tensor_storage_filename(self.get(), out.put()));
   return out.take();
 }
 
 // The storage's size in bytes.
 inline int64_t storage_nbytes(const Storage &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_storage_nbytes(self.get(), out.put()));
+  detail::check(::tensor_storage_nbytes(self.get(), out.put()));
   return out.take();
 }
 
 // The address of the storage's first byte, NULL when it has none. Borrowed: valid until the storage is freed or resized.
 inline void * storage_data_ptr(const Storage &self) {
   detail::Result<void *> out;
-  detail::check(tensor_storage_data_ptr(self.get(), out.put()));
+  detail::check(::tensor_storage_data_ptr(self.get(), out.put()));
   return out.take();
 }
 
 // A number that all handles of one storage share, and that no other storage has while it lives.
 inline int64_t storage_id(const Storage &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_storage_id(self.get(), out.put()));
+  detail::check(::tensor_storage_id(self.get(), out.put()));
   return out.take();
 }
 
@@ -9420,64 +9420,64 @@ inline int64_t storage_id(const Storage &self) {
 // given; the quantized dtypes give the integers that they keep.
 inline Tensor storage_view(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_storage_view(self.get(), detail::get(dtype), out.put()));
+  detail::check(::tensor_storage_view(self.get(), detail::get(dtype), out.put()));
   return out.take();
 }
 
 // The bytes from `start` to `stop`, shared. Neither storage can be resized from then on.
 inline Storage storage_slice(const Storage &self, int64_t start, int64_t stop) {
   detail::Result<Storage> out;
-  detail::check(tensor_storage_slice(self.get(), start, stop, out.put()));
+  detail::check(::tensor_storage_slice(self.get(), start, stop, out.put()));
   return out.take();
 }
 
 // A copy of the storage.
 inline Storage storage_clone(const Storage &self) {
   detail::Result<Storage> out;
-  detail::check(tensor_storage_clone(self.get(), out.put()));
+  detail::check(::tensor_storage_clone(self.get(), out.put()));
   return out.take();
 }
 
 // Sets every byte to the low 8 bits of `value`.
 inline void storage_fill_(const Storage &self, int64_t value) {
-  detail::check(tensor_storage_fill_(self.get(), value));
+  detail::check(::tensor_storage_fill_(self.get(), value));
 }
 
 // Copies the bytes of `source`, which must have the same size.
 inline void storage_copy_(const Storage &self, const Storage &source) {
-  detail::check(tensor_storage_copy_(self.get(), source.get()));
+  detail::check(::tensor_storage_copy_(self.get(), source.get()));
 }
 
 // Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
 // elements.
 inline void storage_byteswap_(const Storage &self, Dtype dtype) {
-  detail::check(tensor_storage_byteswap_(self.get(), dtype));
+  detail::check(::tensor_storage_byteswap_(self.get(), dtype));
 }
 
 // Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
 // where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
 // cannot be resized.
 inline void storage_resize_(const Storage &self, int64_t nbytes) {
-  detail::check(tensor_storage_resize_(self.get(), nbytes));
+  detail::check(::tensor_storage_resize_(self.get(), nbytes));
 }
 
 // True when the storage can be resized.
 inline bool storage_resizable(const Storage &self) {
   detail::Result<bool> out;
-  detail::check(tensor_storage_resizable(self.get(), out.put()));
+  detail::check(::tensor_storage_resizable(self.get(), out.put()));
   return out.take();
 }
 
 // Moves the storage into memory that other processes can map. Memory of another library is copied. Storages whose memory an array
 // of the host language shares cannot be moved.
 inline void storage_share_memory_(const Storage &self) {
-  detail::check(tensor_storage_share_memory_(self.get()));
+  detail::check(::tensor_storage_share_memory_(self.get()));
 }
 
 // True when other processes can map the storage: it is in shared memory, or mapped from a file with `shared`.
 inline bool storage_is_shared(const Storage &self) {
   detail::Result<bool> out;
-  detail::check(tensor_storage_is_shared(self.get(), out.put()));
+  detail::check(::tensor_storage_is_shared(self.get(), out.put()));
   return out.take();
 }
 
@@ -9485,7 +9485,7 @@ inline bool storage_is_shared(const Storage &self) {
 // has no name in the file system: the memory is gone when the last process that has it ends, whatever way.
 inline int64_t storage_descriptor(const Storage &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_storage_descriptor(self.get(), out.put()));
+  detail::check(::tensor_storage_descriptor(self.get(), out.put()));
   return out.take();
 }
 
@@ -9493,7 +9493,7 @@ inline int64_t storage_descriptor(const Storage &self) {
 // Memory that this process has mapped already gives the storage that it has.
 inline Storage storage_from_descriptor(int64_t descriptor, int64_t nbytes) {
   detail::Result<Storage> out;
-  detail::check(tensor_storage_from_descriptor(descriptor, nbytes, out.put()));
+  detail::check(::tensor_storage_from_descriptor(descriptor, nbytes, out.put()));
   return out.take();
 }
 
@@ -9501,35 +9501,35 @@ inline Storage storage_from_descriptor(int64_t descriptor, int64_t nbytes) {
 // CUDA device.
 inline Storage storage_pin_memory(const Storage &self) {
   detail::Result<Storage> out;
-  detail::check(tensor_storage_pin_memory(self.get(), out.put()));
+  detail::check(::tensor_storage_pin_memory(self.get(), out.put()));
   return out.take();
 }
 
 // True when the memory is page-locked (pin_memory).
 inline bool storage_is_pinned(const Storage &self) {
   detail::Result<bool> out;
-  detail::check(tensor_storage_is_pinned(self.get(), out.put()));
+  detail::check(::tensor_storage_is_pinned(self.get(), out.put()));
   return out.take();
 }
 
 // Where the storage's bytes live.
 inline Device storage_get_device(const Storage &self) {
   detail::Result<Device> out;
-  detail::check(tensor_storage_get_device(self.get(), out.put()));
+  detail::check(::tensor_storage_get_device(self.get(), out.put()));
   return out.take();
 }
 
 // How many tensors and storage handles hold the storage.
 inline int64_t storage_use_count(const Storage &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_storage_use_count(self.get(), out.put()));
+  detail::check(::tensor_storage_use_count(self.get(), out.put()));
   return out.take();
 }
 
 // Prints the storage, one element a line, as bytes or as elements of `dtype`.
 inline std::string storage_to_string(const Storage &self, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<std::string> out;
-  detail::check(tensor_storage_to_string(self.get(), detail::get(dtype), out.put()));
+  detail::check(::tensor_storage_to_string(self.get(), detail::get(dtype), out.put()));
   return out.take();
 }
 
@@ -9542,7 +9542,7 @@ inline MemoryStatsResult memory_stats() {
   detail::Result<int64_t> limit;
   detail::Result<int64_t> tensors;
   detail::Result<int64_t> storages;
-  detail::check(tensor_memory_stats(in_use.put(), peak.put(), cached.put(), limit.put(), tensors.put(), storages.put()));
+  detail::check(::tensor_memory_stats(in_use.put(), peak.put(), cached.put(), limit.put(), tensors.put(), storages.put()));
   return {in_use.take(), peak.take(), cached.take(), limit.take(), tensors.take(), storages.take()};
 }
 
@@ -9552,50 +9552,50 @@ inline MemoryStatsOfResult memory_stats_of(const std::optional<Dtype> &dtype = s
   detail::Result<int64_t> tensors;
   detail::Result<int64_t> storages;
   detail::Result<int64_t> nbytes;
-  detail::check(tensor_memory_stats_of(detail::get(dtype), tensors.put(), storages.put(), nbytes.put()));
+  detail::check(::tensor_memory_stats_of(detail::get(dtype), tensors.put(), storages.put(), nbytes.put()));
   return {tensors.take(), storages.take(), nbytes.take()};
 }
 
 // All of memory_stats and memory_stats_of as a table for people.
 inline std::string memory_summary() {
   detail::Result<std::string> out;
-  detail::check(tensor_memory_summary(out.put()));
+  detail::check(::tensor_memory_summary(out.put()));
   return out.take();
 }
 
 // Sets the peak of memory_stats to the bytes in use now.
 inline void reset_peak_memory_stats() {
-  detail::check(tensor_reset_peak_memory_stats());
+  detail::check(::tensor_reset_peak_memory_stats());
 }
 
 // Gives the bytes that are kept for reuse back to the system.
 inline void empty_cache() {
-  detail::check(tensor_empty_cache());
+  detail::check(::tensor_empty_cache());
 }
 
 // Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
 // variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
 inline void set_memory_limit(int64_t nbytes) {
-  detail::check(tensor_set_memory_limit(nbytes));
+  detail::check(::tensor_set_memory_limit(nbytes));
 }
 
 // Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
 // whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
 inline void fail_allocation(int64_t countdown) {
-  detail::check(tensor_fail_allocation(countdown));
+  detail::check(::tensor_fail_allocation(countdown));
 }
 
 // The number of the innermost transform that the calling thread is in; 0 outside of all.
 inline int64_t transform_level() {
   detail::Result<int64_t> out;
-  detail::check(tensor_transform_level(out.put()));
+  detail::check(::tensor_transform_level(out.put()));
   return out.take();
 }
 
 // Ends all transforms that the calling thread began inside of that of the number `level`, or all with 0, and has the thread in that one. Where
 // it is there already, nothing happens: a binding that asks for transform_level before it begins one can leave it whatever happened meanwhile.
 inline void transform_leave(int64_t level) {
-  detail::check(tensor_transform_leave(level));
+  detail::check(::tensor_transform_leave(level));
 }
 
 // Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
@@ -9603,20 +9603,20 @@ inline void transform_leave(int64_t level) {
 // example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
 inline int64_t vmap_begin(int64_t size, const std::string &randomness) {
   detail::Result<int64_t> out;
-  detail::check(tensor_vmap_begin(size, randomness.c_str(), out.put()));
+  detail::check(::tensor_vmap_begin(size, randomness.c_str(), out.put()));
   return out.take();
 }
 
 // Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Calls on tensors that are left of it
 // are refused.
 inline void vmap_end(int64_t level) {
-  detail::check(tensor_vmap_end(level));
+  detail::check(::tensor_vmap_end(level));
 }
 
 // A tensor that stands for each of the examples along dimension `dim` of `self`, which it shares its memory with, in the transform `level`.
 inline Tensor vmap_wrap(const Tensor &self, int64_t dim, int64_t level) {
   detail::Result<Tensor> out;
-  detail::check(tensor_vmap_wrap(self.get(), dim, level, out.put()));
+  detail::check(::tensor_vmap_wrap(self.get(), dim, level, out.put()));
   return out.take();
 }
 
@@ -9624,14 +9624,14 @@ inline Tensor vmap_wrap(const Tensor &self, int64_t dim, int64_t level) {
 // many times.
 inline Tensor vmap_unwrap(const Tensor &self, int64_t dim, int64_t level) {
   detail::Result<Tensor> out;
-  detail::check(tensor_vmap_unwrap(self.get(), dim, level, out.put()));
+  detail::check(::tensor_vmap_unwrap(self.get(), dim, level, out.put()));
   return out.take();
 }
 
 // Whether `self` stands for each of the examples of the transform `level`.
 inline bool vmap_maps(const Tensor &self, int64_t level) {
   detail::Result<bool> out;
-  detail::check(tensor_vmap_maps(self.get(), level, out.put()));
+  detail::check(::tensor_vmap_maps(self.get(), level, out.put()));
   return out.take();
 }
 
@@ -9639,7 +9639,7 @@ inline bool vmap_maps(const Tensor &self, int64_t level) {
 // then its gradient is another one for each.
 inline Tensor vmap_spread(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_vmap_spread(self.get(), out.put()));
+  detail::check(::tensor_vmap_spread(self.get(), out.put()));
   return out.take();
 }
 
@@ -9648,49 +9648,49 @@ inline Tensor vmap_spread(const Tensor &self) {
 // inside others, and the tangents of each are its own.
 inline int64_t jvp_begin() {
   detail::Result<int64_t> out;
-  detail::check(tensor_jvp_begin(out.put()));
+  detail::check(::tensor_jvp_begin(out.put()));
   return out.take();
 }
 
 // Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Tensors that are left of it are
 // their primals.
 inline void jvp_end(int64_t level) {
-  detail::check(tensor_jvp_end(level));
+  detail::check(::tensor_jvp_end(level));
 }
 
 // `primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the
 // memory of `primal`, and has a copy of `tangent`.
 inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, int64_t level) {
   detail::Result<Tensor> out;
-  detail::check(tensor_jvp_wrap(primal.get(), tangent.get(), level, out.put()));
+  detail::check(::tensor_jvp_wrap(primal.get(), tangent.get(), level, out.put()));
   return out.take();
 }
 
 // `self` without its tangent in the transform `level`, sharing its memory.
 inline Tensor jvp_primal(const Tensor &self, int64_t level) {
   detail::Result<Tensor> out;
-  detail::check(tensor_jvp_primal(self.get(), level, out.put()));
+  detail::check(::tensor_jvp_primal(self.get(), level, out.put()));
   return out.take();
 }
 
 // The tangent of `self` in the transform `level`, sharing its memory; NULL where `self` does not depend on what has tangents there.
 inline std::optional<Tensor> jvp_tangent(const Tensor &self, int64_t level) {
   detail::Result<std::optional<Tensor>> out;
-  detail::check(tensor_jvp_tangent(self.get(), level, out.put()));
+  detail::check(::tensor_jvp_tangent(self.get(), level, out.put()));
   return out.take();
 }
 
 // The number of the innermost transform in which `self` has a tangent; 0 where it has none.
 inline int64_t jvp_level(const Tensor &self) {
   detail::Result<int64_t> out;
-  detail::check(tensor_jvp_level(self.get(), out.put()));
+  detail::check(::tensor_jvp_level(self.get(), out.put()));
   return out.take();
 }
 
 // `self` with its tangents and without its history, sharing the memory of both: detach() leaves it without tangents as well.
 inline Tensor jvp_detach(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_jvp_detach(self.get(), out.put()));
+  detail::check(::tensor_jvp_detach(self.get(), out.put()));
   return out.take();
 }
 
@@ -9698,14 +9698,14 @@ inline Tensor jvp_detach(const Tensor &self) {
 // before it. Its tangents stay the same, with `keep` along with their history.
 inline Tensor jvp_input(const Tensor &self, Bool keep) {
   detail::Result<Tensor> out;
-  detail::check(tensor_jvp_input(self.get(), keep, out.put()));
+  detail::check(::tensor_jvp_input(self.get(), keep, out.put()));
   return out.take();
 }
 
 // Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 inline Tensor view(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view(self.get(), size.data(), size.size(), out.put()));
+  detail::check(::tensor_view(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
@@ -9713,106 +9713,106 @@ inline Tensor view(const Tensor &self, const Ints &size) {
 // the other strides and the storage offset must divide.
 inline Tensor view(const Tensor &self, Dtype dtype) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_dtype(self.get(), dtype, out.put()));
+  detail::check(::tensor_view_dtype(self.get(), dtype, out.put()));
   return out.take();
 }
 
 // `view` with the shape of `other`.
 inline Tensor view_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_as(self.get(), other.get(), out.put()));
+  detail::check(::tensor_view_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 // Another shape of the same elements, a view where strides allow it and a copy otherwise; one size may be -1.
 inline Tensor reshape(const Tensor &self, const Ints &shape) {
   detail::Result<Tensor> out;
-  detail::check(tensor_reshape(self.get(), shape.data(), shape.size(), out.put()));
+  detail::check(::tensor_reshape(self.get(), shape.data(), shape.size(), out.put()));
   return out.take();
 }
 
 // `reshape` to the shape of `other`.
 inline Tensor reshape_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_reshape_as(self.get(), other.get(), out.put()));
+  detail::check(::tensor_reshape_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 // Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
 inline Tensor flatten(const Tensor &self, int64_t start_dim = 0, int64_t end_dim = -1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_flatten(self.get(), start_dim, end_dim, out.put()));
+  detail::check(::tensor_flatten(self.get(), start_dim, end_dim, out.put()));
   return out.take();
 }
 
 // Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
 inline Tensor flatten(const Tensor &self, int64_t start_dim, int64_t end_dim, const std::string &out_dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_flatten_out_dim(self.get(), start_dim, end_dim, out_dim.c_str(), out.put()));
+  detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, out_dim.c_str(), out.put()));
   return out.take();
 }
 
 // Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
 inline Tensor flatten(const Tensor &self, const Ints &dims, const std::string &out_dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_flatten_dims(self.get(), dims.data(), dims.size(), out_dim.c_str(), out.put()));
+  detail::check(::tensor_flatten_dims(self.get(), dims.data(), dims.size(), out_dim.c_str(), out.put()));
   return out.take();
 }
 
 // Splits dimension `dim` into several of the given sizes, one of which may be -1.
 inline Tensor unflatten(const Tensor &self, int64_t dim, const Ints &sizes) {
   detail::Result<Tensor> out;
-  detail::check(tensor_unflatten(self.get(), dim, sizes.data(), sizes.size(), out.put()));
+  detail::check(::tensor_unflatten(self.get(), dim, sizes.data(), sizes.size(), out.put()));
   return out.take();
 }
 
 // Splits dimension `dim` into several of the given sizes and names.
 inline Tensor unflatten_names(const Tensor &self, int64_t dim, const Ints &sizes, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data(), names.size(), out.put()));
   return out.take();
 }
 
 // A contiguous one-dimensional tensor of the elements; a view where `self` is contiguous.
 inline Tensor ravel(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ravel(self.get(), out.put()));
+  detail::check(::tensor_ravel(self.get(), out.put()));
   return out.take();
 }
 
 // Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
 inline Tensor t(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_t_matrix(self.get(), out.put()));
+  detail::check(::tensor_t_matrix(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor t_(const Tensor &self) {
-  detail::check(tensor_t_matrix_(self.get()));
+  detail::check(::tensor_t_matrix_(self.get()));
   return self;
 }
 
 // Swaps two dimensions.
 inline Tensor transpose(const Tensor &self, int64_t dim0, int64_t dim1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_transpose(self.get(), dim0, dim1, out.put()));
+  detail::check(::tensor_transpose(self.get(), dim0, dim1, out.put()));
   return out.take();
 }
 
 inline Tensor transpose_(const Tensor &self, int64_t dim0, int64_t dim1) {
-  detail::check(tensor_transpose_(self.get(), dim0, dim1));
+  detail::check(::tensor_transpose_(self.get(), dim0, dim1));
   return self;
 }
 
 // `transpose` under NumPy's name.
 inline Tensor swapaxes(const Tensor &self, int64_t axis0, int64_t axis1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_swapaxes(self.get(), axis0, axis1, out.put()));
+  detail::check(::tensor_swapaxes(self.get(), axis0, axis1, out.put()));
   return out.take();
 }
 
 inline Tensor swapaxes_(const Tensor &self, int64_t axis0, int64_t axis1) {
-  detail::check(tensor_swapaxes_(self.get(), axis0, axis1));
+  detail::check(::tensor_swapaxes_(self.get(), axis0, axis1));
   return self;
 }
 
@@ -9820,33 +9820,33 @@ inline Tensor swapaxes_(const Tensor &self, int64_t axis0, int64_t axis1) {
 // Swaps two dimensions.
 inline Tensor swapdims(const Tensor &self, int64_t dim0, int64_t dim1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_swapdims(self.get(), dim0, dim1, out.put()));
+  detail::check(::tensor_swapdims(self.get(), dim0, dim1, out.put()));
   return out.take();
 }
 
 inline Tensor swapdims_(const Tensor &self, int64_t dim0, int64_t dim1) {
-  detail::check(tensor_swapdims_(self.get(), dim0, dim1));
+  detail::check(::tensor_swapdims_(self.get(), dim0, dim1));
   return self;
 }
 
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
 inline Tensor permute(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
-  detail::check(tensor_permute(self.get(), dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_permute(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 // Moves dimension `source` to `destination`; the others keep their order.
 inline Tensor movedim(const Tensor &self, int64_t source, int64_t destination) {
   detail::Result<Tensor> out;
-  detail::check(tensor_movedim(self.get(), source, destination, out.put()));
+  detail::check(::tensor_movedim(self.get(), source, destination, out.put()));
   return out.take();
 }
 
 // Moves several dimensions; the others keep their order.
 inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &destination) {
   detail::Result<Tensor> out;
-  detail::check(tensor_movedim_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
+  detail::check(::tensor_movedim_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
   return out.take();
 }
 
@@ -9854,7 +9854,7 @@ inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &d
 // Moves dimension `source` to `destination`; the others keep their order.
 inline Tensor moveaxis(const Tensor &self, int64_t source, int64_t destination) {
   detail::Result<Tensor> out;
-  detail::check(tensor_moveaxis(self.get(), source, destination, out.put()));
+  detail::check(::tensor_moveaxis(self.get(), source, destination, out.put()));
   return out.take();
 }
 
@@ -9862,193 +9862,193 @@ inline Tensor moveaxis(const Tensor &self, int64_t source, int64_t destination) 
 // Moves several dimensions; the others keep their order.
 inline Tensor moveaxis_list(const Tensor &self, const Ints &source, const Ints &destination) {
   detail::Result<Tensor> out;
-  detail::check(tensor_moveaxis_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
+  detail::check(::tensor_moveaxis_list(self.get(), source.data(), source.size(), destination.data(), destination.size(), out.put()));
   return out.take();
 }
 
 // Reverses the order of dimensions. An attribute in Python.
 inline Tensor T(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_T(self.get(), out.put()));
+  detail::check(::tensor_T(self.get(), out.put()));
   return out.take();
 }
 
 // Swaps the last two dimensions. An attribute in Python.
 inline Tensor mT(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_mT(self.get(), out.put()));
+  detail::check(::tensor_mT(self.get(), out.put()));
   return out.take();
 }
 
 // Swaps the last two dimensions and conjugates; a copy for complex dtypes. An attribute in Python.
 inline Tensor mH(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_mH(self.get(), out.put()));
+  detail::check(::tensor_mH(self.get(), out.put()));
   return out.take();
 }
 
 // `mH` of a matrix; a zero-dim tensor stays as it is. An attribute in Python.
 inline Tensor H(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_H(self.get(), out.put()));
+  detail::check(::tensor_H(self.get(), out.put()));
   return out.take();
 }
 
 // Swaps the last two dimensions and conjugates; a copy for complex dtypes.
 inline Tensor adjoint(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_adjoint(self.get(), out.put()));
+  detail::check(::tensor_adjoint(self.get(), out.put()));
   return out.take();
 }
 
 // Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
 inline Tensor expand(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_expand(self.get(), size.data(), size.size(), implicit, out.put()));
+  detail::check(::tensor_expand(self.get(), size.data(), size.size(), implicit, out.put()));
   return out.take();
 }
 
 // `expand` to the shape of `other`.
 inline Tensor expand_as(const Tensor &self, const Tensor &other) {
   detail::Result<Tensor> out;
-  detail::check(tensor_expand_as(self.get(), other.get(), out.put()));
+  detail::check(::tensor_expand_as(self.get(), other.get(), out.put()));
   return out.take();
 }
 
 // `expand` under its array API name.
 inline Tensor broadcast_to(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
-  detail::check(tensor_broadcast_to(self.get(), size.data(), size.size(), out.put()));
+  detail::check(::tensor_broadcast_to(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
 // Drops all dimensions of size 1.
 inline Tensor squeeze(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_squeeze(self.get(), out.put()));
+  detail::check(::tensor_squeeze(self.get(), out.put()));
   return out.take();
 }
 
 inline Tensor squeeze_(const Tensor &self) {
-  detail::check(tensor_squeeze_(self.get()));
+  detail::check(::tensor_squeeze_(self.get()));
   return self;
 }
 
 // Drops dimension `dim` if its size is 1.
 inline Tensor squeeze(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_squeeze_dim(self.get(), dim, out.put()));
+  detail::check(::tensor_squeeze_dim(self.get(), dim, out.put()));
   return out.take();
 }
 
 inline Tensor squeeze_(const Tensor &self, int64_t dim) {
-  detail::check(tensor_squeeze_dim_(self.get(), dim));
+  detail::check(::tensor_squeeze_dim_(self.get(), dim));
   return self;
 }
 
 // Drops those of the listed dimensions whose size is 1.
 inline Tensor squeeze_dims(const Tensor &self, const Ints &dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_squeeze_dims(self.get(), dim.data(), dim.size(), out.put()));
+  detail::check(::tensor_squeeze_dims(self.get(), dim.data(), dim.size(), out.put()));
   return out.take();
 }
 
 inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
-  detail::check(tensor_squeeze_dims_(self.get(), dim.data(), dim.size()));
+  detail::check(::tensor_squeeze_dims_(self.get(), dim.data(), dim.size()));
   return self;
 }
 
 // Inserts a dimension of size 1 at `dim`.
 inline Tensor unsqueeze(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_unsqueeze(self.get(), dim, out.put()));
+  detail::check(::tensor_unsqueeze(self.get(), dim, out.put()));
   return out.take();
 }
 
 inline Tensor unsqueeze_(const Tensor &self, int64_t dim) {
-  detail::check(tensor_unsqueeze_(self.get(), dim));
+  detail::check(::tensor_unsqueeze_(self.get(), dim));
   return self;
 }
 
 // Positions `start` to `start + length` of dimension `dim`.
 inline Tensor narrow(const Tensor &self, int64_t dim, int64_t start, int64_t length) {
   detail::Result<Tensor> out;
-  detail::check(tensor_narrow(self.get(), dim, start, length, out.put()));
+  detail::check(::tensor_narrow(self.get(), dim, start, length, out.put()));
   return out.take();
 }
 
 // `narrow` from a position that a zero-dim integral tensor holds.
 inline Tensor narrow(const Tensor &self, int64_t dim, const Tensor &start, int64_t length) {
   detail::Result<Tensor> out;
-  detail::check(tensor_narrow_tensor(self.get(), dim, start.get(), length, out.put()));
+  detail::check(::tensor_narrow_tensor(self.get(), dim, start.get(), length, out.put()));
   return out.take();
 }
 
 // Position `index` of dimension `dim`, which goes away.
 inline Tensor select(const Tensor &self, int64_t dim, int64_t index) {
   detail::Result<Tensor> out;
-  detail::check(tensor_select(self.get(), dim, index, out.put()));
+  detail::check(::tensor_select(self.get(), dim, index, out.put()));
   return out.take();
 }
 
 // Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
 inline Tensor slice(const Tensor &self, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_slice(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
+  detail::check(::tensor_slice(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
 // Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
 inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_as_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
+  detail::check(::tensor_as_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
 inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
-  detail::check(tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
+  detail::check(::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
   return self;
 }
 
 // All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
 inline Tensor unfold(const Tensor &self, int64_t dimension, int64_t size, int64_t step) {
   detail::Result<Tensor> out;
-  detail::check(tensor_unfold(self.get(), dimension, size, step, out.put()));
+  detail::check(::tensor_unfold(self.get(), dimension, size, step, out.put()));
   return out.take();
 }
 
 // Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
 inline Tensor diagonal(const Tensor &self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diagonal(self.get(), offset, dim1, dim2, out.put()));
+  detail::check(::tensor_diagonal(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 // The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
 inline Tensor diagonal(const Tensor &self, const std::string &outdim, int64_t dim1, int64_t dim2, int64_t offset = 0) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diagonal_outdim(self.get(), outdim.c_str(), dim1, dim2, offset, out.put()));
+  detail::check(::tensor_diagonal_outdim(self.get(), outdim.c_str(), dim1, dim2, offset, out.put()));
   return out.take();
 }
 
 // Another tensor over the same memory.
 inline Tensor detach(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_detach(self.get(), out.put()));
+  detail::check(::tensor_detach(self.get(), out.put()));
   return out.take();
 }
 
 // Every position of dimension `dim`, which goes away.
 inline std::vector<Tensor> unbind(const Tensor &self, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_unbind(self.get(), dim, out.put(), out.length()));
+  detail::check(::tensor_unbind(self.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 inline std::vector<Tensor> split(const Tensor &self, int64_t split_size, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_split(self.get(), split_size, dim, out.put(), out.length()));
+  detail::check(::tensor_split(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
@@ -10056,105 +10056,105 @@ inline std::vector<Tensor> split(const Tensor &self, int64_t split_size, int64_t
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, int64_t dim) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_split_sizes(self.get(), split_size.data(), split_size.size(), dim, out.put(), out.length()));
+  detail::check(::tensor_split_sizes(self.get(), split_size.data(), split_size.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
+  detail::check(::tensor_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
 inline std::vector<Tensor> chunk(const Tensor &self, int64_t chunks, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_chunk(self.get(), chunks, dim, out.put(), out.length()));
+  detail::check(::tensor_chunk(self.get(), chunks, dim, out.put(), out.length()));
   return out.take();
 }
 
 // `chunk` whose pieces may be written to also where calls are recorded.
 inline std::vector<Tensor> unsafe_chunk(const Tensor &self, int64_t chunks, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_unsafe_chunk(self.get(), chunks, dim, out.put(), out.length()));
+  detail::check(::tensor_unsafe_chunk(self.get(), chunks, dim, out.put(), out.length()));
   return out.take();
 }
 
 // `split` whose pieces may be written to also where calls are recorded.
 inline std::vector<Tensor> unsafe_split(const Tensor &self, int64_t split_size, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_unsafe_split(self.get(), split_size, dim, out.put(), out.length()));
+  detail::check(::tensor_unsafe_split(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
 // `split_with_sizes` whose pieces may be written to also where calls are recorded.
 inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_unsafe_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
+  detail::check(::tensor_unsafe_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
 inline std::vector<Tensor> tensor_split(const Tensor &self, int64_t sections, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
+  detail::check(::tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension before each of the listed positions.
 inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, int64_t dim) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
+  detail::check(::tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
 inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_tensor_split_tensor(self.get(), tensor_indices_or_sections.get(), dim, out.put(), out.length()));
+  detail::check(::tensor_tensor_split_tensor(self.get(), tensor_indices_or_sections.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
 inline std::vector<Tensor> hsplit(const Tensor &self, int64_t sections) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_hsplit(self.get(), sections, out.put(), out.length()));
+  detail::check(::tensor_hsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts columns (the only dimension of a vector) before the listed positions.
 inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_hsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
+  detail::check(::tensor_hsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
 // Cuts rows into equal sections; the size must divide.
 inline std::vector<Tensor> vsplit(const Tensor &self, int64_t sections) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_vsplit(self.get(), sections, out.put(), out.length()));
+  detail::check(::tensor_vsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts rows before the listed positions.
 inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_vsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
+  detail::check(::tensor_vsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
 // Cuts dimension 2 into equal sections; the size must divide.
 inline std::vector<Tensor> dsplit(const Tensor &self, int64_t sections) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_dsplit(self.get(), sections, out.put(), out.length()));
+  detail::check(::tensor_dsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts dimension 2 before the listed positions.
 inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indices) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_dsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
+  detail::check(::tensor_dsplit_indices(self.get(), indices.data(), indices.size(), out.put(), out.length()));
   return out.take();
 }
 
@@ -10162,12 +10162,12 @@ inline std::vector<Tensor> dsplit_indices(const Tensor &self, const Ints &indice
 // Another shape of the same elements without copying; one size may be -1. Refused where strides do not allow it: use `reshape`.
 inline Tensor view_copy(const Tensor &self, const Ints &size) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_copy(self.get(), size.data(), size.size(), out.put()));
+  detail::check(::tensor_view_copy(self.get(), size.data(), size.size(), out.put()));
   return out.take();
 }
 
 inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &size) {
-  detail::check(tensor_view_copy_out(self.get(), size.data(), size.size(), out.get()));
+  detail::check(::tensor_view_copy_out(self.get(), size.data(), size.size(), out.get()));
 }
 
 // `view` with memory of its own, row-major.
@@ -10175,199 +10175,199 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &siz
 // the other strides and the storage offset must divide.
 inline Tensor view_copy(const Tensor &self, Dtype dtype) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_copy_dtype(self.get(), dtype, out.put()));
+  detail::check(::tensor_view_copy_dtype(self.get(), dtype, out.put()));
   return out.take();
 }
 
 inline void view_copy_out(const Tensor &out, const Tensor &self, Dtype dtype) {
-  detail::check(tensor_view_copy_dtype_out(self.get(), dtype, out.get()));
+  detail::check(::tensor_view_copy_dtype_out(self.get(), dtype, out.get()));
 }
 
 // `expand` with memory of its own, row-major.
 // Repeats dimensions of size 1, and adds leading ones, with stride 0 instead of copies. A size of -1 keeps a dimension.
 inline Tensor expand_copy(const Tensor &self, const Ints &size, Bool implicit = false) {
   detail::Result<Tensor> out;
-  detail::check(tensor_expand_copy(self.get(), size.data(), size.size(), implicit, out.put()));
+  detail::check(::tensor_expand_copy(self.get(), size.data(), size.size(), implicit, out.put()));
   return out.take();
 }
 
 inline void expand_copy_out(const Tensor &out, const Tensor &self, const Ints &size, Bool implicit = false) {
-  detail::check(tensor_expand_copy_out(self.get(), size.data(), size.size(), implicit, out.get()));
+  detail::check(::tensor_expand_copy_out(self.get(), size.data(), size.size(), implicit, out.get()));
 }
 
 // `permute` with memory of its own, row-major.
 // Reorders all dimensions: dimension i of the result is dimension `dims[i]` of `self`.
 inline Tensor permute_copy(const Tensor &self, const Ints &dims) {
   detail::Result<Tensor> out;
-  detail::check(tensor_permute_copy(self.get(), dims.data(), dims.size(), out.put()));
+  detail::check(::tensor_permute_copy(self.get(), dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &dims) {
-  detail::check(tensor_permute_copy_out(self.get(), dims.data(), dims.size(), out.get()));
+  detail::check(::tensor_permute_copy_out(self.get(), dims.data(), dims.size(), out.get()));
 }
 
 // `transpose` with memory of its own, row-major.
 // Swaps two dimensions.
 inline Tensor transpose_copy(const Tensor &self, int64_t dim0, int64_t dim1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
+  detail::check(::tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
   return out.take();
 }
 
 inline void transpose_copy_out(const Tensor &out, const Tensor &self, int64_t dim0, int64_t dim1) {
-  detail::check(tensor_transpose_copy_out(self.get(), dim0, dim1, out.get()));
+  detail::check(::tensor_transpose_copy_out(self.get(), dim0, dim1, out.get()));
 }
 
 // `t` with memory of its own, row-major.
 // Swaps the dimensions of a matrix; tensors of fewer dimensions stay as they are, of more are refused.
 inline Tensor t_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_t_copy(self.get(), out.put()));
+  detail::check(::tensor_t_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void t_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_t_copy_out(self.get(), out.get()));
+  detail::check(::tensor_t_copy_out(self.get(), out.get()));
 }
 
 // `squeeze` with memory of its own, row-major.
 // Drops all dimensions of size 1.
 inline Tensor squeeze_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_squeeze_copy(self.get(), out.put()));
+  detail::check(::tensor_squeeze_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_squeeze_copy_out(self.get(), out.get()));
+  detail::check(::tensor_squeeze_copy_out(self.get(), out.get()));
 }
 
 // `squeeze` with memory of its own, row-major.
 // Drops dimension `dim` if its size is 1.
 inline Tensor squeeze_copy(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_squeeze_copy_dim(self.get(), dim, out.put()));
+  detail::check(::tensor_squeeze_copy_dim(self.get(), dim, out.put()));
   return out.take();
 }
 
 inline void squeeze_copy_out(const Tensor &out, const Tensor &self, int64_t dim) {
-  detail::check(tensor_squeeze_copy_dim_out(self.get(), dim, out.get()));
+  detail::check(::tensor_squeeze_copy_dim_out(self.get(), dim, out.get()));
 }
 
 // `squeeze` with memory of its own, row-major.
 // Drops those of the listed dimensions whose size is 1.
 inline Tensor squeeze_copy_dims(const Tensor &self, const Ints &dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_squeeze_copy_dims(self.get(), dim.data(), dim.size(), out.put()));
+  detail::check(::tensor_squeeze_copy_dims(self.get(), dim.data(), dim.size(), out.put()));
   return out.take();
 }
 
 inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const Ints &dim) {
-  detail::check(tensor_squeeze_copy_dims_out(self.get(), dim.data(), dim.size(), out.get()));
+  detail::check(::tensor_squeeze_copy_dims_out(self.get(), dim.data(), dim.size(), out.get()));
 }
 
 // `unsqueeze` with memory of its own, row-major.
 // Inserts a dimension of size 1 at `dim`.
 inline Tensor unsqueeze_copy(const Tensor &self, int64_t dim) {
   detail::Result<Tensor> out;
-  detail::check(tensor_unsqueeze_copy(self.get(), dim, out.put()));
+  detail::check(::tensor_unsqueeze_copy(self.get(), dim, out.put()));
   return out.take();
 }
 
 inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, int64_t dim) {
-  detail::check(tensor_unsqueeze_copy_out(self.get(), dim, out.get()));
+  detail::check(::tensor_unsqueeze_copy_out(self.get(), dim, out.get()));
 }
 
 // `narrow` with memory of its own, row-major.
 // Positions `start` to `start + length` of dimension `dim`.
 inline Tensor narrow_copy(const Tensor &self, int64_t dim, int64_t start, int64_t length) {
   detail::Result<Tensor> out;
-  detail::check(tensor_narrow_copy(self.get(), dim, start, length, out.put()));
+  detail::check(::tensor_narrow_copy(self.get(), dim, start, length, out.put()));
   return out.take();
 }
 
 inline void narrow_copy_out(const Tensor &out, const Tensor &self, int64_t dim, int64_t start, int64_t length) {
-  detail::check(tensor_narrow_copy_out(self.get(), dim, start, length, out.get()));
+  detail::check(::tensor_narrow_copy_out(self.get(), dim, start, length, out.get()));
 }
 
 // `select` with memory of its own, row-major.
 // Position `index` of dimension `dim`, which goes away.
 inline Tensor select_copy(const Tensor &self, int64_t dim, int64_t index) {
   detail::Result<Tensor> out;
-  detail::check(tensor_select_copy(self.get(), dim, index, out.put()));
+  detail::check(::tensor_select_copy(self.get(), dim, index, out.put()));
   return out.take();
 }
 
 inline void select_copy_out(const Tensor &out, const Tensor &self, int64_t dim, int64_t index) {
-  detail::check(tensor_select_copy_out(self.get(), dim, index, out.get()));
+  detail::check(::tensor_select_copy_out(self.get(), dim, index, out.get()));
 }
 
 // `slice` with memory of its own, row-major.
 // Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
 inline Tensor slice_copy(const Tensor &self, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_slice_copy(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
+  detail::check(::tensor_slice_copy(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
 inline void slice_copy_out(const Tensor &out, const Tensor &self, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
-  detail::check(tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get()));
+  detail::check(::tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
 
 // `as_strided` with memory of its own, row-major.
 // Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
 inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(tensor_as_strided_copy(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
+  detail::check(::tensor_as_strided_copy(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
 inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
-  detail::check(tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get()));
+  detail::check(::tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get()));
 }
 
 // `unfold` with memory of its own, row-major.
 // All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
 inline Tensor unfold_copy(const Tensor &self, int64_t dimension, int64_t size, int64_t step) {
   detail::Result<Tensor> out;
-  detail::check(tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
+  detail::check(::tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
   return out.take();
 }
 
 inline void unfold_copy_out(const Tensor &out, const Tensor &self, int64_t dimension, int64_t size, int64_t step) {
-  detail::check(tensor_unfold_copy_out(self.get(), dimension, size, step, out.get()));
+  detail::check(::tensor_unfold_copy_out(self.get(), dimension, size, step, out.get()));
 }
 
 // `diagonal` with memory of its own, row-major.
 // Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
 inline Tensor diagonal_copy(const Tensor &self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
   detail::Result<Tensor> out;
-  detail::check(tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
+  detail::check(::tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 inline void diagonal_copy_out(const Tensor &out, const Tensor &self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
-  detail::check(tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get()));
+  detail::check(::tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get()));
 }
 
 // `detach` with memory of its own, row-major.
 // Another tensor over the same memory.
 inline Tensor detach_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_detach_copy(self.get(), out.put()));
+  detail::check(::tensor_detach_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void detach_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_detach_copy_out(self.get(), out.get()));
+  detail::check(::tensor_detach_copy_out(self.get(), out.get()));
 }
 
 // `unbind` with memory of its own, row-major.
 // Every position of dimension `dim`, which goes away.
 inline std::vector<Tensor> unbind_copy(const Tensor &self, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_unbind_copy(self.get(), dim, out.put(), out.length()));
+  detail::check(::tensor_unbind_copy(self.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
@@ -10375,7 +10375,7 @@ inline std::vector<Tensor> unbind_copy(const Tensor &self, int64_t dim = 0) {
 // Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
 inline std::vector<Tensor> split_copy(const Tensor &self, int64_t split_size, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
+  detail::check(::tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
@@ -10383,7 +10383,7 @@ inline std::vector<Tensor> split_copy(const Tensor &self, int64_t split_size, in
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
 inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, int64_t dim = 0) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(tensor_split_with_sizes_copy(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
+  detail::check(::tensor_split_with_sizes_copy(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
@@ -10391,24 +10391,24 @@ inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints 
 // A view of complex numbers as pairs of reals: shape (..., 2).
 inline Tensor view_as_real_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_as_real_copy(self.get(), out.put()));
+  detail::check(::tensor_view_as_real_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void view_as_real_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_view_as_real_copy_out(self.get(), out.get()));
+  detail::check(::tensor_view_as_real_copy_out(self.get(), out.get()));
 }
 
 // `view_as_complex` with memory of its own, row-major.
 // A view of pairs of reals, shape (..., 2), as complex numbers. The last stride must be 1, the others and the storage offset even.
 inline Tensor view_as_complex_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_view_as_complex_copy(self.get(), out.put()));
+  detail::check(::tensor_view_as_complex_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_view_as_complex_copy_out(self.get(), out.get()));
+  detail::check(::tensor_view_as_complex_copy_out(self.get(), out.get()));
 }
 
 // `indices` with memory of its own, row-major.
@@ -10416,83 +10416,83 @@ inline void view_as_complex_copy_out(const Tensor &out, const Tensor &self) {
 // The memory is the tensor's.
 inline Tensor indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_indices_copy(self.get(), out.put()));
+  detail::check(::tensor_indices_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_indices_copy_out(self.get(), out.get()));
+  detail::check(::tensor_indices_copy_out(self.get(), out.get()));
 }
 
 // `values` with memory of its own, row-major.
 // The entries of a sparse tensor; one of layout sparse_coo must be coalesced. The memory is the tensor's.
 inline Tensor values_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_values_copy(self.get(), out.put()));
+  detail::check(::tensor_values_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void values_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_values_copy_out(self.get(), out.get()));
+  detail::check(::tensor_values_copy_out(self.get(), out.get()));
 }
 
 // `crow_indices` with memory of its own, row-major.
 // Where the entries of each row of a tensor of layout sparse_csr or sparse_bsr begin, their number last. The memory is the tensor's.
 inline Tensor crow_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_crow_indices_copy(self.get(), out.put()));
+  detail::check(::tensor_crow_indices_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void crow_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_crow_indices_copy_out(self.get(), out.get()));
+  detail::check(::tensor_crow_indices_copy_out(self.get(), out.get()));
 }
 
 // `col_indices` with memory of its own, row-major.
 // The columns of the entries, or blocks, of a tensor of layout sparse_csr or sparse_bsr. The memory is the tensor's.
 inline Tensor col_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_col_indices_copy(self.get(), out.put()));
+  detail::check(::tensor_col_indices_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void col_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_col_indices_copy_out(self.get(), out.get()));
+  detail::check(::tensor_col_indices_copy_out(self.get(), out.get()));
 }
 
 // `ccol_indices` with memory of its own, row-major.
 // Where the entries of each column of a tensor of layout sparse_csc or sparse_bsc begin, their number last. The memory is the tensor's.
 inline Tensor ccol_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_ccol_indices_copy(self.get(), out.put()));
+  detail::check(::tensor_ccol_indices_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void ccol_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_ccol_indices_copy_out(self.get(), out.get()));
+  detail::check(::tensor_ccol_indices_copy_out(self.get(), out.get()));
 }
 
 // `row_indices` with memory of its own, row-major.
 // The rows of the entries, or blocks, of a tensor of layout sparse_csc or sparse_bsc. The memory is the tensor's.
 inline Tensor row_indices_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_row_indices_copy(self.get(), out.put()));
+  detail::check(::tensor_row_indices_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void row_indices_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_row_indices_copy_out(self.get(), out.get()));
+  detail::check(::tensor_row_indices_copy_out(self.get(), out.get()));
 }
 
 // The tensor with memory of its own, row-major.
 inline Tensor alias_copy(const Tensor &self) {
   detail::Result<Tensor> out;
-  detail::check(tensor_alias_copy(self.get(), out.put()));
+  detail::check(::tensor_alias_copy(self.get(), out.put()));
   return out.take();
 }
 
 inline void alias_copy_out(const Tensor &out, const Tensor &self) {
-  detail::check(tensor_alias_copy_out(self.get(), out.get()));
+  detail::check(::tensor_alias_copy_out(self.get(), out.get()));
 }
 
 // ----------------------------------------------------------------------------------------------------- methods

@@ -280,7 +280,7 @@ func (f *cppFunction) call(scalar bool) string {
 			args = append(args, name+".put()")
 		}
 	}
-	return form.name() + "(" + strings.Join(args, ", ") + ")"
+	return "::" + form.name() + "(" + strings.Join(args, ", ") + ")"
 }
 
 func (f *cppFunction) definition() string {
@@ -355,15 +355,14 @@ func cppOperatorsOf(ops []*schema.Operator) string {
 	return b.String()
 }
 
-// generateCpp writes the operators of the C++ headers.
-func generateCpp(out *output, ops []*schema.Operator) {
+// cppFunctions are all functions, under names by which calls find them.
+func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 	byName := map[string][]*cppFunction{}
-	var functions []*cppFunction
 	for _, o := range ops {
 		for _, mode := range []string{"function", "inplace", "out"} {
 			if slices.ContainsFunc(forms(o), func(f form) bool { return f.mode == mode }) {
 				f := newCppFunction(o, mode)
-				functions = append(functions, f)
+				all = append(all, f)
 				byName[o.Name] = append(byName[o.Name], f)
 			}
 		}
@@ -371,8 +370,13 @@ func generateCpp(out *output, ops []*schema.Operator) {
 	for _, overloads := range byName {
 		apart(overloads)
 	}
+	return all
+}
+
+// generateCpp writes the operators of the C++ headers.
+func generateCpp(out *output, ops []*schema.Operator) {
 	var structs, results, declared, defined, methods strings.Builder
-	for _, f := range functions {
+	for _, f := range cppFunctions(ops) {
 		open, end := "", ""
 		if space := f.space(); space != "" {
 			open, end = "namespace "+space+" {\n", "}  // namespace "+space+"\n"
