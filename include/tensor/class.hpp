@@ -15,6 +15,7 @@ class Operand;
 class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
  public:
   using Handle::Handle;
+  Tensor() = default;
   Tensor(const Tensor &) = default;
   Tensor(Tensor &&) noexcept = default;
   // To variables alone: x[0] = y would make a view and throw it away. Write x[0].copy_(y), or
