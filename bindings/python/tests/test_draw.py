@@ -84,6 +84,10 @@ def test_values_of_all_kinds():
     assert Picture(torch.tensor([1.5 - 2j])).says(r"^1\.5-2j$") and Picture(torch.tensor([True])).says("^True$")
     quantized = Picture(torch.quantize_per_tensor(torch.tensor([0.5, -1.0]), 0.1, 10, torch.quint8))
     assert quantized.says("^15$") and quantized.says(r"^0\.5$") and quantized.says("quantized")
+    channels = torch.quantize_per_channel(torch.ones(2, 1), torch.tensor([0.1, 0.5]), torch.tensor([0, 1]), 0, torch.qint8)
+    assert {"10", "3"} <= set(Picture(channels).texts)
+    # Bytes read as other numbers, from a place in the middle of the storage.
+    assert Picture(torch.tensor([1, 0, 2, 0, 3], dtype=torch.uint8)[2:4].view(torch.int16)).owned() == {1}
     assert Picture(torch.ones(2, requires_grad=True)).says("^1$")
     assert Picture(torch.empty(1, device="meta")).texts.count("") == 2
 

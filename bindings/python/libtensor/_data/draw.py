@@ -114,8 +114,7 @@ class Part:
         """The texts of what lies in cells of the storage; of quantized tensors it is integers, and nothing on the meta device."""
         if self.tensor.is_meta or not cells:
             return dict.fromkeys(cells, "")
-        whole = self.tensor.as_strided((self.storage.nbytes() // self.item,), (1,), 0)
-        whole = whole.int_repr() if whole.is_quantized else whole
+        whole = _f.storage_view(self.storage, dtype=self.tensor.dtype)
         return dict(zip(cells, map(number, whole[list(cells)].tolist()), strict=True))
 
     def shown(self, places):
@@ -305,7 +304,8 @@ def draw(*tensors, labels=None):
 
     Draws tensors as books do: the cells of a storage with their indices and values, in colour those that a tensor has, arrows for its
     offset and strides, and its elements, each with the cell that it lies in. What is large is left out in the middle. Tensors that share
-    a storage are drawn over one, each in a colour of its own; sparse tensors are drawn as the indices and values that they consist of.
+    a storage, with elements of one size, are drawn over one, each in a colour of its own; sparse tensors are drawn as the indices and
+    values that they consist of.
 
     The drawing is an SVG for light and dark pages: notebooks show it, `str(drawing)` is its text, and `drawing.save(path)` writes it.
 
