@@ -21,8 +21,9 @@
 //
 // Arguments: the dtype, layout and device of a new tensor are one Options, or any of the three.
 //   Lists of numbers are braces, vectors, arrays, or one number: x.sum(0), x.sum({0, 1}). {} leaves
-//   an optional list out. Flags are bool, and nothing else is. Several results are a struct:
-//   auto [values, indices] = x.max(0).
+//   an optional list out. Flags are bool, and nothing else is. std::nullopt in a place where two
+//   overloads have an optional of another type needs its type: std::optional<double>(). Several
+//   results are a struct: auto [values, indices] = x.max(0).
 //
 // Views: x[0] and x(0, slice(1, 3)), to which nothing can be assigned by mistake: write
 //   x[0].copy_(y), or x.set({0, slice(1, 3)}, y), which takes masks and index tensors too.
