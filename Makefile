@@ -40,7 +40,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits attention service fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -52,6 +52,12 @@ demo: tools ## Do all set-up and run one real job from Python, C and Node
 
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
+
+attention: setup ## Let a small transformer learn a sentence, step for step as PyTorch did, and draw where it looks (build/attention/attention.svg)
+	@$(PYTHON) examples/attention/attention.py build/attention
+
+service: setup $(ADDON) ## Run a small HTTP service in Node under load, and draw its memory over time (build/service/memory.svg)
+	@node examples/service/load.js build/service
 
 test: tools ## Do all set-up and run every suite, but for those that passed with all as it is (.ci/suite.py; CI=true runs them too)
 	@$(FETCHING) ready
@@ -173,9 +179,10 @@ licenses: $(BLAS)
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
 FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
 
-install: $(LIB) licenses ## Install header, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
-	install -m 644 include/tensor.h "$(DESTDIR)$(PREFIX)/include/"
+install: $(LIB) licenses ## Install headers, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+	install -d "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	install -m 644 include/tensor.h include/tensor.hpp "$(DESTDIR)$(PREFIX)/include/"
+	install -m 644 include/tensor/*.hpp "$(DESTDIR)$(PREFIX)/include/tensor/"
 	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
 	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
@@ -186,9 +193,9 @@ install: $(LIB) licenses ## Install header, library, CMake package, pkg-config f
 	$(FILLED) cmake/tensor.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc"
 
 uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
-	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
+	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(PREFIX)/include/tensor.hpp" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
 	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
-	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	rm -rf "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
 
 PACKAGES ?= tarball deb wheel sdist npm source
@@ -212,18 +219,18 @@ SIMULATED := env LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim
 ready: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
 
 test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has; those of engine/kernel try all of them at once
-	$(SUITE) go $(ENGINE) bindings docs -- go test -vet=off ./...
+	$(SUITE) go $(ENGINE) bindings docs examples/go -- go test -vet=off ./...
 	$(SUITE) go-baseline $(ENGINE) -- env LIBTENSOR_CPU=baseline go test -vet=off -count=1 ./engine/ops/...
 	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -vet=off -count=1 ./engine/ops/...
 
-test-c: setup test-operators ## C programs, plain and under AddressSanitizer, and every operator beside Python
-	$(SUITE) c $(LIB) $(BLAS) include capi -- capi/test/run
+test-c: setup test-operators ## C and C++ programs, plain and under AddressSanitizer, examples, and every operator beside Python
+	$(SUITE) c $(LIB) $(BLAS) include capi examples/c docs/cpp.md -- capi/test/run
 
 test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
 test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c capi/test/install -- capi/test/install
+	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
 	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases
@@ -232,7 +239,7 @@ test-python: setup ## The Python package's suite, with the reference cases
 	$(SUITE) python-sanitized $(PACKAGE) capi -- env PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
 
 test-node: setup $(ADDON) test-operators ## The Node addon's suite, with every operator beside Python
-	$(SUITE) node $(NODE) README.md docs engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
+	$(SUITE) node $(NODE) README.md docs examples/service engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
 
 test-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
 	$(SUITE) cuda $(PACKAGE) $(NODE) cuda $(CUDA)/sim capi/test -- $(SIMULATED) $(PYTEST) $(PROCESSES) cuda/tests

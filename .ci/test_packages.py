@@ -192,12 +192,18 @@ def dist(tmp_path_factory):
     return folder
 
 
+GRADIENT = "tensor([[3., 5.],\n        [7., 9.]], dtype=torch.float64)\n"  # of the README's program in C++
+
+
 def consume(folder, libraries, **environment):
-    """Builds the README's program by pkg-config's flags, with what was installed in a folder, and runs it."""
+    """Builds the README's programs in C and C++ by pkg-config's flags, with what was installed in a folder, and runs it."""
     (folder / "hello.c").write_text(example("c"))
     line = "cc hello.c $(pkg-config --cflags --libs tensor) && ./a.out"
     said = run("bash", "-c", line, cwd=folder, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), **environment)
     assert said == "tensor([[0.5000, 1.0000, 1.5000],\n        [2.0000, 2.5000, 3.0000]])\n"
+    (folder / "hello.cpp").write_text(example("cpp"))
+    line = "c++ -std=c++17 -Wall -Wextra -Werror hello.cpp $(pkg-config --cflags --libs tensor) && ./a.out"
+    assert run("bash", "-c", line, cwd=folder, PKG_CONFIG_PATH=str(libraries / "pkgconfig"), **environment) == GRADIENT
 
 
 def test_tarball(dist, tmp_path):

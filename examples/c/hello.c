@@ -14,3 +14,7 @@ int main(void) {
   tensor_free(b);
   return !done;
 }
+
+// Prints:
+// tensor([[0.5000, 1.0000, 1.5000],
+//         [2.0000, 2.5000, 3.0000]])

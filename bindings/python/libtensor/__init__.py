@@ -59,6 +59,7 @@ from ._data.create import (
 )
 from ._data.create import legacy_class as _legacy_class
 from ._data.dlpack import from_dlpack, from_numpy, to_dlpack
+from ._data.draw import draw
 from ._data.print import get_printoptions, set_printoptions
 from ._data.quantized import PRIVATE as _QUANTIZED
 from ._data.random import Generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state, thread_safe_generator

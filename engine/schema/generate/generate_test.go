@@ -20,6 +20,7 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	require.NoError(t, generateCached(out))
 	require.NoError(t, facade(out, ops))
 	require.NoError(t, generateC(out, ops))
+	generateCpp(out, ops)
 	require.NoError(t, generatePython(out, ops))
 	require.NoError(t, generateNode(out, ops))
 	generateNames(out)

@@ -92,6 +92,7 @@ func run() error {
 	if err := generateC(out, ops); err != nil {
 		return err
 	}
+	generateCpp(out, ops)
 	if err := generatePython(out, ops); err != nil {
 		return err
 	}

@@ -1,0 +1,163 @@
+// tensor.hpp: values in and out, operators, arguments, views.
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "check.hpp"
+
+using namespace tensor;
+using Doubles_ = std::vector<double>;
+using Complex = std::complex<float>;
+
+static void dtypes() {
+  static_assert(dtype_of<bool>() == bool_ && dtype_of<int8_t>() == int8 &&
+                dtype_of<uint16_t>() == uint16);
+  static_assert(dtype_of<long>() == int64 && dtype_of<long long>() == int64 &&
+                dtype_of<uint64_t>() == uint64);
+  static_assert(dtype_of<float>() == float32 && dtype_of<std::complex<double>>() == complex128);
+  CHECK(has<int32_t>(from({1, 2, 3}), {3}, {1, 2, 3}));
+  CHECK(has<bool>(from({true, false}), {2}, {true, false}));
+  CHECK(has<Complex>(from({Complex(1, 2)}), {1}, {Complex(1, 2)}));
+  CHECK(has<double>(from({{1., 2.}, {3., 4.}}), {2, 2}, {1, 2, 3, 4}));
+  CHECK(has<float>(from({1, 2}, float32), {2}, {1, 2}));
+  CHECK(has<uint8_t>(from(std::vector<uint8_t>{1, 2, 3, 4}, {2, 2}), {2, 2}, {1, 2, 3, 4}));
+  CHECK(from(std::vector<float>()).sizes() == std::vector<int64_t>{0});
+  CHECK(from(std::vector<float>{3}, Ints(nullptr, 0)).sizes().empty());
+  CHECK(has<int64_t>(arange(4), {4}, {0, 1, 2, 3}) && has<int64_t>(arange(1, 3), {2}, {1, 2}));
+  CHECK(has<int64_t>(arange(1, 6, 2), {3}, {1, 3, 5}) && arange(2, float64).dtype() == float64);
+  CHECK(zeros({}).dim() == 0 && zeros(3).sizes() == std::vector<int64_t>{3});
+  CHECK(has<int64_t>(full({2}, 7), {2}, {7, 7}) && has<bool>(full({1}, true), {1}, {true}));
+  const Tensor made = ones({2}, Options(float64).with(Device(TENSOR_META)).requires_grad());
+  CHECK(made.dtype() == float64 && made.device().type == TENSOR_META && made.requires_grad());
+  THROWS(from({{1, 2}, {3}}), TENSOR_ERROR_VALUE, "a row of 1 values among rows of 2");
+  THROWS(from(std::vector<int>{1, 2, 3}, {2, 2}), TENSOR_ERROR_RUNTIME,
+         "3 values do not fill a shape of 4");
+}
+
+static void items() {
+  CHECK(from({2.5}).item<double>() == 2.5 && from({2.5}).item<float>() == 2.5f &&
+        from({7}).item<uint8_t>() == 7);
+  CHECK(full({}, UINT64_MAX, uint64).item<uint64_t>() == UINT64_MAX);
+  CHECK(full({}, INT64_MIN).item<int64_t>() == INT64_MIN &&
+        full({}, INT64_MAX).item<uint64_t>() == INT64_MAX);
+  CHECK(from({Complex(1, 2)}).item<std::complex<double>>() == std::complex<double>(1, 2));
+  CHECK(from({Complex(3, 0)}).item<int>() == 3 && std::isnan(from({NAN}).item<double>()));
+  const char *lost = "without losing its value";
+  THROWS(from({300}).item<uint8_t>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({-1}).item<uint64_t>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({2}).item<bool>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({2.5}).item<int>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({NAN}).item<int64_t>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({9223372036854775808.0}).item<int64_t>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({Complex(1, 2)}).item<float>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({1, 2}).item<int>(), TENSOR_ERROR_RUNTIME, "item");
+}
+
+static void operators() {
+  const Tensor a = from({5, -5, 7}), b = from({2, 2, 2});
+  using I = std::vector<int32_t>;
+  CHECK((a + b).to_vector<int32_t>() == (I{7, -3, 9}) &&
+        (a - 1).to_vector<int32_t>() == (I{4, -6, 6}));
+  CHECK((1 - a).to_vector<int32_t>() == (I{-4, 6, -6}) &&
+        (a * b * 2).to_vector<int32_t>() == (I{20, -20, 28}));
+  CHECK((a % b).to_vector<int32_t>() == (I{1, 1, 1}) &&
+        (a / 2).to_vector<double>() == (Doubles_{2.5, -2.5, 3.5}));
+  CHECK((10 / b).to_vector<int32_t>() == (I{5, 5, 5}) && (a + 0.5).dtype() == float32 &&
+        (a + 1).dtype() == int32);
+  CHECK((-a).to_vector<int32_t>() == (I{-5, 5, -7}) && (~a).to_vector<int32_t>() == (I{-6, 4, -8}));
+  CHECK((b << 3).to_vector<int32_t>() == (I{16, 16, 16}) &&
+        (a & 1).to_vector<int32_t>() == (I{1, 1, 1}));
+  using B = std::vector<bool>;
+  CHECK((a == 5).to_vector<bool>() == (B{1, 0, 0}) && (0 < a).to_vector<bool>() == (B{1, 0, 1}));
+  CHECK((a != b).all().item<bool>() && (a >= -5).all().item<bool>() &&
+        ((a < 6) | (a > 6)).all().item<bool>());
+  CHECK((a + std::complex<double>(0, 1)).dtype() == complex64);
+  Tensor c = a;
+  c += 1, c *= b;
+  CHECK(a.to_vector<int32_t>() == (I{12, -8, 16}) && c.is(a));  // copies are one tensor
+  THROWS(c /= 2, TENSOR_ERROR_RUNTIME, "can't be cast");
+}
+
+static void arguments() {
+  const Tensor x = from({{1., 2.}, {3., 5.}});
+  CHECK(x.sum().item<double>() == 11 && has<double>(x.sum(0), {2}, {4, 7}) &&
+        x.sum({0, 1}, true).dim() == 2);
+  CHECK(has<double>(x.sum(std::vector<int64_t>{1}), {2}, {3, 8}));
+  const auto [values, indices] = x.max(1);
+  CHECK(has<double>(values, {2}, {2, 5}) && has<int64_t>(indices, {2}, {1, 1}));
+  CHECK(tensor::max(x, from({{2., 2.}, {2., 2.}})).sum().item<double>() == 12);
+  // A number is a dimension, not a flag.
+  CHECK(x.std(0).sizes() == std::vector<int64_t>{2} && x.std(true).dim() == 0);
+  CHECK(has<double>(clamp(x, 2, 3), {2, 2}, {2, 2, 3, 3}) &&
+        clamp(x, std::nullopt, 2).max().item<double>() == 2);
+  CHECK(cat({x, x}, 1).size(-1) == 4 && stack(std::vector<Tensor>{x, x, x}).size(0) == 3);
+  CHECK(einsum("ij,ij->", {x, x}).item<double>() == 39);
+  CHECK(std::abs(linalg::norm(x).item<double>() - std::sqrt(39.)) < 1e-12);
+  CHECK(where(x > 2, x, 0).sum().item<double>() == 8 && add(x, x, -1).sum().item<double>() == 0);
+  CHECK(add(1, x).sum().item<double>() == 15 && tensor::pow(2, x).max().item<double>() == 32);
+  Tensor out = empty({0}, float64);
+  add_out(out, x, 1);
+  CHECK(has<double>(out, {2, 2}, {2, 3, 4, 6}));
+  CHECK(promote_types(int32, float32) == float32 && parse_device("cpu").type == TENSOR_CPU);
+  Generator generator = generator_new();
+  generator_manual_seed(generator, 3);
+  const Tensor drawn = rand(3, {}, generator);
+  generator_manual_seed(generator, 3);
+  CHECK(tensor::equal(drawn, rand({3}, {}, generator)));
+  manual_seed(5);
+  const Tensor first = randn({2, 2});
+  manual_seed(5);
+  CHECK(tensor::equal(first, randn({2, 2})));
+  const int64_t threads = get_num_threads();
+  set_num_threads(1);
+  CHECK(get_num_threads() == 1);
+  set_num_threads(threads);
+  THROWS(x.size(2), TENSOR_ERROR_INDEX, "dimension 2 of a tensor of 2 dimensions");
+  THROWS(x.sum(3), TENSOR_ERROR_INDEX, "sum");
+}
+
+static void views() {
+  Tensor x = arange(12, float64).reshape({3, 4});
+  const Tensor row = x[1], part = x(slice(1), slice(std::nullopt, std::nullopt, 2));
+  CHECK(has<double>(row, {4}, {4, 5, 6, 7}) && has<double>(part, {2, 2}, {4, 6, 8, 10}));
+  CHECK(x[-1][0].item<double>() == 8 && x(ellipsis, 1).sum().item<double>() == 15 &&
+        x(newaxis).dim() == 3);
+  row.fill_(0);
+  CHECK(x.sum().item<double>() == 44 && part[0].sum().item<double>() == 0);
+  CHECK(row.data<double>() == x.data<double>() + 4 && row.storage_offset() == 4 &&
+        part.strides() == (std::vector<int64_t>{4, 2}));
+  CHECK(x.untyped_storage().nbytes() == 96);
+  x[0].copy_(from({9., 9., 9., 9.}));
+  x.set({x == 0}, -1);
+  x.set({2, slice(0, 2)}, from({1., 2.}));
+  CHECK(x.to_vector<double>() == (Doubles_{9, 9, 9, 9, -1, -1, -1, -1, 1, 2, 10, 11}));
+  CHECK(has<double>(x[x > 9], {2}, {10, 11}) && has<double>(x(from({0, 2}), 0), {2}, {9, 1}));
+  static_assert(!std::is_assignable_v<decltype(x[0]), Tensor> &&
+                !std::is_assignable_v<decltype(x[0]), double>);
+  CHECK(x.t().to_vector<double>()[1] == -1 && x.expand({2, 3, 4}).stride(0) == 0);
+  THROWS(x[3], TENSOR_ERROR_INDEX, "3");
+}
+
+static void texts() {
+  std::ostringstream stream;
+  stream << from({{1, 2}, {3, 4}});
+  CHECK(stream.str() == "tensor([[1, 2],\n        [3, 4]], dtype=torch.int32)");
+  const std::string path = "../../build/capi-test/cpp.pt";
+  save_dict(path, {"weight", "bias"}, {from({1., 2.}), from({3})});
+  const auto loaded = load_dict(path);
+  CHECK(loaded.names == (std::vector<std::string>{"weight", "bias"}) &&
+        has<double>(loaded.tensors[0], {2}, {1, 2}));
+  std::remove(path.c_str());
+  try {
+    load_dict(path);
+    CHECK(false);
+  } catch (const Error &error) {
+    CHECK(error.kind() == TENSOR_ERROR_IO && error.code() == ENOENT);
+  }
+}
+
+int main() {
+  const int64_t before = tensor_live_handles();
+  dtypes(), items(), operators(), arguments(), views(), texts();
+  CHECK(tensor_live_handles() == before);
+}

@@ -1,0 +1,415 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/schema"
+)
+
+// cppParam is a parameter in C++: one argument of the entry, or dtype, layout and device as one.
+type cppParam struct {
+	name, kind string // the type without const and &
+	def        string // "" where it is required
+	c          string // what it gives to C
+	callers    string // letters of what callers write there, which tell overloads apart (cppKinds)
+}
+
+// cppKind is how arguments of a type are declared, and the letters of what callers may write: number, truth value, tensor, braces,
+// text, dtype or device, index, generator, other.
+type cppKind struct{ kind, callers string }
+
+var cppKinds = map[string]cppKind{
+	"Tensor": {"Tensor", "t"}, "Tensor[]": {"Tensors", "{"}, "Operand": {"Operand", "ntv"}, "Scalar": {"Scalar", "nv"}, "Scalar[]": {"Scalars", "{"},
+	"int": {"int64_t", "n"}, "int[]": {"Ints", "n{"}, "float": {"double", "n"}, "float[]": {"Doubles", "n{"}, "bool": {"Bool", "v"},
+	"str": {"std::string", "s"}, "str[]": {"Strings", "{"}, "dtype": {"Dtype", "d"}, "layout": {"Layout", "d"}, "device": {"Device", "d"},
+	"memory_format": {"MemoryFormat", "d"}, "Index": {"Indices", "{"}, "Generator": {"Generator", "g"}, "Storage": {"Storage", "o"}, "Node": {"Node", "o"},
+	"pointer": {"void *", "o"},
+}
+
+// cppByValue are the types that are passed as they are.
+var cppByValue = []string{"int64_t", "double", "Bool", "Dtype", "Layout", "MemoryFormat", "void *", "const void *"}
+
+// cppResults maps a result's type to its type in C++.
+var cppResults = map[string]string{"int": "int64_t", "float": "double", "str": "std::string", "dtype": "Dtype", "device": "Device", "pointer": "void *"}
+
+func (p cppParam) declared(withDefault bool) string {
+	text := "const " + p.kind + " &" + p.name
+	if slices.Contains(cppByValue, p.kind) || strings.HasPrefix(p.kind, "tensor_") {
+		text = p.kind + " " + p.name
+	}
+	if withDefault && p.def != "" {
+		text += " = " + p.def
+	}
+	return text
+}
+
+func cppParameter(a schema.Arg) cppParam {
+	t := a.Type
+	optional := t.Optional || a.Default == "None" && !t.List
+	t.Optional = false
+	known := cppKinds[t.String()]
+	p := cppParam{name: cArgName(a.Name), kind: known.kind, callers: known.callers}
+	switch {
+	case t.Function != "":
+		p.kind, p.c = t.Function, p.name
+	case t.Const:
+		p.kind, p.c = "const void *", p.name
+	case t.List || t.Base == "Index":
+		p.c = fmt.Sprintf("%s.data(), %s.size()", p.name, p.name)
+	case optional:
+		p.kind, p.c = "std::optional<"+p.kind+">", "detail::get("+p.name+")"
+	case t.Base == "str":
+		p.c = p.name + ".c_str()"
+	case slices.Contains([]string{"Tensor", "Operand", "Scalar", "Storage", "Generator", "Node"}, t.Base):
+		p.c = p.name + ".get()"
+	default:
+		p.c = p.name
+	}
+	p.def = cppDefault(a)
+	return p
+}
+
+func cppDefault(a schema.Arg) string {
+	switch d := a.Default; {
+	case d == "" || d[0] >= '0' && d[0] <= '9' || d[0] == '-':
+		return d
+	case d == "None":
+		return "std::nullopt"
+	case d == "True" || d == "False":
+		return strings.ToLower(d)
+	case d[0] == '[':
+		return strings.NewReplacer("[", "{", "]", "}").Replace(d)
+	case d[0] == '\'':
+		return "\"" + strings.Trim(d, "'") + "\""
+	default: // the word of an enumeration
+		return "TENSOR_" + strings.ToUpper(strings.TrimSuffix(d, "_format"))
+	}
+}
+
+// cppFunction is an operator in one of its forms, for all kinds of its last operand.
+type cppFunction struct {
+	op      *schema.Operator
+	mode    string
+	params  []cppParam
+	given   []string // the parameters' names in C's order
+	options bool     // the parameter of that name makes the result
+	name    string
+}
+
+func newCppFunction(o *schema.Operator, mode string) *cppFunction {
+	f := &cppFunction{op: o, mode: mode, name: cppName(o.Name)}
+	for i := 0; i < len(o.Args); i++ {
+		if i+2 < len(o.Args) && o.Args[i].Name == "dtype" && o.Args[i+1].Name == "layout" && o.Args[i+2].Name == "device" {
+			f.params = append(f.params, cppParam{"options", "Options", "{}", "options.dtype, options.layout, options.device", "d"})
+			f.options = true
+			i += 2
+			continue
+		}
+		f.params = append(f.params, cppParameter(o.Args[i]))
+	}
+	for _, p := range f.params {
+		f.given = append(f.given, p.name)
+	}
+	// More is said of dtypes than of generators.
+	slices.SortStableFunc(f.params, func(a, b cppParam) int { return cmp.Compare(bySeldom(a), bySeldom(b)) })
+	// Only what comes last can be left out.
+	required := false
+	for i := len(f.params) - 1; i >= 0; i-- {
+		if required = required || f.params[i].def == ""; required {
+			f.params[i].def = ""
+		}
+	}
+	switch mode {
+	case "inplace":
+		f.name += "_"
+		f.params[0].kind, f.params[0].c = "Tensor", f.params[0].name+".get()"
+	case "out":
+		f.name += "_out"
+	}
+	return f
+}
+
+// bySeldom is 1 for an optional generator, which callers seldom have, and 0 for the others.
+func bySeldom(p cppParam) int {
+	if p.kind == "std::optional<Generator>" {
+		return 1
+	}
+	return 0
+}
+
+// cppName is the last part of a name; the words of C++ get an underscore.
+func cppName(name string) string {
+	return cArgName(name[strings.LastIndex(name, ".")+1:])
+}
+
+func (f *cppFunction) space() string {
+	i := strings.LastIndex(f.op.Name, ".")
+	if i < 0 {
+		return ""
+	}
+	return strings.ReplaceAll(f.op.Name[:i], ".", "::")
+}
+
+func (f *cppFunction) required() int {
+	n := slices.IndexFunc(f.params, func(p cppParam) bool { return p.def != "" })
+	if n < 0 {
+		return len(f.params)
+	}
+	return n
+}
+
+// confused tells whether a call with n arguments may mean either of two functions.
+func confused(f, g *cppFunction, n int) bool {
+	for i := range n {
+		if !strings.ContainsAny(f.params[i].callers, g.params[i].callers) {
+			return false
+		}
+	}
+	return true
+}
+
+// apart makes overloads of one name callable: what a later one shares with an earlier one it can be called with only where further arguments
+// are given, and one that is told from an earlier one by no argument has its overload's name.
+func apart(overloads []*cppFunction) {
+	for i, f := range overloads {
+		for _, g := range overloads[:i] {
+			if g.name != f.name {
+				continue
+			}
+			for n := f.required(); n <= min(len(f.params), len(g.params)); n++ {
+				if n < g.required() || !confused(f, g, n) {
+					continue
+				}
+				if n == len(f.params) {
+					f.name = strings.Replace(f.name, cppName(f.op.Name), cppName(f.op.Name)+"_"+f.op.Overload, 1)
+					break
+				}
+				for k := range n + 1 {
+					f.params[k].def = ""
+				}
+			}
+		}
+	}
+}
+
+func (f *cppFunction) declaredParams(from int, withDefaults bool) string {
+	var params []string
+	if f.mode == "out" {
+		for _, r := range f.op.Returns {
+			params = append(params, "const Tensor &"+f.result(r))
+		}
+	}
+	for _, p := range f.params[from:] {
+		params = append(params, p.declared(withDefaults))
+	}
+	return strings.Join(params, ", ")
+}
+
+// result is the name of a result, which no parameter has.
+func (f *cppFunction) result(r schema.Arg) string {
+	name := cArgName(r.Name)
+	if slices.ContainsFunc(f.params, func(p cppParam) bool { return p.name == name }) {
+		return name + "_out"
+	}
+	return name
+}
+
+func cppResultType(r schema.Arg) string {
+	t := cppResults[r.Type.Base]
+	if t == "" {
+		t = r.Type.Base
+	}
+	if r.Type.Optional {
+		t = "std::optional<" + t + ">"
+	}
+	if r.Type.List {
+		t = "std::vector<" + t + ">"
+	}
+	return t
+}
+
+// struct_ is the name of the struct of several results.
+func (f *cppFunction) struct_() string {
+	return schema.Camel(f.op.ID(), true) + "Result"
+}
+
+// changesFirst tells whether the function gives back its first argument, which it has changed.
+func (f *cppFunction) changesFirst() bool {
+	return f.mode == "inplace" || f.mode == "function" && len(f.op.Returns) == 0 && len(f.op.Args) > 0 && f.op.Args[0].Mutated && f.op.Args[0].Type.Base == "Tensor"
+}
+
+func (f *cppFunction) returns() string {
+	switch {
+	case f.changesFirst():
+		return "Tensor"
+	case f.mode == "out" || len(f.op.Returns) == 0:
+		return "void"
+	case len(f.op.Returns) == 1:
+		return cppResultType(f.op.Returns[0])
+	}
+	if space := f.space(); space != "" {
+		return space + "::" + f.struct_()
+	}
+	return f.struct_()
+}
+
+// call is the call of C, of the form that takes a number or of the other.
+func (f *cppFunction) call(scalar bool) string {
+	form := form{f.op, f.mode, scalar}
+	operands := f.op.Operands()
+	var args []string
+	for _, name := range f.given {
+		p := f.params[slices.IndexFunc(f.params, func(p cppParam) bool { return p.name == name })]
+		text := p.c
+		if scalar && p.name == cArgName(f.op.Args[operands[len(operands)-1]].Name) {
+			text = p.name + ".number()"
+		}
+		args = append(args, text)
+	}
+	for _, r := range f.op.Returns {
+		switch name := f.result(r); {
+		case f.mode == "out":
+			args = append(args, name+".get()")
+		case f.mode == "inplace":
+		case r.Type.List:
+			args = append(args, name+".put()", name+".length()")
+		default:
+			args = append(args, name+".put()")
+		}
+	}
+	return "::" + form.name() + "(" + strings.Join(args, ", ") + ")"
+}
+
+func (f *cppFunction) definition() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "inline %s %s(%s) {\n", f.returns(), f.name, f.declaredParams(0, true))
+	var taken []string
+	if f.mode == "function" {
+		for _, r := range f.op.Returns {
+			fmt.Fprintf(&b, "  detail::Result<%s> %s;\n", cppResultType(r), f.result(r))
+			taken = append(taken, f.result(r)+".take()")
+		}
+	}
+	call := f.call(false)
+	if forms := forms(f.op); slices.ContainsFunc(forms, func(g form) bool { return g.mode == f.mode && g.scalar }) {
+		operands := f.op.Operands()
+		call = fmt.Sprintf("%s.is_number() ? %s : %s", cArgName(f.op.Args[operands[len(operands)-1]].Name), f.call(true), call)
+	}
+	fmt.Fprintf(&b, "  detail::check(%s);\n", call)
+	switch {
+	case f.changesFirst():
+		fmt.Fprintf(&b, "  return %s;\n", f.params[0].name)
+	case f.options && len(taken) == 1:
+		fmt.Fprintf(&b, "  return detail::tracked(%s, options);\n", taken[0])
+	case len(taken) == 1:
+		fmt.Fprintf(&b, "  return %s;\n", taken[0])
+	case len(taken) > 1:
+		fmt.Fprintf(&b, "  return {%s};\n", strings.Join(taken, ", "))
+	}
+	return b.String() + "}\n"
+}
+
+// isMethod tells whether the function is a method of Tensor, too.
+func (f *cppFunction) isMethod() bool {
+	first := len(f.op.Args) > 0 && (f.op.Args[0].Type.Base == "Tensor" || f.op.Args[0].Type.Base == "Operand") && !f.op.Args[0].Type.List
+	return first && f.space() == "" && (f.mode == "inplace" || f.mode == "function" && f.op.Has("method"))
+}
+
+func (f *cppFunction) method() (declared, defined string) {
+	var args []string
+	for _, p := range f.params[1:] {
+		args = append(args, p.name)
+	}
+	declared = fmt.Sprintf("  %s %s(%s) const;\n", f.returns(), f.name, f.declaredParams(1, true))
+	defined = fmt.Sprintf("template <>\ninline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", f.returns(), f.name, f.declaredParams(1, false), f.name,
+		strings.Join(append([]string{"self()"}, args...), ", "))
+	return declared, defined
+}
+
+// cppOperators are the operators of C++ by Python's word for them; those that have one operand, and those that assign.
+var cppOperators = []struct{ dunder, sign string }{{"add", "+"}, {"sub", "-"}, {"mul", "*"}, {"truediv", "/"}, {"mod", "%"}, {"and", "&"}, {"or", "|"}, {"xor", "^"},
+	{"lshift", "<<"}, {"rshift", ">>"}, {"eq", "=="}, {"ne", "!="}, {"lt", "<"}, {"le", "<="}, {"gt", ">"}, {"ge", ">="}, {"neg", "-"}, {"invert", "~"}}
+
+func cppOperatorsOf(ops []*schema.Operator) string {
+	var b strings.Builder
+	for _, c := range cppOperators {
+		o := ops[slices.IndexFunc(ops, func(o *schema.Operator) bool { return o.Python.Dunder == c.dunder })]
+		name := cppName(o.Name)
+		if len(o.Args) == 1 {
+			fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self) { return %s(self); }\n", c.sign, name)
+			continue
+		}
+		fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self, const Operand &other) { return %s(self, other); }\n", c.sign, name)
+		reflected := fmt.Sprintf("%s(number, other)", name)
+		if o.Args[0].Type.Base != "Operand" {
+			reflected = fmt.Sprintf("%s(Operand(number).tensor(), other)", name)
+		}
+		fmt.Fprintf(&b, "inline Tensor operator%s(const Scalar &number, const Tensor &other) { return %s; }\n", c.sign, reflected)
+		if strings.Contains("+-*/%&|^", c.sign) {
+			fmt.Fprintf(&b, "inline Tensor &Tensor::operator%s=(const Operand &other) & { return %s_(other), *this; }\n", c.sign, name)
+		}
+	}
+	return b.String()
+}
+
+// cppFunctions are all functions, under names by which calls find them.
+func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
+	byName := map[string][]*cppFunction{}
+	for _, o := range ops {
+		for _, mode := range []string{"function", "inplace", "out"} {
+			if slices.ContainsFunc(forms(o), func(f form) bool { return f.mode == mode }) {
+				f := newCppFunction(o, mode)
+				all = append(all, f)
+				byName[o.Name] = append(byName[o.Name], f)
+			}
+		}
+	}
+	for _, overloads := range byName {
+		apart(overloads)
+	}
+	return all
+}
+
+// generateCpp writes the operators of the C++ headers.
+func generateCpp(out *output, ops []*schema.Operator) {
+	var structs, results, declared, defined, methods strings.Builder
+	for _, f := range cppFunctions(ops) {
+		open, end := "", ""
+		if space := f.space(); space != "" {
+			open, end = "namespace "+space+" {\n", "}  // namespace "+space+"\n"
+		}
+		if f.mode == "function" && len(f.op.Returns) > 1 {
+			var fields []string
+			for _, r := range f.op.Returns {
+				fields = append(fields, "  "+cppResultType(r)+" "+cArgName(r.Name)+";\n")
+			}
+			fmt.Fprintf(&structs, "%sstruct %s;\n%s", open, f.struct_(), end)
+			fmt.Fprintf(&results, "%sstruct %s {\n%s};\n%s", open, f.struct_(), strings.Join(fields, ""), end)
+		}
+		defined.WriteString("\n")
+		if f.mode == "function" || !slices.ContainsFunc(forms(f.op), func(g form) bool { return g.mode == "function" }) {
+			for line := range strings.Lines(strings.TrimRight(pyOnlyC.Replace(f.op.Doc), "\n")) {
+				defined.WriteString(strings.TrimRight("// "+strings.TrimRight(line, "\n"), " ") + "\n")
+			}
+		}
+		defined.WriteString(open + f.definition() + end)
+		if f.isMethod() {
+			head, body := f.method()
+			declared.WriteString(head)
+			methods.WriteString(body)
+		}
+	}
+	guard := func(name, includes, body string) string {
+		return fmt.Sprintf("%s#ifndef LIBTENSOR_%s_HPP\n#define LIBTENSOR_%s_HPP\n\n%s\nnamespace tensor {\n\n%s\n}  // namespace tensor\n\n#endif\n", cBanner, name, name, includes, body)
+	}
+	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
+		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs.String()+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
+			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
+	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
+		results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
+			methods.String()+
+			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)))
+}

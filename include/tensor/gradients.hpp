@@ -1,0 +1,98 @@
+// Gradients: what is recorded, and what is done with it. Part of tensor.hpp.
+#ifndef LIBTENSOR_GRADIENTS_HPP
+#define LIBTENSOR_GRADIENTS_HPP
+
+#include "data.hpp"
+
+namespace tensor {
+
+namespace detail {
+
+// Gives a setting of the thread another value until the end of a block.
+template <bool (*read)(), void (*write)(Bool), bool value>
+class Guard {
+ public:
+  Guard() : before_(read()) { write(value); }
+  Guard(const Guard &) = delete;
+  Guard &operator=(const Guard &) = delete;
+  ~Guard() {
+    try {
+      write(before_);
+    } catch (const Error &) {  // in a forked child, where nothing is recorded either
+    }
+  }
+
+ private:
+  bool before_;
+};
+
+// Runs what a program gave the library to be called, out of which no exception may go.
+template <class Function>
+tensor_status called(const Function &function) noexcept {
+  try {
+    function();
+    return TENSOR_OK;
+  } catch (const Error &error) {
+    tensor_set_last_error(error.what());
+    return error.kind();
+  } catch (const std::exception &error) {
+    tensor_set_last_error(error.what());
+  } catch (...) {
+    tensor_set_last_error("a function of the program threw what is no std::exception");
+  }
+  return TENSOR_ERROR_CALLBACK;
+}
+
+}  // namespace detail
+
+// Until the end of the block in which one of these is, the thread records no calls, or records them
+// again, or makes tensors that never record.
+using NoGrad = detail::Guard<is_grad_enabled, set_grad_enabled, false>;
+using EnableGrad = detail::Guard<is_grad_enabled, set_grad_enabled, true>;
+using InferenceMode = detail::Guard<is_inference_mode_enabled, set_inference_mode, true>;
+
+inline bool Tensor::requires_grad() const { return tensor::requires_grad(*this); }
+inline bool Tensor::is_leaf() const { return tensor::is_leaf(*this); }
+
+inline Tensor Tensor::requires_grad_(bool wanted) const {
+  set_requires_grad(*this, wanted);
+  return *this;
+}
+
+// The gradient that backward has added up, none before.
+inline std::optional<Tensor> Tensor::grad() const { return tensor::grad(*this); }
+
+inline void Tensor::set_grad(const std::optional<Tensor> &gradient) const {
+  tensor::set_grad(*this, gradient);
+}
+
+// Adds the gradients of this tensor, weighed with `gradient`, which one of one element may leave
+// out, to the grad() of the leaves that it was made of.
+inline void Tensor::backward(const std::optional<Tensor> &gradient,
+                             const std::optional<Bool> &retain_graph, Bool create_graph) const {
+  tensor::backward({*this}, {gradient.value_or(Tensor())}, retain_graph, create_graph, {});
+}
+
+// Has `hook` called with the gradient of this tensor whenever a run has computed it; what it
+// returns takes the gradient's place. What it throws fails the run. The number is for remove_hook.
+inline int64_t Tensor::register_hook(
+    std::function<std::optional<Tensor>(const Tensor &)> hook) const {
+  using Hook = decltype(hook);
+  auto kept = std::make_unique<Hook>(std::move(hook));
+  const tensor_callback call = [](void *context, tensor_t **given, int64_t, tensor_t **made,
+                                  int64_t) {
+    return detail::called([&] {
+      const std::optional<Tensor> other =
+          (*static_cast<Hook *>(context))(Tensor(std::exchange(given[0], nullptr)));
+      if (other) detail::check(tensor_new_handle(other->get(), &made[0]));
+    });
+  };
+  const int64_t number = tensor::register_hook(
+      *this, call, kept.get(), [](void *context) { delete static_cast<Hook *>(context); });
+  kept.release();
+  return number;
+}
+
+}  // namespace tensor
+
+#endif

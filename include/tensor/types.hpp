@@ -1,0 +1,303 @@
+// Errors, dtypes, numbers, options and lists: what arguments are made of. Part of tensor.hpp.
+#ifndef LIBTENSOR_TYPES_HPP
+#define LIBTENSOR_TYPES_HPP
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "../tensor.h"
+
+namespace tensor {
+
+// What a call that failed throws.
+class Error : public std::runtime_error {
+ public:
+  Error(tensor_status kind, const std::string &message, int32_t code = 0)
+      : std::runtime_error(message), kind_(kind), code_(code) {}
+  tensor_status kind() const noexcept { return kind_; }
+  // The system's error number, such as ENOENT, or 0.
+  int32_t code() const noexcept { return code_; }
+
+ private:
+  tensor_status kind_;
+  int32_t code_;
+};
+
+namespace detail {
+inline void check(tensor_status status) {
+  if (status != TENSOR_OK) throw Error(status, tensor_last_error(), tensor_last_errno());
+}
+}  // namespace detail
+
+using Dtype = tensor_dtype;
+using Layout = tensor_layout;
+using MemoryFormat = tensor_memory_format;
+
+inline constexpr Dtype bool_ = TENSOR_BOOL, uint8 = TENSOR_UINT8, int8 = TENSOR_INT8,
+                       int16 = TENSOR_INT16, int32 = TENSOR_INT32, int64 = TENSOR_INT64,
+                       uint16 = TENSOR_UINT16, uint32 = TENSOR_UINT32, uint64 = TENSOR_UINT64,
+                       float16 = TENSOR_FLOAT16, bfloat16 = TENSOR_BFLOAT16,
+                       float32 = TENSOR_FLOAT32, float64 = TENSOR_FLOAT64,
+                       complex32 = TENSOR_COMPLEX32, complex64 = TENSOR_COMPLEX64,
+                       complex128 = TENSOR_COMPLEX128;
+
+// The dtype of elements of a C++ type. float16 and bfloat16 have none: convert them, to<float>().
+template <class T>
+constexpr Dtype dtype_of() {
+  if constexpr (std::is_same_v<T, bool>) {
+    return bool_;
+  } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
+    return sizeof(T) == 1 ? int8 : sizeof(T) == 2 ? int16 : sizeof(T) == 4 ? int32 : int64;
+  } else if constexpr (std::is_integral_v<T>) {
+    return sizeof(T) == 1 ? uint8 : sizeof(T) == 2 ? uint16 : sizeof(T) == 4 ? uint32 : uint64;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return float32;
+  } else if constexpr (std::is_same_v<T, double>) {
+    return float64;
+  } else if constexpr (std::is_same_v<T, std::complex<float>>) {
+    return complex64;
+  } else {
+    static_assert(std::is_same_v<T, std::complex<double>>, "no dtype has elements of this type");
+    return complex128;
+  }
+}
+
+struct Device : tensor_device {
+  Device() : tensor_device(tensor_device_default()) {}
+  Device(tensor_device device) : tensor_device(device) {}
+  Device(tensor_device_type kind, int32_t number = -1) : tensor_device{kind, number} {}
+  friend bool operator==(const Device &a, const Device &b) {
+    return a.type == b.type && a.index == b.index;
+  }
+  friend bool operator!=(const Device &a, const Device &b) { return !(a == b); }
+};
+
+// A flag. Numbers and pointers are none, so that x.std(0) cannot be taken for x.std(false).
+class Bool {
+ public:
+  template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+  Bool(T value) : value_(value) {}
+  operator bool() const { return value_; }
+
+ private:
+  bool value_;
+};
+
+// A number that keeps its kind.
+class Scalar {
+ public:
+  Scalar(tensor_scalar value) : value_(value) {}
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Scalar(T value) : value_(of(value)) {}
+  template <class T>
+  Scalar(std::complex<T> value) : value_(tensor_complex(value.real(), value.imag())) {}
+
+  const tensor_scalar &get() const { return value_; }
+  bool is_complex() const { return value_.kind == TENSOR_SCALAR_COMPLEX; }
+  bool is_floating_point() const { return value_.kind == TENSOR_SCALAR_FLOAT; }
+
+  // The number as a T. One that T cannot hold is refused, but for rounding to a float.
+  template <class T>
+  T to() const {
+    if constexpr (std::is_same_v<T, std::complex<float>> ||
+                  std::is_same_v<T, std::complex<double>>) {
+      using Part = typename T::value_type;
+      if (is_complex()) return T(Part(value_.value.f.re), Part(value_.value.f.im));
+      return T(to<Part>());
+    } else {
+      static_assert(std::is_arithmetic_v<T>, "numbers are bool, integers, floats or complex");
+      switch (value_.kind) {
+        case TENSOR_SCALAR_BOOL:
+        case TENSOR_SCALAR_INT:
+          return whole<T>(value_.value.i);
+        case TENSOR_SCALAR_UINT:
+          return whole<T>(value_.value.u);
+        case TENSOR_SCALAR_COMPLEX:
+          if (value_.value.f.im != 0) refuse(dtype_of<T>());
+          return real<T>(value_.value.f.re);
+        case TENSOR_SCALAR_FLOAT:
+          return real<T>(value_.value.f.re);
+        default:
+          refuse(dtype_of<T>());
+      }
+    }
+  }
+
+ private:
+  template <class T>
+  static tensor_scalar of(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return tensor_bool(value);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return tensor_float(double(value));
+    } else if constexpr (std::is_signed_v<T>) {
+      return tensor_int(value);
+    } else {
+      return uint64_t(value) <= uint64_t(std::numeric_limits<int64_t>::max())
+                 ? tensor_int(int64_t(value))
+                 : tensor_uint(value);
+    }
+  }
+
+  template <class T, class V>
+  static T whole(V value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return T(value);
+    } else {
+      const T made = T(value);
+      if (V(made) != value || (made < T(0)) != (value < V(0))) refuse(dtype_of<T>());
+      return made;
+    }
+  }
+
+  template <class T>
+  static T real(double value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return T(value);
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (value != 0 && value != 1) refuse(dtype_of<T>());
+      return value != 0;
+    } else {
+      // The bounds are powers of two, which a double holds, and NaN is within none.
+      const double high = 2.0 * double(T(1) << (std::numeric_limits<T>::digits - 1));
+      const double low = std::is_signed_v<T> ? -high : 0;
+      if (!(value >= low && value < high) || double(T(value)) != value) refuse(dtype_of<T>());
+      return T(value);
+    }
+  }
+
+  [[noreturn]] static void refuse(Dtype wanted) {
+    throw Error(TENSOR_ERROR_VALUE, std::string("a number cannot be converted to ") +
+                                        tensor_dtype_name(wanted) + " without losing its value");
+  }
+
+  tensor_scalar value_;
+};
+
+// What a new tensor is to be. Any part may stand alone: zeros({2}, float64), zeros({2},
+// Options(float64).requires_grad()).
+struct Options {
+  Options() = default;
+  Options(Dtype d) : dtype(d) {}
+  Options(Layout l) : layout(l) {}
+  Options(Device d) : device(d) {}
+  Options(tensor_device_type d) : device(d) {}
+
+  Options with(Dtype d) const { return set(&Options::dtype, d); }
+  Options with(Layout l) const { return set(&Options::layout, l); }
+  Options with(Device d) const { return set(&Options::device, d); }
+  Options requires_grad(bool wanted = true) const { return set(&Options::gradient, wanted); }
+
+  Dtype dtype = TENSOR_DTYPE_NONE;
+  Layout layout = TENSOR_LAYOUT_NONE;
+  Device device;
+  bool gradient = false;
+
+ private:
+  template <class T>
+  Options set(T Options::*field, T value) const {
+    Options made = *this;
+    made.*field = value;
+    return made;
+  }
+};
+
+// A list of numbers that a call borrows. Made of nothing, or of nullopt, it is an optional list
+// that is left out.
+template <class T>
+class List {
+ public:
+  List() = default;
+  List(std::nullopt_t) {}
+  List(std::initializer_list<T> values) : List(values.begin(), values.size()) {}
+  List(const std::vector<T> &values) : List(values.data(), values.size()) {}
+  template <size_t N>
+  List(const std::array<T, N> &values) : List(values.data(), N) {}
+  List(const T *values, size_t size) : data_(values), size_(int64_t(size)), own_(size == 0) {}
+  template <class U, std::enable_if_t<std::is_arithmetic_v<U> && !std::is_same_v<U, bool>, int> = 0>
+  List(U value) : one_(T(value)), size_(1), own_(true) {}
+
+  // NULL where the list is left out, which an empty one is not.
+  const T *data() const { return own_ ? &one_ : data_; }
+  int64_t size() const { return size_; }
+  const T *begin() const { return data(); }
+  const T *end() const { return data() + size_; }
+
+ private:
+  T one_ = T();
+  const T *data_ = nullptr;
+  int64_t size_ = 0;
+  bool own_ = false;
+};
+using Ints = List<int64_t>;
+using Doubles = List<double>;
+
+// A list whose items C has in another form. What they were made of lives as long as the call.
+template <class T>
+class Converted {
+ public:
+  const T *data() const { return items_.empty() ? nullptr : items_.data(); }
+  int64_t size() const { return items_.empty() ? 0 : int64_t(items_.size()) - 1; }
+
+ protected:
+  template <class From, class Convert>
+  void fill(const From &from, Convert convert) {
+    items_.reserve(from.size() + 1);
+    for (const auto &item : from) items_.push_back(convert(item));
+    items_.emplace_back();  // so that an empty list has an address
+  }
+
+ private:
+  std::vector<T> items_;
+};
+
+class Strings : public Converted<const char *> {
+ public:
+  Strings(std::nullopt_t = std::nullopt) {}
+  Strings(std::initializer_list<std::string> texts) { fill(texts, address); }
+  Strings(const std::vector<std::string> &texts) { fill(texts, address); }
+
+ private:
+  static const char *address(const std::string &text) { return text.c_str(); }
+};
+
+class Scalars : public Converted<tensor_scalar> {
+ public:
+  Scalars(std::nullopt_t = std::nullopt) {}
+  Scalars(std::initializer_list<Scalar> numbers) { fill(numbers, number); }
+  Scalars(const std::vector<Scalar> &numbers) { fill(numbers, number); }
+
+ private:
+  static tensor_scalar number(const Scalar &from) { return from.get(); }
+};
+
+namespace detail {
+// What stands in C for an argument that may be left out.
+inline int64_t get(const std::optional<int64_t> &value) { return value.value_or(TENSOR_NONE); }
+inline int32_t get(const std::optional<Bool> &value) { return value ? bool(*value) : -1; }
+inline const double *get(const std::optional<double> &value) { return value ? &*value : nullptr; }
+inline const char *get(const std::optional<std::string> &value) {
+  return value ? value->c_str() : nullptr;
+}
+inline tensor_scalar get(const std::optional<Scalar> &value) {
+  return value ? value->get() : tensor_none();
+}
+inline Dtype get(const std::optional<Dtype> &value) { return value.value_or(TENSOR_DTYPE_NONE); }
+inline Layout get(const std::optional<Layout> &value) { return value.value_or(TENSOR_LAYOUT_NONE); }
+inline MemoryFormat get(const std::optional<MemoryFormat> &value) {
+  return value.value_or(TENSOR_FORMAT_NONE);
+}
+inline tensor_device get(const std::optional<Device> &value) { return value.value_or(Device()); }
+}  // namespace detail
+
+}  // namespace tensor
+
+#endif
