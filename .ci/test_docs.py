@@ -84,6 +84,7 @@ def run(*command, cwd, **environment):
     return done.stdout
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of examples of deprecated operators
 @chosen("python")
 def test_python(block, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
