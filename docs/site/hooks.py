@@ -1,7 +1,7 @@
 """What mkdocs does not do of itself: pages that lie outside docs/, links to sources, and tabs.
 
-A link that leads to a page of the site stays one; one that leads to another file of the tree becomes the file's name. A link to what is not
-there fails the build. Neighbouring blocks of code in different languages become tabs, so that the sources stay plain for those who read them.
+A link that leads to a page of the site stays one, with the page's name where it had the file's; one that leads to another file of the tree
+becomes the file's name. A link to what is not there fails the build. Neighbouring blocks of code in different languages become tabs, so that the sources stay plain for those who read them.
 """
 
 import json
@@ -27,9 +27,9 @@ FENCED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE)
 BLOCKS = re.compile(r"(?:^```(?:%s)\n(?:(?!```).*\n)*```\n\n?){2,}" % "|".join(LANGUAGES), re.MULTILINE)
 BLOCK = re.compile(r"^```(\w+)\n((?:(?!```).*\n)*)```$", re.MULTILINE)
 SECTION = re.compile(r"^// -{20,} (.+)\n", re.MULTILINE)
-# What a search prefers, where it finds as much in several pages. Tables of facts about every operator are not searched.
-BOOSTS = {"get-started/": 4, "operators/": 0.5, "changelog.md": 0.1, "contributing.md": 0.5}
-UNSEARCHED = ("gen_dtypes.md", "gen_cuda.md", "operators/gen_operators.md")
+# What a search prefers, where it finds as much in several pages. Tables of facts about every operator, and changes, are not searched.
+BOOSTS = {"get-started/": 4, "operators/": 0.5, "contributing.md": 0.5}
+UNSEARCHED = ("changelog.md", "gen_dtypes.md", "gen_cuda.md", "operators/gen_operators.md")
 
 
 def on_files(files, config):
@@ -43,12 +43,14 @@ def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
     boost = next((value for start, value in BOOSTS.items() if uri.startswith(start)), 2)
     page.meta["search"] = {"exclude": True} if uri in UNSEARCHED else {"boost": boost}
+    if uri == "index.md":
+        page.meta["hide"] = ["navigation"]
     source = PurePosixPath(OUTSIDE.get(uri, f"docs/{uri}"))
-    parts, end = [], 0
+    parts, end, labels = [], 0, dict(named(config.nav))
     for block in FENCED.finditer(markdown):
-        parts += [relinked(markdown[end : block.start()], source, uri), block.group()]
+        parts += [relinked(markdown[end : block.start()], source, uri, labels), block.group()]
         end = block.end()
-    text = "".join([*parts, relinked(markdown[end:], source, uri)])
+    text = "".join([*parts, relinked(markdown[end:], source, uri, labels)])
     return BLOCKS.sub(lambda found: tabs(found.group()), text)
 
 
@@ -64,19 +66,30 @@ def on_post_page(output, page, config):
 
 
 def on_post_build(config):
-    """Operators are searched by what is said of them, not by their signatures, of which the index would be twice as large."""
+    """Operators are searched by the first sentence that is said of them: with all that pages of operators have, the index would be three times as large."""
     path = Path(config.site_dir, "search/search_index.json")
     index = json.loads(path.read_text())
     for section in index["docs"]:
-        if section["location"].startswith("operators/"):
-            section["text"] = re.sub(
-                r"^<p><code>.*?</p>|CPythonNode|<pre>.*?</pre>|<p>Left out in C.*?</p>|<p>Dtypes: .*", "", section["text"], flags=re.DOTALL
+        text = section["text"]
+        if section["location"].startswith("operators/") and "#" in section["location"]:
+            text = re.sub(
+                r"(?<=\w[.])\s.*|</p>.*", "", re.sub(r"^<p><code>.*?</p>|<pre>.*?</pre>", "", text, flags=re.DOTALL).strip(), flags=re.DOTALL
             )
-        section["text"] = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", section["text"]))
+        section["text"] = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text)).strip()
     path.write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")))
 
 
-def relinked(text, source, uri):
+def named(nav):
+    """The pages of the navigation with their names there."""
+    for entry in nav:
+        for label, inner in entry.items():
+            if isinstance(inner, list):
+                yield from named(inner)
+            else:
+                yield inner, label
+
+
+def relinked(text, source, uri, labels):
     """The text with its links as the site has them."""
 
     def replace(link):
@@ -89,6 +102,8 @@ def relinked(text, source, uri):
             there = str(path.relative_to("docs"))
         if there is None:
             return words if "`" in words else f"`{words}`"
+        if words.endswith(".md") and "`" not in words:
+            words = labels[there]
         up = "../" * (len(PurePosixPath(uri).parts) - 1)
         return f"[{words}]({up}{there}{fragment or ''})"
 
