@@ -102,7 +102,7 @@ def test_c(block, tmp_path):
     source = tmp_path / f"program.{block.language}"
     source.write_text(block.code)
     run(*COMPILERS[block.language], *WARNINGS, source, "-o", tmp_path / "program", *LINKED, cwd=tmp_path)
-    check(block, run(tmp_path / "program", cwd=tmp_path))
+    check(block, run("sh", "-c", "./program 2>&1", cwd=tmp_path))
 
 
 @pytest.mark.parametrize(
