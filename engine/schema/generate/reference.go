@@ -78,7 +78,7 @@ func describe(o *schema.Operator) string {
 		}
 	}
 	if given := absences(o); len(given) > 0 {
-		fmt.Fprintf(&b, "\nLeft out in C: `%s`.\n", strings.Join(given, "`, `"))
+		fmt.Fprintf(&b, "\nAbsent in C: `%s`.\n", strings.Join(given, "`, `"))
 	}
 	result := ""
 	if o.Promotion != "" {
@@ -96,10 +96,25 @@ func describe(o *schema.Operator) string {
 	return b.String()
 }
 
+// signature breaks a line that is too long for a page after commas.
+func signature(line string) string {
+	const width, indent = 84, "    "
+	out := ""
+	for len(line) > width {
+		at := max(strings.LastIndex(line[:width], ", "), strings.LastIndex(line[:width], "; "))
+		if at < len(indent) {
+			break
+		}
+		out += line[:at+1] + "\n"
+		line = indent + line[at+2:]
+	}
+	return out + line + "\n"
+}
+
 func cForms(o *schema.Operator) string {
 	var b strings.Builder
 	for _, f := range forms(o) {
-		b.WriteString(f.cSignature() + ";\n")
+		b.WriteString(signature(f.cSignature() + ";"))
 	}
 	return b.String()
 }
@@ -119,7 +134,7 @@ func pythonForms(o *schema.Operator) string {
 		for i := range list {
 			list[i].value = strings.TrimPrefix(list[i].value, "_")
 		}
-		fmt.Fprintf(&b, "%s%s(%s)%s\n", owner, name, pyParameters(list), pyResult(v))
+		b.WriteString(signature(fmt.Sprintf("%s%s(%s)%s", owner, name, pyParameters(list), pyResult(v))))
 	}
 	plain := &pyOverload{op: o}
 	if o.Has("function") {
@@ -170,7 +185,7 @@ func nodeForms(o *schema.Operator) string {
 		}
 		positional, required := tsPlaces(args)
 		lists := tsParameters(o, method, o.Has("out") && variant != "inplace", false)
-		fmt.Fprintf(&b, "%s.%s(%s): %s;\n", owner, name, lists[len(lists)-1-(positional-required)], result)
+		b.WriteString(signature(fmt.Sprintf("%s.%s(%s): %s;", owner, name, lists[len(lists)-1-(positional-required)], result)))
 	}
 	if e.isFunction() {
 		write("lt", e.path, "function")
