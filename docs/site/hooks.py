@@ -55,8 +55,9 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    # Names, spaces and signs have the colour of text: a third of a page of operators is left.
-    return re.sub(r'<span class="(?:n|nx|o|p|w)">([^<]*)</span>', r"\1", html)
+    # Names, spaces and signs have the colour of text, and HTML does without the ends of cells: a third of a page of operators is left.
+    html = re.sub(r'<span class="(?:n|nx|o|p|w)">([^<]*)</span>', r"\1", html)
+    return re.sub(r"</td>\s*(?=<td|</tr>)", "", html)
 
 
 def on_post_page(output, page, config):
