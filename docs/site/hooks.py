@@ -43,8 +43,7 @@ def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
     boost = next((value for start, value in BOOSTS.items() if uri.startswith(start)), 2)
     page.meta["search"] = {"exclude": True} if uri in UNSEARCHED else {"boost": boost}
-    if uri == "index.md":
-        page.meta["hide"] = ["navigation"]
+    page.meta["hide"] = ["navigation"] if uri == "index.md" else ["toc"] if uri in UNSEARCHED else []
     source = PurePosixPath(OUTSIDE.get(uri, f"docs/{uri}"))
     parts, end, labels = [], 0, dict(named(config.nav))
     for block in FENCED.finditer(markdown):
