@@ -131,6 +131,7 @@ def test_node(block, tmp_path):
     check(block, run("node", program, cwd=tmp_path))
 
 
+@pytest.mark.xdist_group("go")  # programs have one folder
 @chosen("go")
 def test_go(block):
     """A program beside the engine, of whose module it is a part."""
@@ -159,27 +160,22 @@ def prefix(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize(
-    "path", [path for path, listed in PAGES.items() if any(block.language == "sh" for block in listed)], ids=lambda path: path.name
-)
+WITH_COMMANDS = [path for path, listed in PAGES.items() if any(block.language == "sh" for block in listed)]
+
+
+@pytest.mark.xdist_group("commands")  # which share the prefix
+@pytest.mark.parametrize("path", WITH_COMMANDS, ids=lambda path: path.name)
 def test_commands(path, tmp_path, prefix):
     environment = {
         "PREFIX": str(prefix),
         "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig",
         "CMAKE_PREFIX_PATH": str(prefix),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "LD_LIBRARY_PATH": f"{prefix}/lib",
     }
-    (tmp_path / "node_modules").mkdir()
-    (tmp_path / "node_modules/libtensor").symlink_to(ROOT / "bindings/node")
-    side = None
+    printed = None
     for block in PAGES[path]:
         if block.name:
             (tmp_path / block.name).write_text(block.code)
-        if block.language == "sh":
-            side = block
-            printed = run("bash", "-euc", block.code, cwd=tmp_path, **environment)
-        elif block.language == "text" and side:
+        if block.language == "text" and printed is not None:
             assert printed.rstrip() == block.code.rstrip()
-        if block.language != "sh":
-            side = None
+        printed = run("bash", "-euc", block.code, cwd=tmp_path, **environment) if block.language == "sh" else None
