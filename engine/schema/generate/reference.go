@@ -45,7 +45,7 @@ func generateReference(out *output, ops []*schema.Operator) error {
 	var index strings.Builder
 	fmt.Fprintf(&index, "%s# Operators\n\nThe %d operators by family. A name is a link to its forms in C, Python and Node, its dtypes, and an example. Which dtypes, gradients and kinds of "+
 		"tensors each operator takes, [a table](../gen_dtypes.md) tells.\n\n"+
-		"C has `tensor_name`, Python `libtensor.name` (in place `name_`, `out=`), Node the name in camel case, and `nameAsync` off the event loop for what gives tensors.\n", docsBanner, len(ops))
+		"C has `tensor_name`, Python `libtensor.name` (in place `name_`, `out=`), Node the name in camel case, and `nameAsync` off the event loop for what gives tensors. Under \"Absent in C\" stands what to give for an argument that other languages may leave out.\n", docsBanner, len(ops))
 	for _, name := range pages {
 		written, err := os.ReadFile(pageFolder + name + ".md")
 		if err != nil {
