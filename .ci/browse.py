@@ -15,8 +15,6 @@ import threading
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlparse
 
-from playwright.sync_api import sync_playwright
-
 ROOT = Path(__file__).resolve().parents[1]
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
@@ -97,7 +95,7 @@ class Browsing:
 
     def check_sizes(self, names):
         """The largest page and its bytes, with all that any page loads: a browser has that once."""
-        shared = sum(self.file(url).stat().st_size for url in self.shared)
+        shared = sum(self.file(url).stat().st_size for url in self.shared if self.file(url).exists())
         sizes = {name: shared + self.file(self.home + name).stat().st_size for name in names}
         self.problems += [f"{name}: {size} bytes" for name, size in sizes.items() if size > MOST]
         return max(sizes.items(), key=lambda item: item[1])
@@ -147,6 +145,8 @@ def main():
     parser.add_argument("--pictures", type=Path, help="where pictures of some pages go")
     parser.add_argument("names", nargs="*", help="pages, such as memory/; all without")
     options = parser.parse_args()
+    from playwright.sync_api import sync_playwright  # which --help does without
+
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=options.site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     names = options.names or sorted(f"{path.parent.relative_to(options.site)}/".removeprefix("./") for path in options.site.rglob("index.html"))
