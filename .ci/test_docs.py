@@ -3,16 +3,18 @@
 - `python`: a session (`>>>`) or a program. `c`, `cpp`, `js`: a program; C without a `main` is declarations, which the header must have.
 - `go`: a program; without a `main` an excerpt of the file that the text before it names.
 - `sh`: commands in a folder that has the programs of the page which the line before them names (`hello.c`:), with an installed prefix, $PREFIX.
-- `py`, `ts` are signatures (or run by the tests of a package that they need, bindings/python/neighbours), and whatever else is no code. Neighbouring blocks in different languages are the same program: they print the same.
+- `py`, `ts` are signatures, of which the names have to be there (or run by the tests of a package that they need, bindings/python/neighbours), and whatever else is no code. Neighbouring blocks in different languages are the same program: they print the same.
 
 docs/adding_an_operator.md has a program of its own, and bindings/node/README.md a test there.
 """
 
 import doctest
+import json
 import os
 import re
 import subprocess
 import sys
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,34 @@ def test_declarations(path, tmp_path):
         run(*compiler, "-Wall", "-Wextra", "-Werror", "-fsyntax-only", f"-I{ROOT}/include", source, cwd=tmp_path)
     names = set(re.findall(r"\b(tensor_\w+)\(", text))
     assert names <= set(re.findall(r"\b(tensor_\w+)\(", (ROOT / "include/tensor.h").read_text()))
+
+
+def signatures(language):
+    """The dotted names that pages of operators give signatures of."""
+    listed = [block.code for path, listed in PAGES.items() if path.parent.name == "operators" for block in listed if block.language == language]
+    return sorted({name for code in listed for name in re.findall(r"^([\w.]+)\(", code, re.MULTILINE)})
+
+
+def test_names_in_python():
+    names = signatures("py")
+    missing = []
+    for name in names:
+        try:
+            reduce(getattr, name.split(".")[1:], torch.Tensor if name.startswith("Tensor.") else torch)
+        except AttributeError:
+            missing.append(name)
+    assert len(names) > 900 and missing == []
+
+
+def test_names_in_node():
+    names = signatures("ts")
+    program = """
+        const lt = require('./bindings/node');
+        const owners = { lt, tensor: lt.zeros(1), storage: lt.zeros(1).untypedStorage(), generator: lt.generatorNew() };
+        const found = (name) => name.split('.').reduce((owner, part) => owner?.[part], owners);
+        console.log(JSON.parse(process.argv[1]).filter((name) => found(name) === undefined).join(' '));
+    """
+    assert len(names) > 900 and run("node", "-e", program, json.dumps(names), cwd=ROOT).split() == []
 
 
 @chosen("js")

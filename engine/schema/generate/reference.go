@@ -138,7 +138,11 @@ func pythonForms(o *schema.Operator) string {
 	}
 	plain := &pyOverload{op: o}
 	if o.Has("function") {
-		write("torch.", o.Name, plain)
+		space := "torch."
+		if strings.HasPrefix(o.Name, "quantized.") {
+			space = "torch.ops."
+		}
+		write(space, o.Name, plain)
 	}
 	if o.Has("method") {
 		write("Tensor.", o.Name, plain)
@@ -168,10 +172,13 @@ func pyResult(v *pyOverload) string {
 
 // nodeForms are the operator's signatures in Node, with the arguments that must be given in their places.
 func nodeForms(o *schema.Operator) string {
-	if !nodeHas(o) || o.Node.Internal {
+	if !nodeHas(o) {
 		return ""
 	}
 	e := nodeEntries([]*schema.Operator{o})[0]
+	if e.internal() {
+		return ""
+	}
 	var b strings.Builder
 	write := func(owner, name, variant string) {
 		method := variant != "function"
