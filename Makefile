@@ -40,7 +40,7 @@ export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits attention service fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -167,6 +167,19 @@ fits: $(VENV)/ready ## Write the tables of special functions anew, engine/kernel
 	@$(PYTHON) -m pip install -q mpmath
 	@$(PYTHON) engine/kernel/accuracy/fits.py
 
+# The site and what makes it stand by themselves: no other target needs them.
+SITE := build/site-venv
+site: $(SITE)/ready ## Make the documentation's site, in build/site (needs Python; installs mkdocs in a virtual environment of its own)
+	@echo "making the site"
+	@NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --clean
+	@echo "build/site/index.html and $$(find build/site -name index.html | wc -l) pages, to be served as they are: python3 -m http.server -d build/site"
+
+$(SITE)/ready: docs/site/requirements.txt
+	@echo "setting up $(SITE)"
+	@python3 -m venv $(SITE)
+	@$(SITE)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (needs NVRTC, which it installs; minutes)
 	@$(PYTHON) -m pip install -q --disable-pip-version-check nvidia-cuda-nvrtc-cu12==12.4.127
 	@$(PYTHON) cuda/kernels/generate.py ptx
@@ -250,11 +263,12 @@ test-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a sim
 test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
 	$(SUITE) digits $(PACKAGE) $(NODE) examples/digits -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
-test-docs: setup ## docs/adding_an_operator.md, followed to the letter in a copy of the tree
+test-docs: setup $(ADDON) ## Every block of code in the documentation; docs/adding_an_operator.md, followed to the letter in a copy of the tree
+	$(SUITE) docs-blocks $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
 	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
 
 test-ci: setup ## What .ci/suite.py and .ci/world.py run and leave out, that C files lean on each other one way, and programs of a release
-	$(SUITE) ci .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py
+	$(SUITE) ci .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py --ignore .ci/test_docs.py
 
 test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
 	.ci/world.py $(WORLD)

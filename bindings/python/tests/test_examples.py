@@ -1,14 +1,11 @@
-"""Every example of the documentation runs and gives what it shows."""
+"""Every example of the docstrings runs and gives what it shows; those of the pages, .ci/test_docs.py runs."""
 
 import doctest
-import re
-from pathlib import Path
 
 import pytest
 
 import libtensor as torch
 
-ROOT = Path(__file__).resolve().parents[3]
 SPACES = {
     "torch": torch,
     "torch.Tensor": torch.Tensor,
@@ -51,21 +48,3 @@ def test_every_operator_has_an_example():
     generated = [name for name in torch._gen.gen_functions.__all__ if getattr(torch, name) is getattr(torch._gen.gen_functions, name)]
     missing = [name for name in generated if ">>>" not in getattr(torch, name).__doc__]
     assert len(generated) > 300 and not missing, missing
-
-
-def snippets():
-    # docs/gen_operators.md shows the examples of the docstrings.
-    written = [path for path in (ROOT / "docs").glob("*.md") if not path.name.startswith("gen_")]
-    for path in sorted([ROOT / "README.md", ROOT / "bindings" / "python" / "README.md", *written]):
-        for number, code in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.DOTALL)):
-            yield pytest.param(code, id=f"{path.relative_to(ROOT)} {number}")
-
-
-@pytest.mark.keeps_memory
-@pytest.mark.parametrize("code", snippets())
-def test_snippets(code, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    if ">>>" in code:
-        run(code, "snippet")
-    else:
-        exec(compile(code, "snippet", "exec"), {"__name__": "snippet", "torch": torch})

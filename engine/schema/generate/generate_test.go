@@ -24,7 +24,8 @@ func TestGeneratedFilesAreCurrent(t *testing.T) {
 	require.NoError(t, generatePython(out, ops))
 	require.NoError(t, generateNode(out, ops))
 	generateNames(out)
-	generateDocs(out, ops)
+	generateDTypes(out, ops)
+	require.NoError(t, generateReference(out, ops))
 	require.NoError(t, generateCases(out, ops))
 	require.NoError(t, out.err)
 	for path, want := range out.files {

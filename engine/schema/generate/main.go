@@ -100,7 +100,10 @@ func run() error {
 		return err
 	}
 	generateNames(out)
-	generateDocs(out, ops)
+	generateDTypes(out, ops)
+	if err := generateReference(out, ops); err != nil {
+		return err
+	}
 	if err := generateCases(out, ops); err != nil {
 		return err
 	}

@@ -107,15 +107,8 @@ func tsResultObject(o *schema.Operator) string {
 	return "{ " + strings.Join(fields, "; ") + " }"
 }
 
-// tsParameters are the parameter lists of an operator: an argument is given in its place or, from any place on, by name in
-// the object that comes last.
-func tsParameters(o *schema.Operator, method, out, async bool) []string {
-	args, variadic := o.Args, spread(o)
-	if method {
-		args = args[1:]
-		variadic--
-	}
-	positional, required := 0, 0
+// tsPlaces counts the arguments that may be given in their places, and those that must be given.
+func tsPlaces(args []schema.Arg) (positional, required int) {
 	for i, a := range args {
 		if !a.KwOnly {
 			positional++
@@ -124,6 +117,18 @@ func tsParameters(o *schema.Operator, method, out, async bool) []string {
 			}
 		}
 	}
+	return positional, required
+}
+
+// tsParameters are the parameter lists of an operator: an argument is given in its place or, from any place on, by name in
+// the object that comes last.
+func tsParameters(o *schema.Operator, method, out, async bool) []string {
+	args, variadic := o.Args, spread(o)
+	if method {
+		args = args[1:]
+		variadic--
+	}
+	positional, required := tsPlaces(args)
 	prefixes := []int{}
 	if least := min(1, required); least < required {
 		prefixes = append(prefixes, least)
