@@ -237,7 +237,7 @@ test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has; th
 	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -vet=off -count=1 ./engine/ops/...
 
 test-c: setup test-operators ## C and C++ programs, plain and under AddressSanitizer, examples, and every operator beside Python
-	$(SUITE) c $(LIB) $(BLAS) include capi examples/c docs/cpp.md -- capi/test/run
+	$(SUITE) c $(LIB) $(BLAS) include capi examples/c -- capi/test/run
 
 test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators

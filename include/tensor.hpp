@@ -14,7 +14,7 @@
 //
 // Operators: every one is a function tensor::NAME, of dotted names in namespaces
 //   (tensor::linalg::norm), and a method where Python has one. NAME_ works in place, NAME_out(out,
-//   ...) writes to an existing tensor. docs/gen_operators.md lists them. Arguments come in its
+//   ...) writes to an existing tensor. docs/operators has them. Arguments come in its
 //   order, a generator last; those with defaults may be left out from the right. Overloads that
 //   arguments would not tell apart have the names of C: squeeze_dims, split_sizes. + - * / % & | ^
 //   ~ << >> and comparisons are element by element; % is Python's, of the divisor's sign.
