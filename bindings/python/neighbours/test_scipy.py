@@ -78,7 +78,7 @@ CALLS = {
 def test_answers_are_numpys(name, data):
     expected = CALLS[name](data.copy())
     found = CALLS[name](torch.from_numpy(data))
-    assert type(found) is torch.Tensor and found.dtype.name in (expected.dtype.name, data.dtype.name)
+    assert isinstance(found, torch.Tensor) and found.dtype.name in (expected.dtype.name, data.dtype.name)
     rtol = 1e-9 if data.dtype == "float64" else 2e-3
     np.testing.assert_allclose(found.numpy(), expected, rtol=rtol, atol=rtol / 100)
 

@@ -88,7 +88,7 @@ def tensors(call):
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_give_tensors_with_numpys_answers(name):
     expected, found = ESTIMATORS[name](Data(np.asarray)), tensors(ESTIMATORS[name])
-    assert type(found) is torch.Tensor and found.dtype.name == expected.dtype.name
+    assert isinstance(found, torch.Tensor) and found.dtype.name == expected.dtype.name
     np.testing.assert_allclose(found.numpy(), expected, rtol=1e-7, atol=1e-9)
 
 
@@ -99,4 +99,4 @@ def test_metrics_give_numpys_numbers(name):
 
 def test_what_was_learnt_is_tensors():
     learnt = tensors(lambda d: Ridge(solver="svd").fit(d.X, d.z))
-    assert type(learnt.coef_) is torch.Tensor and learnt.coef_.shape == (5,)
+    assert isinstance(learnt.coef_, torch.Tensor) and learnt.coef_.shape == (5,)
