@@ -399,7 +399,7 @@ var operators = [...]Operator{
 	{"nn.pad_inside", "nn", "self pad mode", 0, 0x0, 0x0, "keep", Linear | Derived, "NnPadInside", Ctx.NnPadInside, &composed},
 	{"nn.pad_gradient", "nn", "given pad mode", 0, 0x0, 0x0, "refuse", Linear | Derived, "NnPadGradient", Ctx.NnPadGradient, &composed},
 	{"nn.embedding", "nn", "self weight padding_idx max_norm norm_type scale_grad_by_freq sparse", 0, 0x0, 0x0, "refuse", 0, "NnEmbedding", Ctx.NnEmbedding, &composed},
-	{"embedding", "nn", "weight indices padding_idx scale_grad_by_freq sparse", 0, 0x0, 0x0, "refuse", Derived, "Embedding", Ctx.Embedding, &composed},
+	{"embedding", "nn", "weight indices padding_idx scale_grad_by_freq sparse", 0, 0x0, 0x0, "refuse", Linear | Derived, "Embedding", Ctx.Embedding, &composed},
 	{"embedding_renorm_", "nn", "self indices max_norm norm_type", 0, 0x1, 0x0, "refuse", 0, "EmbeddingRenorm", Ctx.EmbeddingRenorm, &composed},
 	{"nn.l1_loss", "nn", "self target size_average reduce reduction weight", 0, 0x0, 0x0, "steps", 0, "NnL1Loss", Ctx.NnL1Loss, &composed},
 	{"nn.mse_loss", "nn", "self target size_average reduce reduction weight", 0, 0x0, 0x0, "steps", 0, "NnMseLoss", Ctx.NnMseLoss, &composed},
