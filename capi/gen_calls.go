@@ -95,6 +95,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Allclose(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setBool(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // alpha_dropout
+		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // amax
 		r0, err := c.Amax(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
@@ -264,6 +268,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		f.refresh(0)
 		return err
 	},
+	func(c aten.Ctx, f frame) error { // bilinear
+		r0, err := c.NnBilinear(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // bincount
 		r0, err := c.Bincount(f.tensor(0), f.tensorOptional(1), f.int(2))
 		return f.setTensors(err, r0)
@@ -353,10 +361,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Ceil(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // celu
+		r0, err := c.Celu(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
 	deprecated("chain_matmul", "use linalg.multi_dot, which takes a list", func(c aten.Ctx, f frame) error { // chain_matmul
 		r0, err := c.ChainMatmul(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	}),
+	func(c aten.Ctx, f frame) error { // channel_shuffle
+		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
 	deprecated("cholesky", "use linalg.cholesky, or its mH for upper", func(c aten.Ctx, f frame) error { // cholesky
 		r0, err := c.Cholesky(f.out(0), f.tensor(0), f.bool(1))
 		return f.setTensors(err, r0)
@@ -707,6 +723,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Dot(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // dropout
+		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // dsmm
 		r0, err := c.Mm(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -726,6 +746,15 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // einsum
 		r0, err := c.Einsum(f.str(0), f.tensors(1))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // embedding
+		r0, err := c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // embedding_renorm_
+		err := c.EmbeddingRenorm(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
+		f.refresh(0)
+		return err
 	},
 	func(c aten.Ctx, f frame) error { // empty
 		r0, err := c.Empty(f.out(0), f.ints(0), f.dtype(1), f.layout(2), f.device(3), f.format(4))
@@ -866,6 +895,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // fake_quantize_per_tensor_affine_cachemask
 		r0, r1, err := c.FakeQuantizePerTensorAffineCachemask(f.tensor(0), f.float(1), f.int(2), f.int(3), f.int(4))
 		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // feature_alpha_dropout
+		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // feature_dropout
+		r0, err := c.FeatureDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // fft.fft
 		r0, err := c.FftFft(f.out(0), f.tensor(0), f.intOptional(1), f.int(2), f.strOptional(3))
@@ -1207,6 +1244,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // hann_window
 		r0, err := c.HannWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // hardshrink
+		r0, err := c.Hardshrink(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // heaviside
@@ -2062,6 +2103,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // native_channel_shuffle
+		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // ne
 		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -2100,6 +2145,198 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nextafter
 		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.alpha_dropout
+		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.binary_cross_entropy
+		r0, err := c.NnBinaryCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.binary_cross_entropy_with_logits
+		r0, err := c.NnBinaryCrossEntropyWithLogits(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5), f.tensorOptional(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.cosine_embedding_loss
+		r0, err := c.NnCosineEmbeddingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.cross_entropy
+		r0, err := c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout
+		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout1d
+		r0, err := c.NnDropout1d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout2d
+		r0, err := c.NnDropout2d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.dropout3d
+		r0, err := c.NnDropout3d(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.elu
+		r0, err := c.NnElu(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.embedding
+		r0, err := c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.feature_alpha_dropout
+		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.gaussian_nll_loss
+		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.gelu
+		r0, err := c.NnGelu(f.out(0), f.tensor(0), f.str(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.glu
+		r0, err := c.NnGlu(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardsigmoid
+		r0, err := c.NnHardsigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardswish
+		r0, err := c.NnHardswish(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hardtanh
+		r0, err := c.NnHardtanh(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.hinge_embedding_loss
+		r0, err := c.NnHingeEmbeddingLoss(f.tensor(0), f.tensor(1), f.float(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.huber_loss
+		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.kl_div
+		r0, err := c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.l1_loss
+		r0, err := c.NnL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.leaky_relu
+		r0, err := c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.linear
+		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.log_softmax
+		r0, err := c.LogSoftmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.logsigmoid
+		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.margin_ranking_loss
+		r0, err := c.NnMarginRankingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.mish
+		r0, err := c.NnMish(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.mse_loss
+		r0, err := c.NnMseLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.multi_margin_loss
+		r0, err := c.NnMultiMarginLoss(f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.tensorOptional(4), f.boolOptional(5), f.boolOptional(6), f.str(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.multilabel_margin_loss
+		r0, err := c.NnMultilabelMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.multilabel_soft_margin_loss
+		r0, err := c.NnMultilabelSoftMarginLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.boolOptional(4), f.str(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.nll_loss
+		r0, err := c.NnNllLoss(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.normalize
+		r0, err := c.NnNormalize(f.out(0), f.tensor(0), f.float(1), f.ints(2), f.float(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.one_hot
+		r0, err := c.NnOneHot(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.pad
+		r0, err := c.NnPad(f.tensor(0), f.ints(1), f.str(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.poisson_nll_loss
+		r0, err := c.NnPoissonNllLoss(f.tensor(0), f.tensor(1), f.bool(2), f.bool(3), f.boolOptional(4), f.float(5), f.boolOptional(6), f.str(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.relu6
+		r0, err := c.NnRelu6(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.silu
+		r0, err := c.NnSilu(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.smooth_l1_loss
+		r0, err := c.NnSmoothL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.float(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.soft_margin_loss
+		r0, err := c.NnSoftMarginLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softmax
+		r0, err := c.Softmax(f.out(0), f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softmin
+		r0, err := c.NnSoftmin(f.tensor(0), f.int(1), f.dtype(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softplus
+		r0, err := c.NnSoftplus(f.out(0), f.tensor(0), f.float(1), f.float(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softshrink
+		r0, err := c.NnSoftshrink(f.out(0), f.tensor(0), f.float(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.softsign
+		r0, err := c.NnSoftsign(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.tanhshrink
+		r0, err := c.NnTanhshrink(f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.triplet_margin_loss
+		r0, err := c.NnTripletMarginLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.float(4), f.float(5), f.bool(6), f.boolOptional(7), f.boolOptional(8), f.str(9))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nnz
@@ -2264,6 +2501,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.OutputNr(f.tensor(0))
 		return f.setInt(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // pairwise_distance
+		r0, err := c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // parse_device
 		r0, err := c.ParseDevice(f.str(0))
 		return f.setDevice(err, r0)
@@ -2296,6 +2537,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.PivotsPermutation(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // pixel_shuffle
+		r0, err := c.PixelShuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // pixel_unshuffle
+		r0, err := c.PixelUnshuffle(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // poisson
 		r0, err := c.Poisson(f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
@@ -2317,6 +2566,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // pow
 		r0, err := c.Pow(f.out(0), f.operand(0), f.operand(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // prelu
+		r0, err := c.Prelu(f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // prod
@@ -2654,6 +2907,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Vstack(f.out(0), f.tensors(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // rrelu
+		r0, err := c.Rrelu(f.out(0), f.tensor(0), f.float(1), f.float(2), f.bool(3), f.generatorOptional(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // rsqrt
 		r0, err := c.Rsqrt(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2745,6 +3002,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // select_scatter
 		r0, err := c.SelectScatter(f.tensor(0), f.tensor(1), f.int(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // selu
+		r0, err := c.Selu(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // set_
@@ -3510,6 +3771,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // tensordot.dims
 		r0, err := c.TensordotDims(f.out(0), f.tensor(0), f.tensor(1), f.ints(2), f.ints(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // threshold
+		r0, err := c.Threshold(f.out(0), f.tensor(0), f.scalar(1), f.scalar(2))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // tile

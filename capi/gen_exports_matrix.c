@@ -226,16 +226,6 @@ TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, do
   return lt_give(LT_OP(cdist), false, a, out);
 }
 
-TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out) {
-  lt_value a[2] = {{.pointer = (void *)self}, {.f = p}};
-  return lt_give(LT_OP(pdist), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_cosine_similarity(const tensor_t *x1, const tensor_t *x2, int64_t dim, double eps, tensor_t **out) {
-  lt_value a[4] = {{.pointer = (void *)x1}, {.pointer = (void *)x2}, {.i = dim}, {.f = eps}};
-  return lt_give(LT_OP(cosine_similarity), false, a, out);
-}
-
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out) {
   lt_value a[2] = {{.pointer = (void *)self}, {.pointer = (void *)mat2}};
   return lt_give(LT_OP(dsmm), false, a, out);

@@ -1576,16 +1576,6 @@ TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *o
   return lt_run(LT_OP(fmin), LT_OUT, false, a);
 }
 
-TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
-  lt_value a[1] = {{.pointer = (void *)self}};
-  return lt_give(LT_OP(relu), false, a, out);
-}
-
-TENSOR_API tensor_status tensor_relu_(tensor_t *self) {
-  lt_value a[1] = {{.pointer = (void *)self}};
-  return lt_run(LT_OP(relu), LT_INPLACE, false, a);
-}
-
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out) {
   lt_value a[3] = {{.pointer = (void *)condition}, {.pointer = (void *)self}, {.pointer = (void *)other}};
   return lt_give(LT_OP(where), false, a, out);

@@ -113,6 +113,13 @@ static const lt_parameter of_allclose[] = {
     {"equal_nan", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_alpha_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_amax[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'L', 0, LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
@@ -347,6 +354,13 @@ static const lt_parameter of_bernoulli__tensor[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_bilinear[] = {
+    {"input1", NULL, 'T', -1, 0, {0}},
+    {"input2", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_bincount[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -461,8 +475,18 @@ static const lt_parameter of_ceil[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_celu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+};
+
 static const lt_parameter of_chain_matmul[] = {
     {"matrices", NULL, 'R', -1, 0, {0}},
+};
+
+static const lt_parameter of_channel_shuffle[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"groups", NULL, 'I', -1, 0, {0}},
 };
 
 static const lt_parameter of_cholesky[] = {
@@ -910,6 +934,13 @@ static const lt_parameter of_dot[] = {
     {"tensor", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_dsmm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"mat2", NULL, 'T', -1, 0, {0}},
@@ -932,6 +963,21 @@ static const lt_parameter of_dstack[] = {
 static const lt_parameter of_einsum[] = {
     {"equation", NULL, 'U', -1, 0, {0}},
     {"tensors", NULL, 'R', -1, 0, {0}},
+};
+
+static const lt_parameter of_embedding[] = {
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"padding_idx", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
+    {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_embedding_renorm_[] = {
+    {"self", NULL, 'T', -1, LT_MUTATED, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"max_norm", NULL, 'F', -1, 0, {0}},
+    {"norm_type", NULL, 'F', -1, 0, {0}},
 };
 
 static const lt_parameter of_empty[] = {
@@ -1152,6 +1198,20 @@ static const lt_parameter of_fake_quantize_per_tensor_affine_cachemask[] = {
     {"zero_point", NULL, 'I', -1, 0, {0}},
     {"quant_min", NULL, 'I', -1, 0, {0}},
     {"quant_max", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_feature_alpha_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_feature_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_fft_fft[] = {
@@ -1640,6 +1700,11 @@ static const lt_parameter of_hann_window[] = {
     {"dtype", NULL, 'd', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"layout", NULL, 'y', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
+};
+
+static const lt_parameter of_hardshrink[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"lambd", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
 };
 
 static const lt_parameter of_heaviside[] = {
@@ -2517,7 +2582,7 @@ static const lt_parameter of_lt[] = {
 };
 
 static const lt_parameter of_lu[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "A", 'T', -1, 0, {0}},
     {"pivot", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
@@ -2796,6 +2861,11 @@ static const lt_parameter of_narrow_copy[] = {
     {"length", NULL, 'I', -1, 0, {0}},
 };
 
+static const lt_parameter of_native_channel_shuffle[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"groups", NULL, 'I', -1, 0, {0}},
+};
+
 static const lt_parameter of_ne[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
@@ -2858,6 +2928,352 @@ static const lt_parameter of_new_zeros[] = {
 static const lt_parameter of_nextafter[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_alpha_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_binary_cross_entropy[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_binary_cross_entropy_with_logits[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"pos_weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_cosine_embedding_loss[] = {
+    {"input1", NULL, 'T', -1, 0, {0}},
+    {"input2", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_cross_entropy[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"ignore_index", NULL, 'I', -1, LT_DEFAULT, {.i = -100}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"label_smoothing", NULL, 'F', -1, LT_DEFAULT, {.f = 0.0}},
+};
+
+static const lt_parameter of_nn_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_dropout1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_dropout2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_dropout3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_elu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_nn_embedding[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
+    {"max_norm", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"norm_type", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
+    {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_feature_alpha_dropout[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_gaussian_nll_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"var", NULL, 'O', -1, 0, {0}},
+    {"full", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-06}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_gelu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"approximate", NULL, 'U', -1, LT_DEFAULT, {.text = "none"}},
+};
+
+static const lt_parameter of_nn_glu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_nn_hardsigmoid[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_hardswish[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_hardtanh[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"min_val", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_FLOAT, {.f = {-1.0, 0}}}}},
+    {"max_val", NULL, 'S', -1, LT_DEFAULT, {.scalar = {TENSOR_SCALAR_FLOAT, {.f = {1.0, 0}}}}},
+};
+
+static const lt_parameter of_nn_hinge_embedding_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_huber_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"delta", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_kl_div[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"log_target", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_l1_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_leaky_relu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"negative_slope", NULL, 'F', -1, LT_DEFAULT, {.f = 0.01}},
+};
+
+static const lt_parameter of_nn_linear[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_log_softmax[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_nn_logsigmoid[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_margin_ranking_loss[] = {
+    {"input1", NULL, 'T', -1, 0, {0}},
+    {"input2", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_mish[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_mse_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_multi_margin_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_multilabel_margin_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_multilabel_soft_margin_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_nll_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"ignore_index", NULL, 'I', -1, LT_DEFAULT, {.i = -100}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_normalize[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
+    {"dim", NULL, 'L', 0, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-12}},
+};
+
+static const lt_parameter of_nn_one_hot[] = {
+    {"self", "tensor", 'T', -1, 0, {0}},
+    {"num_classes", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_nn_pad[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"pad", NULL, 'L', -1, 0, {0}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "constant"}},
+    {"value", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_poisson_nll_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"log_input", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"full", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-08}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_relu6[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_silu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_smooth_l1_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"beta", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+};
+
+static const lt_parameter of_nn_soft_margin_loss[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_softmax[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_nn_softmin[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"dim", NULL, 'I', 0, 0, {0}},
+    {"dtype", NULL, 'd', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_nn_softplus[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"beta", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"threshold", NULL, 'F', -1, LT_DEFAULT, {.f = 20.0}},
+};
+
+static const lt_parameter of_nn_softshrink[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"lambd", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
+};
+
+static const lt_parameter of_nn_softsign[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_tanhshrink[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_triplet_margin_loss[] = {
+    {"anchor", NULL, 'T', -1, 0, {0}},
+    {"positive", NULL, 'T', -1, 0, {0}},
+    {"negative", NULL, 'T', -1, 0, {0}},
+    {"margin", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 2}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-06}},
+    {"swap", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
 };
 
 static const lt_parameter of_nnz[] = {
@@ -3083,6 +3499,14 @@ static const lt_parameter of_output_nr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_pairwise_distance[] = {
+    {"x1", NULL, 'T', -1, 0, {0}},
+    {"x2", NULL, 'T', -1, 0, {0}},
+    {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 2}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-06}},
+    {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_parse_device[] = {
     {"text", NULL, 'U', -1, 0, {0}},
 };
@@ -3123,6 +3547,16 @@ static const lt_parameter of_pivots_permutation[] = {
     {"n", NULL, 'I', -1, 0, {0}},
 };
 
+static const lt_parameter of_pixel_shuffle[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"upscale_factor", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_pixel_unshuffle[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"downscale_factor", NULL, 'I', -1, 0, {0}},
+};
+
 static const lt_parameter of_poisson[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -3145,6 +3579,11 @@ static const lt_parameter of_positive[] = {
 static const lt_parameter of_pow[] = {
     {"self", NULL, 'P', -1, 0, {0}},
     {"exponent", NULL, 'O', -1, 0, {0}},
+};
+
+static const lt_parameter of_prelu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_prod[] = {
@@ -3646,6 +4085,14 @@ static const lt_parameter of_row_stack[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
 };
 
+static const lt_parameter of_rrelu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"lower", NULL, 'F', -1, LT_DEFAULT, {.f = 0.125}},
+    {"upper", NULL, 'F', -1, LT_DEFAULT, {.f = 0.3333333333333333}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_rsqrt[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -3805,6 +4252,10 @@ static const lt_parameter of_select_scatter[] = {
     {"src", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
     {"index", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_selu[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
 };
 
 static const lt_parameter of_set_[] = {
@@ -4431,13 +4882,13 @@ static const lt_parameter of_special_zeta[] = {
 };
 
 static const lt_parameter of_split[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "tensor", 'T', -1, 0, {0}},
     {"split_size", "split_size_or_sections", 'I', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
 
 static const lt_parameter of_split_sizes[] = {
-    {"self", NULL, 'T', -1, 0, {0}},
+    {"self", "tensor", 'T', -1, 0, {0}},
     {"split_size", "split_size_or_sections", 'L', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = 0}},
 };
@@ -4827,6 +5278,12 @@ static const lt_parameter of_tensordot_dims[] = {
     {"other", NULL, 'T', -1, 0, {0}},
     {"dims_self", NULL, 'L', 0, 0, {0}},
     {"dims_other", NULL, 'L', 1, 0, {0}},
+};
+
+static const lt_parameter of_threshold[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"threshold", NULL, 'S', -1, 0, {0}},
+    {"value", NULL, 'S', -1, 0, {0}},
 };
 
 static const lt_parameter of_tile[] = {
@@ -5292,6 +5749,7 @@ lt_operator lt_operators[] = {
     {lt_run, "align_to", "align_to", "align_to_", of_align_to, 2, "T", "out", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "all", "all", "all_", of_all, 3, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "allclose", "allclose", "allclose_", of_allclose, 5, "B", "out", "(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "alpha_dropout", "alpha_dropout", "alpha_dropout_", of_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "amax", "amax", "amax_", of_amax, 3, "T", "out", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "amin", "amin", "amin_", of_amin, 3, "T", "out", "(Tensor input, sequence of int dim=[], bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "aminmax", "aminmax", "aminmax_", of_aminmax, 3, "TT", "min\0max", "(Tensor input, *, int dim=None, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5334,6 +5792,7 @@ lt_operator lt_operators[] = {
     {lt_run, "bernoulli.p", "bernoulli", "bernoulli_", of_bernoulli_p, 3, "T", "out", "(Tensor input, float p, *, Generator generator=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "bernoulli_", "bernoulli_", "bernoulli_", of_bernoulli_, 3, "", "", "(Tensor input, float p=0.5, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "bernoulli_.tensor", "bernoulli_", "bernoulli_", of_bernoulli__tensor, 3, "", "", "(Tensor input, Tensor p, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "bilinear", "bilinear", "bilinear_", of_bilinear, 4, "T", "out", "(Tensor input1, Tensor input2, Tensor weight, Tensor bias=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "bincount", "bincount", "bincount_", of_bincount, 3, "T", "out", "(Tensor input, Tensor weights=None, int minlength=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "binomial", "binomial", "binomial_", of_binomial, 3, "T", "out", "(Tensor count, Tensor prob, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "bitwise_and", "bitwise_and", "bitwise_and_", of_bitwise_and, 2, "T", "out", "(Tensor|Number input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
@@ -5356,7 +5815,9 @@ lt_operator lt_operators[] = {
     {lt_run, "ccol_indices_copy", "ccol_indices_copy", "ccol_indices_copy_", of_ccol_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cdist", "cdist", "cdist_", of_cdist, 4, "T", "out", "(Tensor x1, Tensor x2, float p=2.0, str compute_mode=\"use_mm_for_euclid_dist_if_necessary\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ceil", "ceil", "ceil_", of_ceil, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "celu", "celu", "celu_", of_celu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "chain_matmul", "chain_matmul", "chain_matmul_", of_chain_matmul, 1, "T", "out", "(sequence of Tensor matrices)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "channel_shuffle", "channel_shuffle", "channel_shuffle_", of_channel_shuffle, 2, "T", "out", "(Tensor input, int groups)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "cholesky", "cholesky", "cholesky_", of_cholesky, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cholesky_inverse", "cholesky_inverse", "cholesky_inverse_", of_cholesky_inverse, 2, "T", "out", "(Tensor input, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cholesky_solve", "cholesky_solve", "cholesky_solve_", of_cholesky_solve, 3, "T", "out", "(Tensor input, Tensor L, bool upper=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5445,11 +5906,14 @@ lt_operator lt_operators[] = {
     {lt_run, "div", "div", "div_", of_div, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "divide", "divide", "divide_", of_divide, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, str rounding_mode=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "dot", "dot", "dot_", of_dot, 2, "T", "out", "(Tensor input, Tensor tensor)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "dropout", "dropout", "dropout_", of_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "dsmm", "dsmm", "dsmm_", of_dsmm, 2, "T", "out", "(Tensor input, Tensor mat2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "dsplit", "dsplit", "dsplit_", of_dsplit, 2, "A", "out", "(Tensor input, int sections)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "dsplit.indices", "dsplit", "dsplit_", of_dsplit_indices, 2, "A", "out", "(Tensor input, sequence of int indices)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "dstack", "dstack", "dstack_", of_dstack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "einsum", "einsum", "einsum_", of_einsum, 2, "T", "out", "(str equation, sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "embedding", "embedding", "embedding_", of_embedding, 5, "T", "out", "(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "embedding_renorm_", "embedding_renorm_", "embedding_renorm_", of_embedding_renorm_, 4, "", "", "(Tensor input, Tensor indices, float max_norm, float norm_type)", 0, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "empty", "empty", "empty_", of_empty, 5, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "empty_affine_quantized", "empty_affine_quantized", "empty_affine_quantized_", of_empty_affine_quantized, 6, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, float scale=1.0, int zero_point=0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "empty_cache", "empty_cache", "empty_cache_", NULL, 0, "", "", "()", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -5486,6 +5950,8 @@ lt_operator lt_operators[] = {
     {lt_run, "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_", of_fake_quantize_per_tensor_affine, 5, "T", "out", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "fake_quantize_per_tensor_affine.tensor_qparams", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_", of_fake_quantize_per_tensor_affine_tensor_qparams, 5, "T", "out", "(Tensor input, Tensor scale, Tensor zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_tensor_affine_cachemask_", of_fake_quantize_per_tensor_affine_cachemask, 5, "TT", "output\0mask", "(Tensor input, float scale, int zero_point, int quant_min, int quant_max)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "feature_alpha_dropout", "feature_alpha_dropout", "feature_alpha_dropout_", of_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "feature_dropout", "feature_dropout", "feature_dropout_", of_feature_dropout, 4, "T", "out", "(Tensor input, float p, bool train, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "fft.fft", "fft.fft", "fft.fft_", of_fft_fft, 4, "T", "out", "(Tensor input, int n=None, int dim=-1, str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fft.fft2", "fft.fft2", "fft.fft2_", of_fft_fft2, 4, "T", "out", "(Tensor input, sequence of int s=None, sequence of int dim=[-2,-1], str norm=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "fft.fftfreq", "fft.fftfreq", "fft.fftfreq_", of_fft_fftfreq, 5, "T", "out", "(int n, float d=1.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5572,6 +6038,7 @@ lt_operator lt_operators[] = {
     {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "hann_window", "hann_window", "hann_window_", of_hann_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "hardshrink", "hardshrink", "hardshrink_", of_hardshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "heaviside", "heaviside", "heaviside_", of_heaviside, 2, "T", "out", "(Tensor input, Tensor values)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "histc", "histc", "histc_", of_histc, 4, "T", "out", "(Tensor input, int bins=100, Number min=0, Number max=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "histogram", "histogram", "histogram_", of_histogram, 5, "TT", "hist\0bin_edges", "(Tensor input, int bins=100, *, sequence of float range=None, Tensor weight=None, bool density=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5785,6 +6252,7 @@ lt_operator lt_operators[] = {
     {lt_run, "narrow", "narrow", "narrow_", of_narrow, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "narrow.tensor", "narrow", "narrow_", of_narrow_tensor, 4, "T", "out", "(Tensor input, int dim, Tensor start, int length)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "narrow_copy", "narrow_copy", "narrow_copy_", of_narrow_copy, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "native_channel_shuffle", "native_channel_shuffle", "native_channel_shuffle_", of_native_channel_shuffle, 2, "T", "out", "(Tensor input, int groups)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ne", "ne", "ne_", of_ne, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "neg", "neg", "neg_", of_neg, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "negative", "negative", "negative_", of_negative, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5795,6 +6263,54 @@ lt_operator lt_operators[] = {
     {lt_run, "new_ones", "new_ones", "new_ones_", of_new_ones, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "new_zeros", "new_zeros", "new_zeros_", of_new_zeros, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nextafter", "nextafter", "nextafter_", of_nextafter, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.alpha_dropout", "nn.alpha_dropout", "nn.alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.binary_cross_entropy", "nn.binary_cross_entropy", "nn.binary_cross_entropy_", of_nn_binary_cross_entropy, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.cosine_embedding_loss", "nn.cosine_embedding_loss", "nn.cosine_embedding_loss_", of_nn_cosine_embedding_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.cross_entropy", "nn.cross_entropy", "nn.cross_entropy_", of_nn_cross_entropy, 8, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, int ignore_index=-100, bool reduce=None, str reduction=\"mean\", float label_smoothing=0.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.dropout", "nn.dropout", "nn.dropout_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.dropout1d", "nn.dropout1d", "nn.dropout1d_", of_nn_dropout1d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.dropout2d", "nn.dropout2d", "nn.dropout2d_", of_nn_dropout2d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.dropout3d", "nn.dropout3d", "nn.dropout3d_", of_nn_dropout3d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_nn_elu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
+    {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.kl_div", "nn.kl_div", "nn.kl_div_", of_nn_kl_div, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", bool log_target=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.l1_loss", "nn.l1_loss", "nn.l1_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.leaky_relu", "nn.leaky_relu", "nn.leaky_relu_", of_nn_leaky_relu, 2, "T", "out", "(Tensor input, float negative_slope=0.01)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.linear", "nn.linear", "nn.linear_", of_nn_linear, 3, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_nn_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.margin_ranking_loss", "nn.margin_ranking_loss", "nn.margin_ranking_loss_", of_nn_margin_ranking_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_nn_mish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.mse_loss", "nn.mse_loss", "nn.mse_loss_", of_nn_mse_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.multi_margin_loss", "nn.multi_margin_loss", "nn.multi_margin_loss_", of_nn_multi_margin_loss, 8, "T", "out", "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.multilabel_margin_loss", "nn.multilabel_margin_loss", "nn.multilabel_margin_loss_", of_nn_multilabel_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss_", of_nn_multilabel_soft_margin_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.nll_loss", "nn.nll_loss", "nn.nll_loss_", of_nn_nll_loss, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, int ignore_index=-100, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.normalize", "nn.normalize", "nn.normalize_", of_nn_normalize, 4, "T", "out", "(Tensor input, float p=2.0, sequence of int dim=[1], float eps=1e-12)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.one_hot", "nn.one_hot", "nn.one_hot_", of_nn_one_hot, 2, "T", "out", "(Tensor tensor, int num_classes=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.pad", "nn.pad", "nn.pad_", of_nn_pad, 4, "T", "out", "(Tensor input, sequence of int pad, str mode=\"constant\", float value=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.poisson_nll_loss", "nn.poisson_nll_loss", "nn.poisson_nll_loss_", of_nn_poisson_nll_loss, 8, "T", "out", "(Tensor input, Tensor target, bool log_input=True, bool full=False, bool size_average=None, float eps=1e-08, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.relu6", "nn.relu6", "nn.relu6_", of_nn_relu6, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.silu", "nn.silu", "nn.silu_", of_nn_silu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.smooth_l1_loss", "nn.smooth_l1_loss", "nn.smooth_l1_loss_", of_nn_smooth_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", float beta=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.soft_margin_loss", "nn.soft_margin_loss", "nn.soft_margin_loss_", of_nn_soft_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softmax", "nn.softmax", "nn.softmax_", of_nn_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softmin", "nn.softmin", "nn.softmin_", of_nn_softmin, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.softplus", "nn.softplus", "nn.softplus_", of_nn_softplus, 3, "T", "out", "(Tensor input, float beta=1.0, float threshold=20.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softshrink", "nn.softshrink", "nn.softshrink_", of_nn_softshrink, 2, "T", "out", "(Tensor input, float lambd=0.5)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_nn_softsign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_call", "node_call", "node_call_", of_node_call, 2, "A", "out", "(Node input, sequence of Tensor grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_context", "node_context", "node_context_", of_node_context, 1, "Q", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -5836,6 +6352,7 @@ lt_operator lt_operators[] = {
     {lt_run, "ormqr", "ormqr", "ormqr_", of_ormqr, 5, "T", "out", "(Tensor input, Tensor tau, Tensor other, bool left=True, bool transpose=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "outer", "outer", "outer_", of_outer, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "output_nr", "output_nr", "output_nr_", of_output_nr, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pairwise_distance", "pairwise_distance", "pairwise_distance_", of_pairwise_distance, 5, "T", "out", "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "parse_device", "parse_device", "parse_device_", of_parse_device, 1, "C", "out", "(str text)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pca_lowrank", "pca_lowrank", "pca_lowrank_", of_pca_lowrank, 4, "TTT", "U\0S\0V", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pdist", "pdist", "pdist_", of_pdist, 2, "T", "out", "(Tensor input, float p=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -5844,12 +6361,15 @@ lt_operator lt_operators[] = {
     {lt_run, "pin_memory", "pin_memory", "pin_memory_", of_pin_memory, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "pinverse", "pinverse", "pinverse_", of_pinverse, 2, "T", "out", "(Tensor input, float rcond=1e-15)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pivots_permutation", "pivots_permutation", "pivots_permutation_", of_pivots_permutation, 2, "T", "out", "(Tensor pivots, int n)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pixel_shuffle", "pixel_shuffle", "pixel_shuffle_", of_pixel_shuffle, 2, "T", "out", "(Tensor input, int upscale_factor)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pixel_unshuffle", "pixel_unshuffle", "pixel_unshuffle_", of_pixel_unshuffle, 2, "T", "out", "(Tensor input, int downscale_factor)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "poisson", "poisson", "poisson_", of_poisson, 2, "T", "out", "(Tensor input, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "polar", "polar", "polar_", of_polar, 2, "T", "out", "(Tensor abs, Tensor angle)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "polygamma", "polygamma", "polygamma_", of_polygamma, 2, "T", "out", "(int n, Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "pop_saved_tensors_hooks", "pop_saved_tensors_hooks", "pop_saved_tensors_hooks_", NULL, 0, "", "", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "positive", "positive", "positive_", of_positive, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "pow", "pow", "pow_", of_pow, 2, "T", "out", "(Tensor|Number input, Tensor|Number exponent)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "prelu", "prelu", "prelu_", of_prelu, 2, "T", "out", "(Tensor input, Tensor weight)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "prod", "prod", "prod_", of_prod, 4, "T", "out", "(Tensor input, int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "promote_types", "promote_types", "promote_types_", of_promote_types, 2, "D", "out", "(dtype type1, dtype type2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "push_saved_tensors_hooks", "push_saved_tensors_hooks", "push_saved_tensors_hooks_", of_push_saved_tensors_hooks, 5, "", "", "(pointer pack, pointer unpack, pointer drop, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -5933,6 +6453,7 @@ lt_operator lt_operators[] = {
     {lt_run, "row_indices", "row_indices", "row_indices_", of_row_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "row_indices_copy", "row_indices_copy", "row_indices_copy_", of_row_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "row_stack", "row_stack", "row_stack_", of_row_stack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "rrelu", "rrelu", "rrelu_", of_rrelu, 5, "T", "out", "(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "rsqrt", "rsqrt", "rsqrt_", of_rsqrt, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "rsub", "rsub", "rsub_", of_rsub, 3, "T", "out", "(Tensor input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "saddmm", "saddmm", "saddmm_", of_saddmm, 5, "T", "out", "(Tensor input, Tensor mat1, Tensor mat2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -5957,6 +6478,7 @@ lt_operator lt_operators[] = {
     {lt_run, "select", "select", "select_", of_select, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "select_copy", "select_copy", "select_copy_", of_select_copy, 3, "T", "out", "(Tensor input, int dim, int index)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "select_scatter", "select_scatter", "select_scatter_", of_select_scatter, 4, "T", "out", "(Tensor input, Tensor src, int dim, int index)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "selu", "selu", "selu_", of_selu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "set_", "set_", "set_", of_set_, 1, "", "", "(Tensor input)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "set_.storage", "set_", "set_", of_set__storage, 2, "", "", "(Tensor input, Storage source)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 3},
     {lt_run, "set_.storage_geometry", "set_", "set_", of_set__storage_geometry, 5, "", "", "(Tensor input, Storage source, int storage_offset, sequence of int size, sequence of int stride=[])", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 4},
@@ -6151,6 +6673,7 @@ lt_operator lt_operators[] = {
     {lt_run, "tensor_split.tensor", "tensor_split", "tensor_split_", of_tensor_split_tensor, 3, "A", "out", "(Tensor input, Tensor tensor_indices_or_sections, int dim=0)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 2},
     {lt_run, "tensordot", "tensordot", "tensordot_", of_tensordot, 3, "T", "out", "(Tensor input, Tensor other, int dims=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "tensordot.dims", "tensordot", "tensordot_", of_tensordot_dims, 4, "T", "out", "(Tensor input, Tensor other, sequence of int dims_self, sequence of int dims_other)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
+    {lt_run, "threshold", "threshold", "threshold_", of_threshold, 3, "T", "out", "(Tensor input, Number threshold, Number value)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "tile", "tile", "tile_", of_tile, 2, "T", "out", "(Tensor input, sequence of int dims)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "to.options", "to", "to_", of_to_options, 7, "T", "out", "(Tensor input, *, dtype dtype=None, layout layout=None, device device=None, bool non_blocking=False, bool copy=False, memory_format memory_format=None)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "to_dense", "to_dense", "to_dense_", of_to_dense, 3, "T", "out", "(Tensor input, dtype dtype=None, *, bool masked_grad=None)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},

@@ -1718,10 +1718,6 @@ TENSOR_API tensor_status tensor_fmax_out(const tensor_t *self, const tensor_t *o
 TENSOR_API tensor_status tensor_fmin(const tensor_t *self, const tensor_t *other, tensor_t **out);
 TENSOR_API tensor_status tensor_fmin_out(const tensor_t *self, const tensor_t *other, tensor_t *out);
 
-// Replaces negative elements by 0.
-TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
-TENSOR_API tensor_status tensor_relu_(tensor_t *self);
-
 // Takes the element of `self` where `condition` (bool, or uint8) holds and that of `other` elsewhere; the shapes broadcast.
 // A number that the dtype of the result cannot hold is refused.
 TENSOR_API tensor_status tensor_where(const tensor_t *condition, const tensor_t *self, const tensor_t *other, tensor_t **out);
@@ -2673,14 +2669,6 @@ TENSOR_API tensor_status tensor_kron_out(const tensor_t *self, const tensor_t *o
 // differences are then formed, as for any other p.
 TENSOR_API tensor_status tensor_cdist(const tensor_t *x1, const tensor_t *x2, double p, const char *compute_mode, tensor_t **out);
 
-// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
-// p of 0 counts the differing elements, inf takes the largest difference.
-TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
-
-// The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
-// is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
-TENSOR_API tensor_status tensor_cosine_similarity(const tensor_t *x1, const tensor_t *x2, int64_t dim, double eps, tensor_t **out);
-
 // Another name of `mm`.
 TENSOR_API tensor_status tensor_dsmm(const tensor_t *self, const tensor_t *mat2, tensor_t **out);
 TENSOR_API tensor_status tensor_dsmm_out(const tensor_t *self, const tensor_t *mat2, tensor_t *out);
@@ -3535,6 +3523,324 @@ TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_out(const
 TENSOR_API tensor_status tensor_special_shifted_chebyshev_polynomial_w_scalar_out(const tensor_t *x, tensor_scalar n, tensor_t *out);
 
 // -------------------------------------------------------------------------------------------- neural network functions
+
+// The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+// p of 0 counts the differing elements, inf takes the largest difference.
+TENSOR_API tensor_status tensor_pdist(const tensor_t *self, double p, tensor_t **out);
+
+// The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
+// is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+TENSOR_API tensor_status tensor_cosine_similarity(const tensor_t *x1, const tensor_t *x2, int64_t dim, double eps, tensor_t **out);
+
+// Multiplies negative elements by `negative_slope`.
+TENSOR_API tensor_status tensor_nn_leaky_relu(const tensor_t *self, double negative_slope, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_leaky_relu_(tensor_t *self, double negative_slope);
+
+// Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+TENSOR_API tensor_status tensor_prelu(const tensor_t *self, const tensor_t *weight, tensor_t **out);
+
+// Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+TENSOR_API tensor_status tensor_nn_hardtanh(const tensor_t *self, tensor_scalar min_val, tensor_scalar max_val, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_hardtanh_(tensor_t *self, tensor_scalar min_val, tensor_scalar max_val);
+
+// Limits every element to the range from 0 to 6. NaN stays NaN.
+TENSOR_API tensor_status tensor_nn_relu6(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_relu6_(tensor_t *self);
+
+// Replaces elements up to `threshold` by `value`.
+TENSOR_API tensor_status tensor_threshold(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t **out);
+TENSOR_API tensor_status tensor_threshold_(tensor_t *self, tensor_scalar threshold, tensor_scalar value);
+TENSOR_API tensor_status tensor_threshold_out(const tensor_t *self, tensor_scalar threshold, tensor_scalar value, tensor_t *out);
+
+// Replaces elements from -`lambd` to `lambd` by 0.
+TENSOR_API tensor_status tensor_hardshrink(const tensor_t *self, double lambd, tensor_t **out);
+TENSOR_API tensor_status tensor_hardshrink_out(const tensor_t *self, double lambd, tensor_t *out);
+
+// Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+TENSOR_API tensor_status tensor_nn_softshrink(const tensor_t *self, double lambd, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_softshrink_out(const tensor_t *self, double lambd, tensor_t *out);
+
+// (`self` + 3) / 6, limited to the range from 0 to 1.
+TENSOR_API tensor_status tensor_nn_hardsigmoid(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_hardsigmoid_(tensor_t *self);
+
+// `self` times `hardsigmoid` of it.
+TENSOR_API tensor_status tensor_nn_hardswish(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_hardswish_(tensor_t *self);
+
+// Replaces negative elements x by `alpha` * (exp(x) - 1).
+TENSOR_API tensor_status tensor_nn_elu(const tensor_t *self, double alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_elu_(tensor_t *self, double alpha);
+
+// Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+TENSOR_API tensor_status tensor_celu(const tensor_t *self, double alpha, tensor_t **out);
+TENSOR_API tensor_status tensor_celu_(tensor_t *self, double alpha);
+
+// scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+// of networks that normalize themselves.
+TENSOR_API tensor_status tensor_selu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_selu_(tensor_t *self);
+
+// log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+TENSOR_API tensor_status tensor_nn_softplus(const tensor_t *self, double beta, double threshold, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_softplus_out(const tensor_t *self, double beta, double threshold, tensor_t *out);
+
+// The logarithm of `sigmoid`, -log(1 + exp(-x)).
+TENSOR_API tensor_status tensor_nn_logsigmoid(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_logsigmoid_out(const tensor_t *self, tensor_t *out);
+
+// x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+TENSOR_API tensor_status tensor_nn_gelu(const tensor_t *self, const char *approximate, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_gelu_out(const tensor_t *self, const char *approximate, tensor_t *out);
+
+// x times `sigmoid` of x.
+TENSOR_API tensor_status tensor_nn_silu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_silu_(tensor_t *self);
+
+// x times the hyperbolic tangent of `softplus` of x.
+TENSOR_API tensor_status tensor_nn_mish(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_mish_(tensor_t *self);
+
+// x - tanh(x). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_nn_tanhshrink(const tensor_t *self, tensor_t **out);
+
+// x / (1 + abs(x)). Integers and bool count as the default dtype.
+TENSOR_API tensor_status tensor_nn_softsign(const tensor_t *self, tensor_t **out);
+
+// Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+// `upper`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_rrelu(const tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_rrelu_(tensor_t *self, double lower, double upper, bool training, tensor_generator_t *generator);
+
+// The first half of `self` along `dim` times `sigmoid` of the second one.
+TENSOR_API tensor_status tensor_nn_glu(const tensor_t *self, int64_t dim, tensor_t **out);
+
+// `softmax` of -`self`. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_nn_softmin(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+
+// Another name of `softmax`.
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_nn_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// Another name of `log_softmax`.
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+// Absent: dtype TENSOR_DTYPE_NONE.
+TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
+
+// With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
+
+// With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
+
+// `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_feature_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_feature_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
+
+// `feature_dropout` of a sequence with channels, or of several.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_dropout1d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_dropout1d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
+
+// `feature_dropout` of images: the first two dimensions are those of examples and channels.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_dropout2d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_dropout2d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
+
+// `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_dropout3d(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_dropout3d_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
+
+// With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+// it gives `self`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_alpha_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
+
+// With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+// it gives `self`.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_alpha_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
+
+// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_feature_alpha_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_feature_alpha_dropout_(tensor_t *self, double p, bool train, tensor_generator_t *generator);
+
+// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_feature_alpha_dropout(const tensor_t *self, double p, bool training, tensor_generator_t *generator, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_feature_alpha_dropout_(tensor_t *self, double p, bool training, tensor_generator_t *generator);
+
+// The product of the rows of `self` with the transposed matrix `weight`, to which `bias` is added.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_nn_linear(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_linear_out(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *out);
+
+// For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
+// `bias` (outputs) is added.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_bilinear(const tensor_t *input1, const tensor_t *input2, const tensor_t *weight, const tensor_t *bias, tensor_t **out);
+
+// Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+TENSOR_API tensor_status tensor_nn_normalize(const tensor_t *self, double p, const int64_t *dim, int64_t dim_len, double eps, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_normalize_out(const tensor_t *self, double p, const int64_t *dim, int64_t dim_len, double eps, tensor_t *out);
+
+// The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+TENSOR_API tensor_status tensor_pairwise_distance(const tensor_t *x1, const tensor_t *x2, double p, double eps, bool keepdim, tensor_t **out);
+
+// Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
+// element tells.
+TENSOR_API tensor_status tensor_nn_one_hot(const tensor_t *self, int64_t num_classes, tensor_t **out);
+
+// Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+TENSOR_API tensor_status tensor_pixel_shuffle(const tensor_t *self, int64_t upscale_factor, tensor_t **out);
+
+// Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+TENSOR_API tensor_status tensor_pixel_unshuffle(const tensor_t *self, int64_t downscale_factor, tensor_t **out);
+
+// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+TENSOR_API tensor_status tensor_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
+
+// Another name of `channel_shuffle`.
+// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+TENSOR_API tensor_status tensor_native_channel_shuffle(const tensor_t *self, int64_t groups, tensor_t **out);
+
+// Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
+// `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
+// dimensions behind that of channels. Negative numbers cut off.
+// Absent: value NULL.
+TENSOR_API tensor_status tensor_nn_pad(const tensor_t *self, const int64_t *pad, int64_t pad_len, const char *mode, const double *value, tensor_t **out);
+
+// Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
+// shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+// Absent: padding_idx TENSOR_NONE, max_norm NULL.
+TENSOR_API tensor_status tensor_nn_embedding(const tensor_t *self, const tensor_t *weight, int64_t padding_idx, const double *max_norm, double norm_type, bool scale_grad_by_freq, bool sparse, tensor_t **out);
+
+// Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
+// picked, and with `sparse` the gradient is sparse.
+TENSOR_API tensor_status tensor_embedding(const tensor_t *weight, const tensor_t *indices, int64_t padding_idx, bool scale_grad_by_freq, bool sparse, tensor_t **out);
+
+// Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t *indices, double max_norm, double norm_type);
+
+// The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1, weight NULL.
+TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
+
+// The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1, weight NULL.
+TENSOR_API tensor_status tensor_nn_mse_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out);
+
+// Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_smooth_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, double beta, tensor_t **out);
+
+// Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+// Absent: weight NULL.
+TENSOR_API tensor_status tensor_nn_huber_loss(const tensor_t *self, const tensor_t *target, const char *reduction, double delta, const tensor_t *weight, tensor_t **out);
+
+// `target` (log(`target`) - `self`): the divergence of the distribution `target` from that whose logarithms are in `self`; with `log_target` those of the first are in
+// `target`. A `reduction` of batchmean divides the sum by the first size.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_kl_div(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, bool log_target, tensor_t **out);
+
+// The negative of that element of `self` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
+// of the class `ignore_index` do not count. `self` may be one example (C).
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: weight NULL, size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, tensor_t **out);
+
+// `nll_loss` of `log_softmax` of `self` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `self` and probabilities.
+// `label_smoothing` is what is taken from them and given to all classes alike.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: weight NULL, size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int64_t ignore_index, int32_t reduce, const char *reduction, double label_smoothing, tensor_t **out);
+
+// -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: weight NULL, size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_binary_cross_entropy(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: weight NULL, size_average -1, reduce -1, pos_weight NULL.
+TENSOR_API tensor_status tensor_nn_binary_cross_entropy_with_logits(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *pos_weight, tensor_t **out);
+
+// exp(`self`) - `target` `self`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `self`; without `log_input` `self` - `target`
+// log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_poisson_nll_loss(const tensor_t *self, const tensor_t *target, bool log_input, bool full, int32_t size_average, double eps, int32_t reduce, const char *reduction, tensor_t **out);
+
+// (log(`var`) + (`self` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
+// constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+TENSOR_API tensor_status tensor_nn_gaussian_nll_loss(const tensor_t *self, const tensor_t *target, const tensor_t *var, bool full, double eps, const char *reduction, tensor_t **out);
+TENSOR_API tensor_status tensor_nn_gaussian_nll_loss_scalar(const tensor_t *self, const tensor_t *target, tensor_scalar var, bool full, double eps, const char *reduction, tensor_t **out);
+
+// `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_hinge_embedding_loss(const tensor_t *self, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_margin_ranking_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_soft_margin_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: weight NULL, size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_multi_margin_loss(const tensor_t *self, const tensor_t *target, int64_t p, double margin, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `self`, and j that are none of its, by the number of classes. A row of `target` lists those
+// of an example, and a negative number ends it.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_multilabel_margin_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: weight NULL, size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_multilabel_soft_margin_loss(const tensor_t *self, const tensor_t *target, const tensor_t *weight, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1, const tensor_t *input2, const tensor_t *target, double margin, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
+// smaller than that of `anchor` and `negative`.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+// Absent: size_average -1, reduce -1.
+TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// Replaces negative elements by 0.
+TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
+TENSOR_API tensor_status tensor_relu_(tensor_t *self);
 
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 // Absent: dtype TENSOR_DTYPE_NONE.

@@ -2235,6 +2235,84 @@ export class Tensor extends Handle {
    */
   alignAs(other: TensorLike): Tensor;
   /**
+   * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+   */
+  prelu(weight: TensorLike): Tensor;
+  /**
+   * Replaces elements up to `threshold` by `value`.
+   */
+  threshold_(threshold: Scalar, options: { value: Scalar }): this;
+  threshold_(threshold: Scalar, value: Scalar): this;
+  /** threshold_, off the event loop. */
+  threshold_Async(threshold: Scalar, options: { value: Scalar; signal?: Signal | null }): Promise<this>;
+  threshold_Async(threshold: Scalar, value: Scalar, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Replaces elements from -`lambd` to `lambd` by 0.
+   */
+  hardshrink(options?: { lambd?: number; out?: Tensor | null }): Tensor;
+  hardshrink(lambd: number, options?: { out?: Tensor | null }): Tensor;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+   */
+  celu_(options?: { alpha?: number }): this;
+  celu_(alpha: number): this;
+  /** celu_, off the event loop. */
+  celu_Async(options?: { alpha?: number; signal?: Signal | null }): Promise<this>;
+  celu_Async(alpha: number, options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+   * of networks that normalize themselves.
+   */
+  selu_(): this;
+  /** selu_, off the event loop. */
+  selu_Async(options?: { signal?: Signal | null }): Promise<this>;
+  /**
+   * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+   * `upper`.
+   */
+  rrelu_(options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): this;
+  rrelu_(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): this;
+  rrelu_(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): this;
+  rrelu_(lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): this;
+  /** rrelu_, off the event loop. */
+  rrelu_Async(options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  rrelu_Async(lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  rrelu_Async(lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  rrelu_Async(lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  /**
+   * With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+   */
+  dropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
+  dropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
+  /** dropout_, off the event loop. */
+  dropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  dropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  /**
+   * `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   */
+  featureDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
+  featureDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
+  /** featureDropout_, off the event loop. */
+  featureDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  featureDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  /**
+   * With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+   * it gives `self`.
+   */
+  alphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
+  alphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
+  /** alphaDropout_, off the event loop. */
+  alphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  alphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  /**
+   * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   */
+  featureAlphaDropout_(p: number, options: { train: boolean; generator?: Generator | null }): this;
+  featureAlphaDropout_(p: number, train: boolean, options?: { generator?: Generator | null }): this;
+  /** featureAlphaDropout_, off the event loop. */
+  featureAlphaDropout_Async(p: number, options: { train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  featureAlphaDropout_Async(p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<this>;
+  /**
    * The numbers of a quantized tensor in float32: (integer - zero_point) * scale. Any other tensor is given in float32.
    */
   dequantize(): Tensor;
@@ -6186,6 +6264,169 @@ export function alignTensors(tensors: readonly TensorLike[]): Tensor[];
 /** alignTensors, off the event loop. */
 export function alignTensorsAsync(tensors: readonly TensorLike[], options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
+ * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+ */
+export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
+export function prelu(input: TensorLike, weight: TensorLike): Tensor;
+/** prelu, off the event loop. */
+export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Replaces elements up to `threshold` by `value`.
+ */
+export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
+export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+/** threshold, off the event loop. */
+export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Replaces elements from -`lambd` to `lambd` by 0.
+ */
+export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
+export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
+/** hardshrink, off the event loop. */
+export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+ */
+export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
+export function celu(input: TensorLike, alpha: number): Tensor;
+/** celu, off the event loop. */
+export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
+export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+ * of networks that normalize themselves.
+ */
+export function selu(input: TensorLike): Tensor;
+/** selu, off the event loop. */
+export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+ * `upper`.
+ */
+export function rrelu(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
+export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
+export function rrelu(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+export function rrelu(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+/** rrelu, off the event loop. */
+export function rreluAsync(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function rreluAsync(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function rreluAsync(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+ */
+export function dropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
+export function dropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
+/** dropout, off the event loop. */
+export function dropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function dropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+ */
+export function featureDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
+export function featureDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
+/** featureDropout, off the event loop. */
+export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+ * it gives `self`.
+ */
+export function alphaDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
+export function alphaDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
+/** alphaDropout, off the event loop. */
+export function alphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function alphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+ */
+export function featureAlphaDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
+export function featureAlphaDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
+/** featureAlphaDropout, off the event loop. */
+export function featureAlphaDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+export function featureAlphaDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+/**
+ * For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
+ * `bias` (outputs) is added.
+ */
+export function bilinear(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null }): Tensor;
+export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null }): Tensor;
+export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null): Tensor;
+/** bilinear, off the event loop. */
+export function bilinearAsync(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+ */
+export function pairwiseDistance(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean }): Tensor;
+export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
+export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean }): Tensor;
+export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean }): Tensor;
+export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean): Tensor;
+/** pairwiseDistance, off the event loop. */
+export function pairwiseDistanceAsync(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+ */
+export function pixelShuffle(input: TensorLike, options: { upscaleFactor: Int }): Tensor;
+export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
+/** pixelShuffle, off the event loop. */
+export function pixelShuffleAsync(input: TensorLike, options: { upscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
+export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+ */
+export function pixelUnshuffle(input: TensorLike, options: { downscaleFactor: Int }): Tensor;
+export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
+/** pixelUnshuffle, off the event loop. */
+export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
+export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+ */
+export function channelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
+export function channelShuffle(input: TensorLike, groups: Int): Tensor;
+/** channelShuffle, off the event loop. */
+export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
+export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Another name of `channel_shuffle`.
+ * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+ */
+export function nativeChannelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
+export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
+/** nativeChannelShuffle, off the event loop. */
+export function nativeChannelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
+export function nativeChannelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
+ * picked, and with `sparse` the gradient is sparse.
+ */
+export function embedding(weight: TensorLike, options: { indices: TensorLike; paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+export function embedding(weight: TensorLike, indices: TensorLike, options?: { paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+export function embedding(weight: TensorLike, indices: TensorLike, paddingIdx: Int, options?: { scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+export function embedding(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, options?: { sparse?: boolean }): Tensor;
+export function embedding(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, sparse: boolean): Tensor;
+/** embedding, off the event loop. */
+export function embeddingAsync(weight: TensorLike, options: { indices: TensorLike; paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function embeddingAsync(weight: TensorLike, indices: TensorLike, options?: { paddingIdx?: Int; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, options?: { scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, options?: { sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingIdx: Int, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+ */
+export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
+export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
@@ -9327,6 +9568,734 @@ export namespace linalg {
   export function svdvals(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null }): Tensor;
   /** svdvals, off the event loop. */
   export function svdvalsAsync(A: TensorLike, options?: { driver?: string | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+}
+export namespace nn {
+  /**
+   * Multiplies negative elements by `negative_slope`.
+   */
+  export function leakyRelu(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
+  export function leakyRelu(input: TensorLike, negativeSlope: number): Tensor;
+  /** leakyRelu, off the event loop. */
+  export function leakyReluAsync(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function leakyReluAsync(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Multiplies negative elements by `negative_slope`.
+   */
+  export function leakyRelu_(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
+  export function leakyRelu_(input: TensorLike, negativeSlope: number): Tensor;
+  /** leakyRelu_, off the event loop. */
+  export function leakyRelu_Async(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function leakyRelu_Async(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+   */
+  export function hardtanh(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
+  export function hardtanh(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
+  export function hardtanh(input: TensorLike, minVal: Scalar, maxVal: Scalar): Tensor;
+  /** hardtanh, off the event loop. */
+  export function hardtanhAsync(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function hardtanhAsync(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function hardtanhAsync(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+   */
+  export function hardtanh_(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar }): Tensor;
+  export function hardtanh_(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar }): Tensor;
+  export function hardtanh_(input: TensorLike, minVal: Scalar, maxVal: Scalar): Tensor;
+  /** hardtanh_, off the event loop. */
+  export function hardtanh_Async(input: TensorLike, options?: { minVal?: Scalar; maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function hardtanh_Async(input: TensorLike, minVal: Scalar, options?: { maxVal?: Scalar; signal?: Signal | null }): Promise<Tensor>;
+  export function hardtanh_Async(input: TensorLike, minVal: Scalar, maxVal: Scalar, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Limits every element to the range from 0 to 6. NaN stays NaN.
+   */
+  export function relu6(input: TensorLike): Tensor;
+  /** relu6, off the event loop. */
+  export function relu6Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Limits every element to the range from 0 to 6. NaN stays NaN.
+   */
+  export function relu6_(input: TensorLike): Tensor;
+  /** relu6_, off the event loop. */
+  export function relu6_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+   */
+  export function softshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
+  export function softshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
+  /** softshrink, off the event loop. */
+  export function softshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * (`self` + 3) / 6, limited to the range from 0 to 1.
+   */
+  export function hardsigmoid(input: TensorLike): Tensor;
+  /** hardsigmoid, off the event loop. */
+  export function hardsigmoidAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * (`self` + 3) / 6, limited to the range from 0 to 1.
+   */
+  export function hardsigmoid_(input: TensorLike): Tensor;
+  /** hardsigmoid_, off the event loop. */
+  export function hardsigmoid_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` times `hardsigmoid` of it.
+   */
+  export function hardswish(input: TensorLike): Tensor;
+  /** hardswish, off the event loop. */
+  export function hardswishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` times `hardsigmoid` of it.
+   */
+  export function hardswish_(input: TensorLike): Tensor;
+  /** hardswish_, off the event loop. */
+  export function hardswish_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x) - 1).
+   */
+  export function elu(input: TensorLike, options?: { alpha?: number }): Tensor;
+  export function elu(input: TensorLike, alpha: number): Tensor;
+  /** elu, off the event loop. */
+  export function eluAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function eluAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x) - 1).
+   */
+  export function elu_(input: TensorLike, options?: { alpha?: number }): Tensor;
+  export function elu_(input: TensorLike, alpha: number): Tensor;
+  /** elu_, off the event loop. */
+  export function elu_Async(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function elu_Async(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+   */
+  export function softplus(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null }): Tensor;
+  export function softplus(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null }): Tensor;
+  export function softplus(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null }): Tensor;
+  /** softplus, off the event loop. */
+  export function softplusAsync(input: TensorLike, options?: { beta?: number; threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softplusAsync(input: TensorLike, beta: number, options?: { threshold?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softplusAsync(input: TensorLike, beta: number, threshold: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The logarithm of `sigmoid`, -log(1 + exp(-x)).
+   */
+  export function logsigmoid(input: TensorLike, options?: { out?: Tensor | null }): Tensor;
+  /** logsigmoid, off the event loop. */
+  export function logsigmoidAsync(input: TensorLike, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+   */
+  export function gelu(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null }): Tensor;
+  export function gelu(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null }): Tensor;
+  /** gelu, off the event loop. */
+  export function geluAsync(input: TensorLike, options?: { approximate?: 'none' | 'tanh'; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function geluAsync(input: TensorLike, approximate: 'none' | 'tanh', options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times `sigmoid` of x.
+   */
+  export function silu(input: TensorLike): Tensor;
+  /** silu, off the event loop. */
+  export function siluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times `sigmoid` of x.
+   */
+  export function silu_(input: TensorLike): Tensor;
+  /** silu_, off the event loop. */
+  export function silu_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times the hyperbolic tangent of `softplus` of x.
+   */
+  export function mish(input: TensorLike): Tensor;
+  /** mish, off the event loop. */
+  export function mishAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x times the hyperbolic tangent of `softplus` of x.
+   */
+  export function mish_(input: TensorLike): Tensor;
+  /** mish_, off the event loop. */
+  export function mish_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x - tanh(x). Integers and bool count as the default dtype.
+   */
+  export function tanhshrink(input: TensorLike): Tensor;
+  /** tanhshrink, off the event loop. */
+  export function tanhshrinkAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * x / (1 + abs(x)). Integers and bool count as the default dtype.
+   */
+  export function softsign(input: TensorLike): Tensor;
+  /** softsign, off the event loop. */
+  export function softsignAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The first half of `self` along `dim` times `sigmoid` of the second one.
+   */
+  export function glu(input: TensorLike, options?: { dim?: Int | string }): Tensor;
+  export function glu(input: TensorLike, dim: Int | string): Tensor;
+  /** glu, off the event loop. */
+  export function gluAsync(input: TensorLike, options?: { dim?: Int | string; signal?: Signal | null }): Promise<Tensor>;
+  export function gluAsync(input: TensorLike, dim: Int | string, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `softmax` of -`self`. `dtype` converts elements first.
+   */
+  export function softmin(input: TensorLike, options: { dim: Int | string; dtype?: DType | null }): Tensor;
+  export function softmin(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null }): Tensor;
+  export function softmin(input: TensorLike, dim: Int | string, dtype: DType | null): Tensor;
+  /** softmin, off the event loop. */
+  export function softminAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softminAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softminAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `softmax`.
+   * e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+   */
+  export function softmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function softmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** softmax, off the event loop. */
+  export function softmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function softmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `log_softmax`.
+   * Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+   */
+  export function logSoftmax(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null }): Tensor;
+  export function logSoftmax(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null }): Tensor;
+  /** logSoftmax, off the event loop. */
+  export function logSoftmaxAsync(input: TensorLike, options: { dim: Int | string; dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+   */
+  export function dropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout, off the event loop. */
+  export function dropoutAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+   */
+  export function dropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout_, off the event loop. */
+  export function dropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `feature_dropout` of a sequence with channels, or of several.
+   */
+  export function dropout1d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout1d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout1d(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout1d, off the event loop. */
+  export function dropout1dAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout1dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout1dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `feature_dropout` of a sequence with channels, or of several.
+   */
+  export function dropout1d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout1d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout1d_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout1d_, off the event loop. */
+  export function dropout1d_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout1d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout1d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `feature_dropout` of images: the first two dimensions are those of examples and channels.
+   */
+  export function dropout2d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout2d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout2d(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout2d, off the event loop. */
+  export function dropout2dAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout2dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout2dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `feature_dropout` of images: the first two dimensions are those of examples and channels.
+   */
+  export function dropout2d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout2d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout2d_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout2d_, off the event loop. */
+  export function dropout2d_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout2d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout2d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+   */
+  export function dropout3d(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout3d(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout3d(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout3d, off the event loop. */
+  export function dropout3dAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout3dAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout3dAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+   */
+  export function dropout3d_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout3d_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function dropout3d_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** dropout3d_, off the event loop. */
+  export function dropout3d_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout3d_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function dropout3d_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+   * it gives `self`.
+   */
+  export function alphaDropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function alphaDropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function alphaDropout(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** alphaDropout, off the event loop. */
+  export function alphaDropoutAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function alphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function alphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+   * it gives `self`.
+   */
+  export function alphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function alphaDropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function alphaDropout_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** alphaDropout_, off the event loop. */
+  export function alphaDropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function alphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function alphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   */
+  export function featureAlphaDropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function featureAlphaDropout(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function featureAlphaDropout(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** featureAlphaDropout, off the event loop. */
+  export function featureAlphaDropoutAsync(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function featureAlphaDropoutAsync(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function featureAlphaDropoutAsync(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   */
+  export function featureAlphaDropout_(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function featureAlphaDropout_(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function featureAlphaDropout_(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** featureAlphaDropout_, off the event loop. */
+  export function featureAlphaDropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function featureAlphaDropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function featureAlphaDropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The product of the rows of `self` with the transposed matrix `weight`, to which `bias` is added.
+   */
+  export function linear(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; out?: Tensor | null }): Tensor;
+  export function linear(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null }): Tensor;
+  export function linear(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { out?: Tensor | null }): Tensor;
+  /** linear, off the event loop. */
+  export function linearAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+   */
+  export function normalize(input: TensorLike, options?: { p?: number; dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, p: number, options?: { dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], options?: { eps?: number; out?: Tensor | null }): Tensor;
+  export function normalize(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], eps: number, options?: { out?: Tensor | null }): Tensor;
+  /** normalize, off the event loop. */
+  export function normalizeAsync(input: TensorLike, options?: { p?: number; dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, p: number, options?: { dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], options?: { eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], eps: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
+   * element tells.
+   */
+  export function oneHot(input: TensorLike, options?: { numClasses?: Int }): Tensor;
+  export function oneHot(input: TensorLike, numClasses: Int): Tensor;
+  /** oneHot, off the event loop. */
+  export function oneHotAsync(input: TensorLike, options?: { numClasses?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function oneHotAsync(input: TensorLike, numClasses: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
+   * `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
+   * dimensions behind that of channels. Negative numbers cut off.
+   */
+  export function pad(input: TensorLike, options: { pad: Ints; mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null }): Tensor;
+  export function pad(input: TensorLike, pad: Ints, options?: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null }): Tensor;
+  export function pad(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', options?: { value?: number | null }): Tensor;
+  export function pad(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', value: number | null): Tensor;
+  /** pad, off the event loop. */
+  export function padAsync(input: TensorLike, options: { pad: Ints; mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null; signal?: Signal | null }): Promise<Tensor>;
+  export function padAsync(input: TensorLike, pad: Ints, options?: { mode?: 'constant' | 'reflect' | 'replicate' | 'circular'; value?: number | null; signal?: Signal | null }): Promise<Tensor>;
+  export function padAsync(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', options?: { value?: number | null; signal?: Signal | null }): Promise<Tensor>;
+  export function padAsync(input: TensorLike, pad: Ints, mode: 'constant' | 'reflect' | 'replicate' | 'circular', value: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
+   * shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+   */
+  export function embedding(input: TensorLike, options: { weight: TensorLike; paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+  export function embedding(input: TensorLike, weight: TensorLike, options?: { paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+  export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+  export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, options?: { normType?: number; scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+  export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, options?: { scaleGradByFreq?: boolean; sparse?: boolean }): Tensor;
+  export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { sparse?: boolean }): Tensor;
+  export function embedding(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean): Tensor;
+  /** embedding, off the event loop. */
+  export function embeddingAsync(input: TensorLike, options: { weight: TensorLike; paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingAsync(input: TensorLike, weight: TensorLike, options?: { paddingIdx?: Int | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, options?: { normType?: number; scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, options?: { scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function l1Loss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function l1Loss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null }): Tensor;
+  export function l1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null): Tensor;
+  /** l1Loss, off the event loop. */
+  export function l1LossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function l1LossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function l1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function mseLoss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function mseLoss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null }): Tensor;
+  export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null }): Tensor;
+  export function mseLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null): Tensor;
+  /** mseLoss, off the event loop. */
+  export function mseLossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function mseLossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function mseLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function smoothL1Loss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
+  export function smoothL1Loss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
+  export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
+  export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; beta?: number }): Tensor;
+  export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { beta?: number }): Tensor;
+  export function smoothL1Loss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', beta: number): Tensor;
+  /** smoothL1Loss, off the event loop. */
+  export function smoothL1LossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function smoothL1LossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; beta?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { beta?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function smoothL1LossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', beta: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+   */
+  export function huberLoss(input: TensorLike, options: { target: TensorLike; reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null }): Tensor;
+  export function huberLoss(input: TensorLike, target: TensorLike, options?: { reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null }): Tensor;
+  export function huberLoss(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', options?: { delta?: number; weight?: TensorLike | null }): Tensor;
+  export function huberLoss(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, options?: { weight?: TensorLike | null }): Tensor;
+  export function huberLoss(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, weight: TensorLike | null): Tensor;
+  /** huberLoss, off the event loop. */
+  export function huberLossAsync(input: TensorLike, options: { target: TensorLike; reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function huberLossAsync(input: TensorLike, target: TensorLike, options?: { reduction?: 'none' | 'mean' | 'sum'; delta?: number; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function huberLossAsync(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', options?: { delta?: number; weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function huberLossAsync(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, options?: { weight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function huberLossAsync(input: TensorLike, target: TensorLike, reduction: 'none' | 'mean' | 'sum', delta: number, weight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `target` (log(`target`) - `self`): the divergence of the distribution `target` from that whose logarithms are in `self`; with `log_target` those of the first are in
+   * `target`. A `reduction` of batchmean divides the sum by the first size.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function klDiv(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
+  export function klDiv(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
+  export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
+  export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean }): Tensor;
+  export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', options?: { logTarget?: boolean }): Tensor;
+  export function klDiv(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', logTarget: boolean): Tensor;
+  /** klDiv, off the event loop. */
+  export function klDivAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function klDivAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' | 'batchmean'; logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', options?: { logTarget?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function klDivAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum' | 'batchmean', logTarget: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The negative of that element of `self` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
+   * of the class `ignore_index` do not count. `self` may be one example (C).
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function nllLoss(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function nllLoss(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function nllLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** nllLoss, off the event loop. */
+  export function nllLossAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function nllLossAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function nllLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `nll_loss` of `log_softmax` of `self` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `self` and probabilities.
+   * `label_smoothing` is what is taken from them and given to all classes alike.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function crossEntropy(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { labelSmoothing?: number }): Tensor;
+  export function crossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', labelSmoothing: number): Tensor;
+  /** crossEntropy, off the event loop. */
+  export function crossEntropyAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { ignoreIndex?: Int; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { labelSmoothing?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function crossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, ignoreIndex: Int, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', labelSmoothing: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function binaryCrossEntropy(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function binaryCrossEntropy(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function binaryCrossEntropy(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** binaryCrossEntropy, off the event loop. */
+  export function binaryCrossEntropyAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function binaryCrossEntropyWithLogits(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
+  export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
+  export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
+  export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
+  export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null }): Tensor;
+  export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { posWeight?: TensorLike | null }): Tensor;
+  export function binaryCrossEntropyWithLogits(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', posWeight: TensorLike | null): Tensor;
+  /** binaryCrossEntropyWithLogits, off the event loop. */
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { posWeight?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function binaryCrossEntropyWithLogitsAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', posWeight: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * exp(`self`) - `target` `self`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `self`; without `log_input` `self` - `target`
+   * log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function poissonNllLoss(input: TensorLike, options: { target: TensorLike; logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, options?: { logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, options?: { full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, options?: { sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, options?: { eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function poissonNllLoss(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** poissonNllLoss, off the event loop. */
+  export function poissonNllLossAsync(input: TensorLike, options: { target: TensorLike; logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, options?: { logInput?: boolean; full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, options?: { full?: boolean; sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, options?: { sizeAverage?: boolean | null; eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, options?: { eps?: number; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function poissonNllLossAsync(input: TensorLike, target: TensorLike, logInput: boolean, full: boolean, sizeAverage: boolean | null, eps: number, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * (log(`var`) + (`self` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
+   * constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+   */
+  export function gaussianNllLoss(input: TensorLike, options: { target: TensorLike; var: TensorLike | Scalar; full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, options?: { full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, options?: { eps?: number; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function gaussianNllLoss(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** gaussianNllLoss, off the event loop. */
+  export function gaussianNllLossAsync(input: TensorLike, options: { target: TensorLike; var: TensorLike | Scalar; full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, options?: { full?: boolean; eps?: number; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, options?: { eps?: number; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function gaussianNllLossAsync(input: TensorLike, target: TensorLike, var_: TensorLike | Scalar, full: boolean, eps: number, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function hingeEmbeddingLoss(input: TensorLike, options: { target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function hingeEmbeddingLoss(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** hingeEmbeddingLoss, off the event loop. */
+  export function hingeEmbeddingLossAsync(input: TensorLike, options: { target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function hingeEmbeddingLossAsync(input: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function marginRankingLoss(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function marginRankingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** marginRankingLoss, off the event loop. */
+  export function marginRankingLossAsync(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function marginRankingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
+   * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function softMarginLoss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function softMarginLoss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function softMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function softMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function softMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** softMarginLoss, off the event loop. */
+  export function softMarginLossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function softMarginLossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function softMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function softMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function softMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function multiMarginLoss(input: TensorLike, options: { target: TensorLike; p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, options?: { p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, options?: { margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multiMarginLoss(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** multiMarginLoss, off the event loop. */
+  export function multiMarginLossAsync(input: TensorLike, options: { target: TensorLike; p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, options?: { p?: Int; margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, options?: { margin?: number; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multiMarginLossAsync(input: TensorLike, target: TensorLike, p: Int, margin: number, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `self`, and j that are none of its, by the number of classes. A row of `target` lists those
+   * of an example, and a negative number ends it.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function multilabelMarginLoss(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelMarginLoss(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelMarginLoss(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** multilabelMarginLoss, off the event loop. */
+  export function multilabelMarginLossAsync(input: TensorLike, options: { target: TensorLike; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelMarginLossAsync(input: TensorLike, target: TensorLike, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function multilabelSoftMarginLoss(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function multilabelSoftMarginLoss(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** multilabelSoftMarginLoss, off the event loop. */
+  export function multilabelSoftMarginLossAsync(input: TensorLike, options: { target: TensorLike; weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, options?: { weight?: TensorLike | null; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function multilabelSoftMarginLossAsync(input: TensorLike, target: TensorLike, weight: TensorLike | null, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function cosineEmbeddingLoss(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function cosineEmbeddingLoss(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** cosineEmbeddingLoss, off the event loop. */
+  export function cosineEmbeddingLossAsync(input1: TensorLike, options: { input2: TensorLike; target: TensorLike; margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, options?: { margin?: number; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineEmbeddingLossAsync(input1: TensorLike, input2: TensorLike, target: TensorLike, margin: number, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
+   * smaller than that of `anchor` and `negative`.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+   */
+  export function tripletMarginLoss(anchor: TensorLike, options: { positive: TensorLike; negative: TensorLike; margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, options?: { margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, options?: { p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, options?: { eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, options?: { swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum' }): Tensor;
+  export function tripletMarginLoss(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum'): Tensor;
+  /** tripletMarginLoss, off the event loop. */
+  export function tripletMarginLossAsync(anchor: TensorLike, options: { positive: TensorLike; negative: TensorLike; margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, options?: { margin?: number; p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, options?: { p?: number; eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, options?: { eps?: number; swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, options?: { swap?: boolean; sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, options?: { sizeAverage?: boolean | null; reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
+  export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

@@ -35,6 +35,8 @@ const lt_alignTensorsAsync = lt.alignTensorsAsync;
 const lt_all = lt.all;
 const lt_allAsync = lt.allAsync;
 const lt_allclose = lt.allclose;
+const lt_alphaDropout = lt.alphaDropout;
+const lt_alphaDropoutAsync = lt.alphaDropoutAsync;
 const lt_amax = lt.amax;
 const lt_amaxAsync = lt.amaxAsync;
 const lt_amin = lt.amin;
@@ -100,6 +102,8 @@ const lt_bartlettWindowAsync = lt.bartlettWindowAsync;
 const lt_bernoulli = lt.bernoulli;
 const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
+const lt_bilinear = lt.bilinear;
+const lt_bilinearAsync = lt.bilinearAsync;
 const lt_bincount = lt.bincount;
 const lt_bincountAsync = lt.bincountAsync;
 const lt_binomial = lt.binomial;
@@ -141,8 +145,12 @@ const lt_cdist = lt.cdist;
 const lt_cdistAsync = lt.cdistAsync;
 const lt_ceil = lt.ceil;
 const lt_ceilAsync = lt.ceilAsync;
+const lt_celu = lt.celu;
+const lt_celuAsync = lt.celuAsync;
 const lt_chainMatmul = lt.chainMatmul;
 const lt_chainMatmulAsync = lt.chainMatmulAsync;
+const lt_channelShuffle = lt.channelShuffle;
+const lt_channelShuffleAsync = lt.channelShuffleAsync;
 const lt_channelsLast = lt.channelsLast;
 const lt_channelsLast3d = lt.channelsLast3d;
 const lt_cholesky = lt.cholesky;
@@ -276,6 +284,8 @@ const lt_divide = lt.divide;
 const lt_divideAsync = lt.divideAsync;
 const lt_dot = lt.dot;
 const lt_dotAsync = lt.dotAsync;
+const lt_dropout = lt.dropout;
+const lt_dropoutAsync = lt.dropoutAsync;
 const lt_dsmm = lt.dsmm;
 const lt_dsmmAsync = lt.dsmmAsync;
 const lt_dsplit = lt.dsplit;
@@ -286,6 +296,9 @@ const lt_dtypeSize = lt.dtypeSize;
 const lt_e = lt.e;
 const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
+const lt_embedding = lt.embedding;
+const lt_embeddingAsync = lt.embeddingAsync;
+const lt_embeddingRenorm_ = lt.embeddingRenorm_;
 const lt_empty = lt.empty;
 const lt_emptyAffineQuantized = lt.emptyAffineQuantized;
 const lt_emptyAffineQuantizedAsync = lt.emptyAffineQuantizedAsync;
@@ -338,6 +351,10 @@ const lt_fakeQuantizePerTensorAffine = lt.fakeQuantizePerTensorAffine;
 const lt_fakeQuantizePerTensorAffineAsync = lt.fakeQuantizePerTensorAffineAsync;
 const lt_fakeQuantizePerTensorAffineCachemask = lt.fakeQuantizePerTensorAffineCachemask;
 const lt_fakeQuantizePerTensorAffineCachemaskAsync = lt.fakeQuantizePerTensorAffineCachemaskAsync;
+const lt_featureAlphaDropout = lt.featureAlphaDropout;
+const lt_featureAlphaDropoutAsync = lt.featureAlphaDropoutAsync;
+const lt_featureDropout = lt.featureDropout;
+const lt_featureDropoutAsync = lt.featureDropoutAsync;
 const lt_fft = lt.fft;
 const lt_fftC2c = lt.fftC2c;
 const lt_fftC2cAsync = lt.fftC2cAsync;
@@ -419,6 +436,8 @@ const lt_hammingWindow = lt.hammingWindow;
 const lt_hammingWindowAsync = lt.hammingWindowAsync;
 const lt_hannWindow = lt.hannWindow;
 const lt_hannWindowAsync = lt.hannWindowAsync;
+const lt_hardshrink = lt.hardshrink;
+const lt_hardshrinkAsync = lt.hardshrinkAsync;
 const lt_heaviside = lt.heaviside;
 const lt_heavisideAsync = lt.heavisideAsync;
 const lt_histc = lt.histc;
@@ -648,6 +667,8 @@ const lt_narrow = lt.narrow;
 const lt_narrowAsync = lt.narrowAsync;
 const lt_narrowCopy = lt.narrowCopy;
 const lt_narrowCopyAsync = lt.narrowCopyAsync;
+const lt_nativeChannelShuffle = lt.nativeChannelShuffle;
+const lt_nativeChannelShuffleAsync = lt.nativeChannelShuffleAsync;
 const lt_ne = lt.ne;
 const lt_neAsync = lt.neAsync;
 const lt_neg = lt.neg;
@@ -657,6 +678,7 @@ const lt_negativeAsync = lt.negativeAsync;
 const lt_newaxis = lt.newaxis;
 const lt_nextafter = lt.nextafter;
 const lt_nextafterAsync = lt.nextafterAsync;
+const lt_nn = lt.nn;
 const lt_noGrad = lt.noGrad;
 const lt_nonzero = lt.nonzero;
 const lt_nonzeroAsync = lt.nonzeroAsync;
@@ -699,6 +721,8 @@ const lt_ormqr = lt.ormqr;
 const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
+const lt_pairwiseDistance = lt.pairwiseDistance;
+const lt_pairwiseDistanceAsync = lt.pairwiseDistanceAsync;
 const lt_parseDevice = lt.parseDevice;
 const lt_pcaLowrank = lt.pcaLowrank;
 const lt_pcaLowrankAsync = lt.pcaLowrankAsync;
@@ -713,6 +737,10 @@ const lt_pinverse = lt.pinverse;
 const lt_pinverseAsync = lt.pinverseAsync;
 const lt_pivotsPermutation = lt.pivotsPermutation;
 const lt_pivotsPermutationAsync = lt.pivotsPermutationAsync;
+const lt_pixelShuffle = lt.pixelShuffle;
+const lt_pixelShuffleAsync = lt.pixelShuffleAsync;
+const lt_pixelUnshuffle = lt.pixelUnshuffle;
+const lt_pixelUnshuffleAsync = lt.pixelUnshuffleAsync;
 const lt_poisson = lt.poisson;
 const lt_poissonAsync = lt.poissonAsync;
 const lt_polar = lt.polar;
@@ -723,6 +751,8 @@ const lt_positive = lt.positive;
 const lt_positiveAsync = lt.positiveAsync;
 const lt_pow = lt.pow;
 const lt_powAsync = lt.powAsync;
+const lt_prelu = lt.prelu;
+const lt_preluAsync = lt.preluAsync;
 const lt_preserveFormat = lt.preserveFormat;
 const lt_prod = lt.prod;
 const lt_prodAsync = lt.prodAsync;
@@ -804,6 +834,8 @@ const lt_rowIndicesCopy = lt.rowIndicesCopy;
 const lt_rowIndicesCopyAsync = lt.rowIndicesCopyAsync;
 const lt_rowStack = lt.rowStack;
 const lt_rowStackAsync = lt.rowStackAsync;
+const lt_rrelu = lt.rrelu;
+const lt_rreluAsync = lt.rreluAsync;
 const lt_rsqrt = lt.rsqrt;
 const lt_rsqrtAsync = lt.rsqrtAsync;
 const lt_rsub = lt.rsub;
@@ -848,6 +880,8 @@ const lt_selectCopy = lt.selectCopy;
 const lt_selectCopyAsync = lt.selectCopyAsync;
 const lt_selectScatter = lt.selectScatter;
 const lt_selectScatterAsync = lt.selectScatterAsync;
+const lt_selu = lt.selu;
+const lt_seluAsync = lt.seluAsync;
 const lt_setAsyncThreads = lt.setAsyncThreads;
 const lt_setDefaultDevice = lt.setDefaultDevice;
 const lt_setDefaultDtype = lt.setDefaultDtype;
@@ -976,6 +1010,8 @@ const lt_tensorSplitAsync = lt.tensorSplitAsync;
 const lt_tensordot = lt.tensordot;
 const lt_tensordotAsync = lt.tensordotAsync;
 const lt_testing = lt.testing;
+const lt_threshold = lt.threshold;
+const lt_thresholdAsync = lt.thresholdAsync;
 const lt_tile = lt.tile;
 const lt_tileAsync = lt.tileAsync;
 const lt_toString = lt.toString;
@@ -1104,6 +1140,8 @@ export {
   lt_all as all,
   lt_allAsync as allAsync,
   lt_allclose as allclose,
+  lt_alphaDropout as alphaDropout,
+  lt_alphaDropoutAsync as alphaDropoutAsync,
   lt_amax as amax,
   lt_amaxAsync as amaxAsync,
   lt_amin as amin,
@@ -1169,6 +1207,8 @@ export {
   lt_bernoulli as bernoulli,
   lt_bernoulliAsync as bernoulliAsync,
   lt_bfloat16 as bfloat16,
+  lt_bilinear as bilinear,
+  lt_bilinearAsync as bilinearAsync,
   lt_bincount as bincount,
   lt_bincountAsync as bincountAsync,
   lt_binomial as binomial,
@@ -1210,8 +1250,12 @@ export {
   lt_cdistAsync as cdistAsync,
   lt_ceil as ceil,
   lt_ceilAsync as ceilAsync,
+  lt_celu as celu,
+  lt_celuAsync as celuAsync,
   lt_chainMatmul as chainMatmul,
   lt_chainMatmulAsync as chainMatmulAsync,
+  lt_channelShuffle as channelShuffle,
+  lt_channelShuffleAsync as channelShuffleAsync,
   lt_channelsLast as channelsLast,
   lt_channelsLast3d as channelsLast3d,
   lt_cholesky as cholesky,
@@ -1345,6 +1389,8 @@ export {
   lt_divideAsync as divideAsync,
   lt_dot as dot,
   lt_dotAsync as dotAsync,
+  lt_dropout as dropout,
+  lt_dropoutAsync as dropoutAsync,
   lt_dsmm as dsmm,
   lt_dsmmAsync as dsmmAsync,
   lt_dsplit as dsplit,
@@ -1355,6 +1401,9 @@ export {
   lt_e as e,
   lt_einsum as einsum,
   lt_einsumAsync as einsumAsync,
+  lt_embedding as embedding,
+  lt_embeddingAsync as embeddingAsync,
+  lt_embeddingRenorm_ as embeddingRenorm_,
   lt_empty as empty,
   lt_emptyAffineQuantized as emptyAffineQuantized,
   lt_emptyAffineQuantizedAsync as emptyAffineQuantizedAsync,
@@ -1407,6 +1456,10 @@ export {
   lt_fakeQuantizePerTensorAffineAsync as fakeQuantizePerTensorAffineAsync,
   lt_fakeQuantizePerTensorAffineCachemask as fakeQuantizePerTensorAffineCachemask,
   lt_fakeQuantizePerTensorAffineCachemaskAsync as fakeQuantizePerTensorAffineCachemaskAsync,
+  lt_featureAlphaDropout as featureAlphaDropout,
+  lt_featureAlphaDropoutAsync as featureAlphaDropoutAsync,
+  lt_featureDropout as featureDropout,
+  lt_featureDropoutAsync as featureDropoutAsync,
   lt_fft as fft,
   lt_fftC2c as fftC2c,
   lt_fftC2cAsync as fftC2cAsync,
@@ -1488,6 +1541,8 @@ export {
   lt_hammingWindowAsync as hammingWindowAsync,
   lt_hannWindow as hannWindow,
   lt_hannWindowAsync as hannWindowAsync,
+  lt_hardshrink as hardshrink,
+  lt_hardshrinkAsync as hardshrinkAsync,
   lt_heaviside as heaviside,
   lt_heavisideAsync as heavisideAsync,
   lt_histc as histc,
@@ -1717,6 +1772,8 @@ export {
   lt_narrowAsync as narrowAsync,
   lt_narrowCopy as narrowCopy,
   lt_narrowCopyAsync as narrowCopyAsync,
+  lt_nativeChannelShuffle as nativeChannelShuffle,
+  lt_nativeChannelShuffleAsync as nativeChannelShuffleAsync,
   lt_ne as ne,
   lt_neAsync as neAsync,
   lt_neg as neg,
@@ -1726,6 +1783,7 @@ export {
   lt_newaxis as newaxis,
   lt_nextafter as nextafter,
   lt_nextafterAsync as nextafterAsync,
+  lt_nn as nn,
   lt_noGrad as noGrad,
   lt_nonzero as nonzero,
   lt_nonzeroAsync as nonzeroAsync,
@@ -1768,6 +1826,8 @@ export {
   lt_ormqrAsync as ormqrAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
+  lt_pairwiseDistance as pairwiseDistance,
+  lt_pairwiseDistanceAsync as pairwiseDistanceAsync,
   lt_parseDevice as parseDevice,
   lt_pcaLowrank as pcaLowrank,
   lt_pcaLowrankAsync as pcaLowrankAsync,
@@ -1782,6 +1842,10 @@ export {
   lt_pinverseAsync as pinverseAsync,
   lt_pivotsPermutation as pivotsPermutation,
   lt_pivotsPermutationAsync as pivotsPermutationAsync,
+  lt_pixelShuffle as pixelShuffle,
+  lt_pixelShuffleAsync as pixelShuffleAsync,
+  lt_pixelUnshuffle as pixelUnshuffle,
+  lt_pixelUnshuffleAsync as pixelUnshuffleAsync,
   lt_poisson as poisson,
   lt_poissonAsync as poissonAsync,
   lt_polar as polar,
@@ -1792,6 +1856,8 @@ export {
   lt_positiveAsync as positiveAsync,
   lt_pow as pow,
   lt_powAsync as powAsync,
+  lt_prelu as prelu,
+  lt_preluAsync as preluAsync,
   lt_preserveFormat as preserveFormat,
   lt_prod as prod,
   lt_prodAsync as prodAsync,
@@ -1873,6 +1939,8 @@ export {
   lt_rowIndicesCopyAsync as rowIndicesCopyAsync,
   lt_rowStack as rowStack,
   lt_rowStackAsync as rowStackAsync,
+  lt_rrelu as rrelu,
+  lt_rreluAsync as rreluAsync,
   lt_rsqrt as rsqrt,
   lt_rsqrtAsync as rsqrtAsync,
   lt_rsub as rsub,
@@ -1917,6 +1985,8 @@ export {
   lt_selectCopyAsync as selectCopyAsync,
   lt_selectScatter as selectScatter,
   lt_selectScatterAsync as selectScatterAsync,
+  lt_selu as selu,
+  lt_seluAsync as seluAsync,
   lt_setAsyncThreads as setAsyncThreads,
   lt_setDefaultDevice as setDefaultDevice,
   lt_setDefaultDtype as setDefaultDtype,
@@ -2045,6 +2115,8 @@ export {
   lt_tensordot as tensordot,
   lt_tensordotAsync as tensordotAsync,
   lt_testing as testing,
+  lt_threshold as threshold,
+  lt_thresholdAsync as thresholdAsync,
   lt_tile as tile,
   lt_tileAsync as tileAsync,
   lt_toString as toString,

@@ -13,6 +13,8 @@ from pathlib import Path
 
 from operators_record import FORMATS, FORMS, HERE, gen_functions, record, torch
 
+from libtensor._gen import gen_nn_functional
+
 KEPT = 2  # calls for each C function
 UNCOVERED = json.loads((HERE / "operators_uncovered.json").read_text())
 # Their elements are whatever the memory held.
@@ -81,6 +83,16 @@ def call_python(call):
     return apply(operator, form, values, outs)
 
 
+def function_of(name):
+    """The function that an operator is in Python."""
+    if name.startswith("nn."):
+        return getattr(gen_nn_functional, name[3:])
+    found = gen_functions if name in COMPOSED or not hasattr(torch, name.split(".")[0]) else torch
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
 def apply(operator, form, values, outs=()):
     """What Python's function for a form of an operator gives of arguments in the order of the entry."""
     arguments = list(zip(operator["args"], values, strict=True))
@@ -93,12 +105,10 @@ def apply(operator, form, values, outs=()):
     torch.manual_seed(0)
     if form["mode"] == "inplace" or form["method"]:
         name = operator["name"] + ("_" if form["mode"] == "inplace" else "")
-        # What subscripts call is no name of Tensor's.
-        function = getattr(positional.pop(0), name) if hasattr(torch.Tensor, name) else getattr(gen_functions, name)
+        # What subscripts call is no name of Tensor's, nor are functions of neural networks.
+        function = getattr(positional.pop(0), name) if hasattr(torch.Tensor, name) else function_of(name)
     else:
-        function = gen_functions if operator["name"] in COMPOSED or not hasattr(torch, operator["name"].split(".")[0]) else torch
-        for part in operator["name"].split("."):
-            function = getattr(function, part)
+        function = function_of(operator["name"])
     if form["mode"] == "out":
         keywords["out"] = outs[0] if len(outs) == 1 else tuple(outs)
     got = function(*positional, **keywords) if callable(function) else function

@@ -23,8 +23,8 @@ DTYPES = "bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat1
 ABSENT = ("uint16", "uint32", "uint64")  # no kernel of a device knows these
 OWN = ["copy", "drawing", "matrices", "searching", "selecting", "sorting", "targets", "vectors"]
 UNITS = (
-    "arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic index inverse_trigonometric"
-    " logarithm logical normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
+    "activation arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic index inverse_trigonometric"
+    " logarithm logical loss normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
     " trigonometric unique"
 ).split()
 HEADERS = {

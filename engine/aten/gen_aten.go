@@ -6543,6 +6543,1217 @@ func (c Ctx) AlignTensors(tensors []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	return composed.AlignTensors(c, tensors)
 }
 
+// NnLeakyRelu is the operator nn.leaky_relu.
+func (c Ctx) NnLeakyRelu(out, self *tensor.Tensor, slope float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.leaky_relu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.leaky_relu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLeakyRelu; does != nil {
+			return does(c, out, self, slope)
+		}
+		err = Refused("nn.leaky_relu", key)
+		return
+	}
+	r0, err = ops.NnLeakyRelu(out, self, slope)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Prelu is the operator prelu.
+func (c Ctx) Prelu(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("prelu", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Prelu; does != nil {
+			return does(c, self, weight)
+		}
+	}
+	return composed.Prelu(c, self, weight)
+}
+
+// NnPreluEach is the operator nn.prelu_each.
+func (c Ctx) NnPreluEach(self, weight *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("nn.prelu_each", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPreluEach; does != nil {
+			return does(c, self, weight)
+		}
+		err = Refused("nn.prelu_each", key)
+		return
+	}
+	return ops.NnPreluEach(self, weight)
+}
+
+// NnPiecewiseGradient is the operator nn.piecewise_gradient.
+func (c Ctx) NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.piecewise_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPiecewiseGradient; does != nil {
+			return does(c, given, self, low, high, inside, outside, closed)
+		}
+		err = Refused("nn.piecewise_gradient", key)
+		return
+	}
+	return ops.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
+}
+
+// NnHardtanh is the operator nn.hardtanh.
+func (c Ctx) NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.hardtanh", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.hardtanh", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardtanh; does != nil {
+			return does(c, out, self, low, high)
+		}
+		err = Refused("nn.hardtanh", key)
+		return
+	}
+	r0, err = ops.NnHardtanh(out, self, low, high)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnRelu6 is the operator nn.relu6.
+func (c Ctx) NnRelu6(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.relu6", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.relu6", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnRelu6; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.relu6", key)
+		return
+	}
+	r0, err = ops.NnRelu6(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Threshold is the operator threshold.
+func (c Ctx) Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("threshold", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("threshold", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Threshold; does != nil {
+			return does(c, out, self, limit, value)
+		}
+		err = Refused("threshold", key)
+		return
+	}
+	r0, err = ops.Threshold(out, self, limit, value)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Hardshrink is the operator hardshrink.
+func (c Ctx) Hardshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("hardshrink", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("hardshrink", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Hardshrink; does != nil {
+			return does(c, out, self, lambd)
+		}
+		err = Refused("hardshrink", key)
+		return
+	}
+	r0, err = ops.Hardshrink(out, self, lambd)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnSoftshrink is the operator nn.softshrink.
+func (c Ctx) NnSoftshrink(out, self *tensor.Tensor, lambd float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.softshrink", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softshrink", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftshrink; does != nil {
+			return does(c, out, self, lambd)
+		}
+		err = Refused("nn.softshrink", key)
+		return
+	}
+	r0, err = ops.NnSoftshrink(out, self, lambd)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnHardsigmoid is the operator nn.hardsigmoid.
+func (c Ctx) NnHardsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.hardsigmoid", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.hardsigmoid", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardsigmoid; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.hardsigmoid", key)
+		return
+	}
+	r0, err = ops.NnHardsigmoid(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnHardswish is the operator nn.hardswish.
+func (c Ctx) NnHardswish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.hardswish", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.hardswish", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardswish; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.hardswish", key)
+		return
+	}
+	r0, err = ops.NnHardswish(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnHardswishGradient is the operator nn.hardswish_gradient.
+func (c Ctx) NnHardswishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.hardswish_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHardswishGradient; does != nil {
+			return does(c, given, self)
+		}
+		err = Refused("nn.hardswish_gradient", key)
+		return
+	}
+	return ops.NnHardswishGradient(given, self)
+}
+
+// NnElu is the operator nn.elu.
+func (c Ctx) NnElu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.elu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.elu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnElu; does != nil {
+			return does(c, out, self, alpha)
+		}
+		err = Refused("nn.elu", key)
+		return
+	}
+	r0, err = ops.NnElu(out, self, alpha)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Celu is the operator celu.
+func (c Ctx) Celu(out, self *tensor.Tensor, alpha float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("celu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("celu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Celu; does != nil {
+			return does(c, out, self, alpha)
+		}
+		err = Refused("celu", key)
+		return
+	}
+	r0, err = ops.Celu(out, self, alpha)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Selu is the operator selu.
+func (c Ctx) Selu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("selu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("selu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Selu; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("selu", key)
+		return
+	}
+	r0, err = ops.Selu(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnEluGradient is the operator nn.elu_gradient.
+func (c Ctx) NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.elu_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnEluGradient; does != nil {
+			return does(c, given, self, positive, negative, divisor)
+		}
+		err = Refused("nn.elu_gradient", key)
+		return
+	}
+	return ops.NnEluGradient(given, self, positive, negative, divisor)
+}
+
+// NnSoftplus is the operator nn.softplus.
+func (c Ctx) NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.softplus", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softplus", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftplus; does != nil {
+			return does(c, out, self, beta, threshold)
+		}
+		err = Refused("nn.softplus", key)
+		return
+	}
+	r0, err = ops.NnSoftplus(out, self, beta, threshold)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnLogsigmoid is the operator nn.logsigmoid.
+func (c Ctx) NnLogsigmoid(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.logsigmoid", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.logsigmoid", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLogsigmoid; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.logsigmoid", key)
+		return
+	}
+	r0, err = ops.NnLogsigmoid(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnSoftplusGradient is the operator nn.softplus_gradient.
+func (c Ctx) NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.softplus_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftplusGradient; does != nil {
+			return does(c, given, self, beta, threshold)
+		}
+		err = Refused("nn.softplus_gradient", key)
+		return
+	}
+	return ops.NnSoftplusGradient(given, self, beta, threshold)
+}
+
+// NnGelu is the operator nn.gelu.
+func (c Ctx) NnGelu(out, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.gelu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.gelu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGelu; does != nil {
+			return does(c, out, self, approximate)
+		}
+		err = Refused("nn.gelu", key)
+		return
+	}
+	r0, err = ops.NnGelu(out, self, approximate)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnGeluGradient is the operator nn.gelu_gradient.
+func (c Ctx) NnGeluGradient(given, self *tensor.Tensor, approximate string) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.gelu_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGeluGradient; does != nil {
+			return does(c, given, self, approximate)
+		}
+		err = Refused("nn.gelu_gradient", key)
+		return
+	}
+	return ops.NnGeluGradient(given, self, approximate)
+}
+
+// NnSilu is the operator nn.silu.
+func (c Ctx) NnSilu(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.silu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.silu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSilu; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.silu", key)
+		return
+	}
+	r0, err = ops.NnSilu(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnSiluGradient is the operator nn.silu_gradient.
+func (c Ctx) NnSiluGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.silu_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSiluGradient; does != nil {
+			return does(c, given, self)
+		}
+		err = Refused("nn.silu_gradient", key)
+		return
+	}
+	return ops.NnSiluGradient(given, self)
+}
+
+// NnMish is the operator nn.mish.
+func (c Ctx) NnMish(out, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.mish", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.mish", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMish; does != nil {
+			return does(c, out, self)
+		}
+		err = Refused("nn.mish", key)
+		return
+	}
+	r0, err = ops.NnMish(out, self)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// NnMishGradient is the operator nn.mish_gradient.
+func (c Ctx) NnMishGradient(given, self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self)); key != 0 {
+		if err := unmixed("nn.mish_gradient", key, keys(given)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMishGradient; does != nil {
+			return does(c, given, self)
+		}
+		err = Refused("nn.mish_gradient", key)
+		return
+	}
+	return ops.NnMishGradient(given, self)
+}
+
+// NnTanhshrink is the operator nn.tanhshrink.
+func (c Ctx) NnTanhshrink(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnTanhshrink; does != nil {
+			return does(c, self)
+		}
+		err = Refused("nn.tanhshrink", key)
+		return
+	}
+	return ops.NnTanhshrink(self)
+}
+
+// NnSoftsign is the operator nn.softsign.
+func (c Ctx) NnSoftsign(self *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnSoftsign; does != nil {
+			return does(c, self)
+		}
+		err = Refused("nn.softsign", key)
+		return
+	}
+	return ops.NnSoftsign(self)
+}
+
+// Rrelu is the operator rrelu.
+func (c Ctx) Rrelu(out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("rrelu", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("rrelu", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Rrelu; does != nil {
+			return does(c, out, self, lower, upper, training, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("rrelu", key)
+			return nil, err
+		}
+	}
+	return composed.Rrelu(c, out, self, lower, upper, training, g)
+}
+
+// NnGlu is the operator nn.glu.
+func (c Ctx) NnGlu(self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnGlu; does != nil {
+			return does(c, self, dim)
+		}
+	}
+	return composed.NnGlu(c, self, dim)
+}
+
+// NnSoftmin is the operator nn.softmin.
+func (c Ctx) NnSoftmin(self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnSoftmin; does != nil {
+			return does(c, self, dim, d)
+		}
+	}
+	return composed.NnSoftmin(c, self, dim, d)
+}
+
+// Softmax is the operator nn.softmax.
+func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softmax", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Softmax; does != nil {
+			return does(c, out, self, dim, d)
+		}
+		err = Refused("nn.softmax", key)
+		return
+	}
+	r0, err = ops.Softmax(out, self, dim, d)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// LogSoftmax is the operator nn.log_softmax.
+func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.log_softmax", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.log_softmax", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).LogSoftmax; does != nil {
+			return does(c, out, self, dim, d)
+		}
+		err = Refused("nn.log_softmax", key)
+		return
+	}
+	r0, err = ops.LogSoftmax(out, self, dim, d)
+	if err == nil {
+		wrote(out)
+	}
+	return
+}
+
+// Dropout is the operator dropout.
+func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("dropout", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("dropout", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Dropout; does != nil {
+			return does(c, out, self, p, train, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("dropout", key)
+			return nil, err
+		}
+	}
+	return composed.Dropout(c, out, self, p, train, g)
+}
+
+// FeatureDropout is the operator feature_dropout.
+func (c Ctx) FeatureDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("feature_dropout", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("feature_dropout", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).FeatureDropout; does != nil {
+			return does(c, out, self, p, train, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("feature_dropout", key)
+			return nil, err
+		}
+	}
+	return composed.FeatureDropout(c, out, self, p, train, g)
+}
+
+// NnDropout1d is the operator nn.dropout1d.
+func (c Ctx) NnDropout1d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.dropout1d", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.dropout1d", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnDropout1d; does != nil {
+			return does(c, out, self, p, training, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.dropout1d", key)
+			return nil, err
+		}
+	}
+	return composed.NnDropout1d(c, out, self, p, training, g)
+}
+
+// NnDropout2d is the operator nn.dropout2d.
+func (c Ctx) NnDropout2d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.dropout2d", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.dropout2d", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnDropout2d; does != nil {
+			return does(c, out, self, p, training, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.dropout2d", key)
+			return nil, err
+		}
+	}
+	return composed.NnDropout2d(c, out, self, p, training, g)
+}
+
+// NnDropout3d is the operator nn.dropout3d.
+func (c Ctx) NnDropout3d(out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.dropout3d", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.dropout3d", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnDropout3d; does != nil {
+			return does(c, out, self, p, training, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.dropout3d", key)
+			return nil, err
+		}
+	}
+	return composed.NnDropout3d(c, out, self, p, training, g)
+}
+
+// AlphaDropout is the operator alpha_dropout.
+func (c Ctx) AlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("alpha_dropout", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("alpha_dropout", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).AlphaDropout; does != nil {
+			return does(c, out, self, p, train, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("alpha_dropout", key)
+			return nil, err
+		}
+	}
+	return composed.AlphaDropout(c, out, self, p, train, g)
+}
+
+// FeatureAlphaDropout is the operator feature_alpha_dropout.
+func (c Ctx) FeatureAlphaDropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("feature_alpha_dropout", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("feature_alpha_dropout", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).FeatureAlphaDropout; does != nil {
+			return does(c, out, self, p, train, g)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("feature_alpha_dropout", key)
+			return nil, err
+		}
+	}
+	return composed.FeatureAlphaDropout(c, out, self, p, train, g)
+}
+
+// NnLinear is the operator nn.linear.
+func (c Ctx) NnLinear(out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := outOnly("nn.linear", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.linear", key, keys(out)|keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLinear; does != nil {
+			return does(c, out, self, weight, bias)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.linear", key)
+			return nil, err
+		}
+	}
+	return composed.NnLinear(c, out, self, weight, bias)
+}
+
+// NnBilinear is the operator bilinear.
+func (c Ctx) NnBilinear(first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(first) | keys(second) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("bilinear", key, keys(first)|keys(second)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBilinear; does != nil {
+			return does(c, first, second, weight, bias)
+		}
+	}
+	return composed.NnBilinear(c, first, second, weight, bias)
+}
+
+// NnNormalize is the operator nn.normalize.
+func (c Ctx) NnNormalize(out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(out) | keys(self)); key != 0 {
+		if err := outOnly("nn.normalize", key, keys(self)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.normalize", key, keys(out)|keys(self)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnNormalize; does != nil {
+			return does(c, out, self, p, dim, eps)
+		}
+		if key == tensor.Quantized && (keys(out))&key != 0 {
+			err := Refused("nn.normalize", key)
+			return nil, err
+		}
+	}
+	return composed.NnNormalize(c, out, self, p, dim, eps)
+}
+
+// PairwiseDistance is the operator pairwise_distance.
+func (c Ctx) PairwiseDistance(x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(x1) | keys(x2)); key != 0 {
+		if err := unmixed("pairwise_distance", key, keys(x1)|keys(x2)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).PairwiseDistance; does != nil {
+			return does(c, x1, x2, p, eps, keepdim)
+		}
+	}
+	return composed.PairwiseDistance(c, x1, x2, p, eps, keepdim)
+}
+
+// NnOneHot is the operator nn.one_hot.
+func (c Ctx) NnOneHot(self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).NnOneHot; does != nil {
+			return does(c, self, classes)
+		}
+	}
+	return composed.NnOneHot(c, self, classes)
+}
+
+// PixelShuffle is the operator pixel_shuffle.
+func (c Ctx) PixelShuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).PixelShuffle; does != nil {
+			return does(c, self, factor)
+		}
+	}
+	return composed.PixelShuffle(c, self, factor)
+}
+
+// PixelUnshuffle is the operator pixel_unshuffle.
+func (c Ctx) PixelUnshuffle(self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).PixelUnshuffle; does != nil {
+			return does(c, self, factor)
+		}
+	}
+	return composed.PixelUnshuffle(c, self, factor)
+}
+
+// ChannelShuffle is the operator channel_shuffle.
+func (c Ctx) ChannelShuffle(self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).ChannelShuffle; does != nil {
+			return does(c, self, groups)
+		}
+	}
+	return composed.ChannelShuffle(c, self, groups)
+}
+
+// NnPad is the operator nn.pad.
+func (c Ctx) NnPad(self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnPad; does != nil {
+			return does(c, self, pad, mode, value)
+		}
+	}
+	return composed.NnPad(c, self, pad, mode, value)
+}
+
+// NnPadInside is the operator nn.pad_inside.
+func (c Ctx) NnPadInside(self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnPadInside; does != nil {
+			return does(c, self, pad, mode)
+		}
+	}
+	return composed.NnPadInside(c, self, pad, mode)
+}
+
+// NnPadGradient is the operator nn.pad_gradient.
+func (c Ctx) NnPadGradient(given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(given)); key != 0 {
+		if does := backend(key).NnPadGradient; does != nil {
+			return does(c, given, pad, mode)
+		}
+	}
+	return composed.NnPadGradient(c, given, pad, mode)
+}
+
+// NnEmbedding is the operator nn.embedding.
+func (c Ctx) NnEmbedding(self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("nn.embedding", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnEmbedding; does != nil {
+			return does(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
+		}
+	}
+	return composed.NnEmbedding(c, self, weight, padding, maxNorm, normType, byFrequency, sparse)
+}
+
+// Embedding is the operator embedding.
+func (c Ctx) Embedding(weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(weight) | keys(indices)); key != 0 {
+		if err := unmixed("embedding", key, keys(weight)|keys(indices)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Embedding; does != nil {
+			return does(c, weight, indices, padding, byFrequency, sparse)
+		}
+	}
+	return composed.Embedding(c, weight, indices, padding, byFrequency, sparse)
+}
+
+// EmbeddingRenorm is the operator embedding_renorm_.
+func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType float64) error {
+	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+		if err := unmixed("embedding_renorm_", key, keys(self)|keys(indices)); err != nil {
+			return err
+		}
+		if does := backend(key).EmbeddingRenorm; does != nil {
+			return does(c, self, indices, maxNorm, normType)
+		}
+	}
+	return composed.EmbeddingRenorm(c, self, indices, maxNorm, normType)
+}
+
+// NnL1Loss is the operator nn.l1_loss.
+func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.l1_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnL1Loss; does != nil {
+			return does(c, self, target, average, reduce, reduction, weight)
+		}
+	}
+	return composed.NnL1Loss(c, self, target, average, reduce, reduction, weight)
+}
+
+// NnMseLoss is the operator nn.mse_loss.
+func (c Ctx) NnMseLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.mse_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMseLoss; does != nil {
+			return does(c, self, target, average, reduce, reduction, weight)
+		}
+	}
+	return composed.NnMseLoss(c, self, target, average, reduce, reduction, weight)
+}
+
+// NnSmoothL1Loss is the operator nn.smooth_l1_loss.
+func (c Ctx) NnSmoothL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.smooth_l1_loss", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSmoothL1Loss; does != nil {
+			return does(c, self, target, average, reduce, reduction, beta)
+		}
+	}
+	return composed.NnSmoothL1Loss(c, self, target, average, reduce, reduction, beta)
+}
+
+// NnHuberLoss is the operator nn.huber_loss.
+func (c Ctx) NnHuberLoss(self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.huber_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHuberLoss; does != nil {
+			return does(c, self, target, reduction, delta, weight)
+		}
+	}
+	return composed.NnHuberLoss(c, self, target, reduction, delta, weight)
+}
+
+// NnKlDiv is the operator nn.kl_div.
+func (c Ctx) NnKlDiv(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.kl_div", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnKlDiv; does != nil {
+			return does(c, self, target, average, reduce, reduction, logTarget)
+		}
+	}
+	return composed.NnKlDiv(c, self, target, average, reduce, reduction, logTarget)
+}
+
+// NnNllLoss is the operator nn.nll_loss.
+func (c Ctx) NnNllLoss(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.nll_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnNllLoss; does != nil {
+			return does(c, self, target, weight, average, ignore, reduce, reduction)
+		}
+	}
+	return composed.NnNllLoss(c, self, target, weight, average, ignore, reduce, reduction)
+}
+
+// NnCrossEntropy is the operator nn.cross_entropy.
+func (c Ctx) NnCrossEntropy(self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnCrossEntropy; does != nil {
+			return does(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
+		}
+	}
+	return composed.NnCrossEntropy(c, self, target, weight, average, ignore, reduce, reduction, smoothing)
+}
+
+// NnBinaryCrossEntropy is the operator nn.binary_cross_entropy.
+func (c Ctx) NnBinaryCrossEntropy(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.binary_cross_entropy", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBinaryCrossEntropy; does != nil {
+			return does(c, self, target, weight, average, reduce, reduction)
+		}
+	}
+	return composed.NnBinaryCrossEntropy(c, self, target, weight, average, reduce, reduction)
+}
+
+// NnBinaryCrossEntropyEach is the operator nn.binary_cross_entropy_each.
+func (c Ctx) NnBinaryCrossEntropyEach(self, target *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.binary_cross_entropy_each", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBinaryCrossEntropyEach; does != nil {
+			return does(c, self, target)
+		}
+	}
+	return composed.NnBinaryCrossEntropyEach(c, self, target)
+}
+
+// NnBinaryCrossEntropyWithLogits is the operator nn.binary_cross_entropy_with_logits.
+func (c Ctx) NnBinaryCrossEntropyWithLogits(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight) | keys(positive)); key != 0 {
+		if err := unmixed("nn.binary_cross_entropy_with_logits", key, keys(self)|keys(target)|keys(weight)|keys(positive)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBinaryCrossEntropyWithLogits; does != nil {
+			return does(c, self, target, weight, average, reduce, reduction, positive)
+		}
+	}
+	return composed.NnBinaryCrossEntropyWithLogits(c, self, target, weight, average, reduce, reduction, positive)
+}
+
+// NnPoissonNllLoss is the operator nn.poisson_nll_loss.
+func (c Ctx) NnPoissonNllLoss(self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.poisson_nll_loss", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPoissonNllLoss; does != nil {
+			return does(c, self, target, logInput, full, average, eps, reduce, reduction)
+		}
+	}
+	return composed.NnPoissonNllLoss(c, self, target, logInput, full, average, eps, reduce, reduction)
+}
+
+// NnGaussianNllLoss is the operator nn.gaussian_nll_loss.
+func (c Ctx) NnGaussianNllLoss(self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(variance)); key != 0 {
+		if err := unmixed("nn.gaussian_nll_loss", key, keys(self)|keys(target)|keys(variance)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGaussianNllLoss; does != nil {
+			return does(c, self, target, variance, full, eps, reduction)
+		}
+	}
+	return composed.NnGaussianNllLoss(c, self, target, variance, full, eps, reduction)
+}
+
+// NnHingeEmbeddingLoss is the operator nn.hinge_embedding_loss.
+func (c Ctx) NnHingeEmbeddingLoss(self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.hinge_embedding_loss", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHingeEmbeddingLoss; does != nil {
+			return does(c, self, target, margin, average, reduce, reduction)
+		}
+	}
+	return composed.NnHingeEmbeddingLoss(c, self, target, margin, average, reduce, reduction)
+}
+
+// NnMarginRankingLoss is the operator nn.margin_ranking_loss.
+func (c Ctx) NnMarginRankingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(first) | keys(second) | keys(target)); key != 0 {
+		if err := unmixed("nn.margin_ranking_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMarginRankingLoss; does != nil {
+			return does(c, first, second, target, margin, average, reduce, reduction)
+		}
+	}
+	return composed.NnMarginRankingLoss(c, first, second, target, margin, average, reduce, reduction)
+}
+
+// NnSoftMarginLoss is the operator nn.soft_margin_loss.
+func (c Ctx) NnSoftMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.soft_margin_loss", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftMarginLoss; does != nil {
+			return does(c, self, target, average, reduce, reduction)
+		}
+	}
+	return composed.NnSoftMarginLoss(c, self, target, average, reduce, reduction)
+}
+
+// NnMultiMarginLoss is the operator nn.multi_margin_loss.
+func (c Ctx) NnMultiMarginLoss(self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.multi_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMultiMarginLoss; does != nil {
+			return does(c, self, target, p, margin, weight, average, reduce, reduction)
+		}
+	}
+	return composed.NnMultiMarginLoss(c, self, target, p, margin, weight, average, reduce, reduction)
+}
+
+// NnMultilabelMarginLoss is the operator nn.multilabel_margin_loss.
+func (c Ctx) NnMultilabelMarginLoss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.multilabel_margin_loss", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMultilabelMarginLoss; does != nil {
+			return does(c, self, target, average, reduce, reduction)
+		}
+	}
+	return composed.NnMultilabelMarginLoss(c, self, target, average, reduce, reduction)
+}
+
+// NnMultilabelSoftMarginLoss is the operator nn.multilabel_soft_margin_loss.
+func (c Ctx) NnMultilabelSoftMarginLoss(self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
+		if err := unmixed("nn.multilabel_soft_margin_loss", key, keys(self)|keys(target)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMultilabelSoftMarginLoss; does != nil {
+			return does(c, self, target, weight, average, reduce, reduction)
+		}
+	}
+	return composed.NnMultilabelSoftMarginLoss(c, self, target, weight, average, reduce, reduction)
+}
+
+// NnCosineEmbeddingLoss is the operator nn.cosine_embedding_loss.
+func (c Ctx) NnCosineEmbeddingLoss(first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(first) | keys(second) | keys(target)); key != 0 {
+		if err := unmixed("nn.cosine_embedding_loss", key, keys(first)|keys(second)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnCosineEmbeddingLoss; does != nil {
+			return does(c, first, second, target, margin, average, reduce, reduction)
+		}
+	}
+	return composed.NnCosineEmbeddingLoss(c, first, second, target, margin, average, reduce, reduction)
+}
+
+// NnTripletMarginLoss is the operator nn.triplet_margin_loss.
+func (c Ctx) NnTripletMarginLoss(anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(anchor) | keys(positive) | keys(negative)); key != 0 {
+		if err := unmixed("nn.triplet_margin_loss", key, keys(anchor)|keys(positive)|keys(negative)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnTripletMarginLoss; does != nil {
+			return does(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
+		}
+	}
+	return composed.NnTripletMarginLoss(c, anchor, positive, negative, margin, p, eps, swap, average, reduce, reduction)
+}
+
+// NnPick is the operator nn.pick.
+func (c Ctx) NnPick(self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(index)); key != 0 {
+		if err := unmixed("nn.pick", key, keys(self)|keys(index)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnPick; does != nil {
+			return does(c, self, dim, index)
+		}
+	}
+	return composed.NnPick(c, self, dim, index)
+}
+
+// NnSquaredError is the operator nn.squared_error.
+func (c Ctx) NnSquaredError(self, target *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.squared_error", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSquaredError; does != nil {
+			return does(c, self, target)
+		}
+		err = Refused("nn.squared_error", key)
+		return
+	}
+	return ops.NnSquaredError(self, target)
+}
+
+// NnHuberEach is the operator nn.huber_each.
+func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(target)); key != 0 {
+		if err := unmixed("nn.huber_each", key, keys(self)|keys(target)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnHuberEach; does != nil {
+			return does(c, self, target, delta, scale)
+		}
+		err = Refused("nn.huber_each", key)
+		return
+	}
+	return ops.NnHuberEach(self, target, delta, scale)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
@@ -8683,50 +9894,6 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		return
 	}
 	r0, err = ops.Logsumexp(out, self, dim, keepdim)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
-// Softmax is the operator softmax.
-func (c Ctx) Softmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("softmax", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("softmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).Softmax; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("softmax", key)
-		return
-	}
-	r0, err = ops.Softmax(out, self, dim, d)
-	if err == nil {
-		wrote(out)
-	}
-	return
-}
-
-// LogSoftmax is the operator log_softmax.
-func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 *tensor.Tensor, err error) {
-	if key := c.ahead(keys(out) | keys(self)); key != 0 {
-		if err := outOnly("log_softmax", key, keys(self)); err != nil {
-			return nil, err
-		}
-		if err := unmixed("log_softmax", key, keys(out)|keys(self)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).LogSoftmax; does != nil {
-			return does(c, out, self, dim, d)
-		}
-		err = Refused("log_softmax", key)
-		return
-	}
-	r0, err = ops.LogSoftmax(out, self, dim, d)
 	if err == nil {
 		wrote(out)
 	}

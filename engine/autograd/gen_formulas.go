@@ -280,6 +280,52 @@ var formulas = aten.Backend{
 	Kron:                                  recordKron,
 	Cdist:                                 recordCdist,
 	Pdist:                                 recordPdist,
+	NnLeakyRelu:                           recordNnLeakyRelu,
+	NnPreluEach:                           recordNnPreluEach,
+	NnPiecewiseGradient:                   recordNnPiecewiseGradient,
+	NnHardtanh:                            recordNnHardtanh,
+	NnRelu6:                               recordNnRelu6,
+	Threshold:                             recordThreshold,
+	Hardshrink:                            recordHardshrink,
+	NnSoftshrink:                          recordNnSoftshrink,
+	NnHardsigmoid:                         recordNnHardsigmoid,
+	NnHardswish:                           recordNnHardswish,
+	NnHardswishGradient:                   recordNnHardswishGradient,
+	NnElu:                                 recordNnElu,
+	Celu:                                  recordCelu,
+	Selu:                                  recordSelu,
+	NnEluGradient:                         recordNnEluGradient,
+	NnSoftplus:                            recordNnSoftplus,
+	NnLogsigmoid:                          recordNnLogsigmoid,
+	NnSoftplusGradient:                    recordNnSoftplusGradient,
+	NnGelu:                                recordNnGelu,
+	NnGeluGradient:                        recordNnGeluGradient,
+	NnSilu:                                recordNnSilu,
+	NnSiluGradient:                        recordNnSiluGradient,
+	NnMish:                                recordNnMish,
+	NnMishGradient:                        recordNnMishGradient,
+	NnTanhshrink:                          recordNnTanhshrink,
+	NnSoftsign:                            recordNnSoftsign,
+	Rrelu:                                 recordRrelu,
+	Dropout:                               recordDropout,
+	FeatureDropout:                        recordFeatureDropout,
+	NnDropout1d:                           recordNnDropout1d,
+	NnDropout2d:                           recordNnDropout2d,
+	NnDropout3d:                           recordNnDropout3d,
+	AlphaDropout:                          recordAlphaDropout,
+	FeatureAlphaDropout:                   recordFeatureAlphaDropout,
+	NnLinear:                              recordNnLinear,
+	NnNormalize:                           recordNnNormalize,
+	PixelShuffle:                          recordPixelShuffle,
+	PixelUnshuffle:                        recordPixelUnshuffle,
+	ChannelShuffle:                        recordChannelShuffle,
+	NnPadInside:                           recordNnPadInside,
+	NnPadGradient:                         recordNnPadGradient,
+	Embedding:                             recordEmbedding,
+	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
+	NnPick:                                recordNnPick,
+	NnSquaredError:                        recordNnSquaredError,
+	NnHuberEach:                           recordNnHuberEach,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -4506,6 +4552,769 @@ func recordPdist(c aten.Ctx, self *tensor.Tensor, p float64) (result *tensor.Ten
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.pdistGradient(s.consume(s.take(0)), s.saved(self_), p, s.saved(result_)))
 		}
+	}
+	return
+}
+
+func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.leaky_relu", "LeakyReluBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnLeakyRelu(out, self, slope)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnPreluEach(c aten.Ctx, self, weight *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.prelu_each", "PreluKernelBackward0", nil, self, weight)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnPreluEach(self, weight)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.grad(0), s.consume(s.mul(s.grad(0), s.saved(weight_))))))), s.saved(self_)))
+			}
+			return s.release(2, s.touched(s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.saved(self_), s.int(0)))), s.int(0), s.consume(s.binary('*', s.take(0), s.saved(self_), left)))))), s.consume(s.Keep(s.c.Expand(s.saved(weight_), selfSizes, false)))))
+		}
+		r.node.cut = always
+	}
+	return
+}
+
+func recordNnPiecewiseGradient(c aten.Ctx, given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.piecewise_gradient", "PiecewiseGradientBackward0", nil, given, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnPiecewiseGradient(given, self, low, high, inside, outside, closed)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), low, high, inside, outside, closed)))
+			}
+			return s.release(1, s.zerosLike(s.consume(s.take(0))))
+		}
+		r.node.cut = always
+	}
+	return
+}
+
+func recordNnHardtanh(c aten.Ctx, out, self *tensor.Tensor, low, high dtype.Scalar) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.hardtanh", "HardtanhBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnHardtanh(out, self, low, high)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), s.numberOf(low), s.numberOf(high), 1.0, 0.0, false)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnRelu6(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.relu6", "HardtanhBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnRelu6(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), 0.0, 6.0, 1.0, 0.0, false)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordThreshold(c aten.Ctx, out, self *tensor.Tensor, limit, value dtype.Scalar) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "threshold", "ThresholdBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Threshold(out, self, limit, value)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), s.numberOf(limit), 0.0, 1.0, true)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordHardshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "hardshrink", "HardshrinkBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Hardshrink(out, self, lambd)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -lambd, lambd, 0.0, 1.0, true)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnSoftshrink(c aten.Ctx, out, self *tensor.Tensor, lambd float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.softshrink", "SoftshrinkBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSoftshrink(out, self, lambd)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -lambd, lambd, 0.0, 1.0, true)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnHardsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.hardsigmoid", "HardsigmoidBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnHardsigmoid(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -3.0, 3.0, 0.16666666666666666, 0.0, false)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnHardswish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.hardswish", "HardswishBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnHardswish(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnHardswishGradient(s.consume(s.take(0)), s.saved(self_))))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnHardswishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, given, self) {
+		return c.Past(tensor.Gradient).NnHardswishGradient(given, self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnHardswishGradient(m.of(given), m.of(self))
+	}, given, self); err != nil {
+		return
+	}
+	return compose(c, "nn.hardswish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+		return s.binary('*', given, s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Le(nil, self, s.int(-3)))), s.int(0), s.consume(s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Lt(nil, self, s.int(3)))), s.consume(s.binary('+', s.div(self, s.int(3)), s.float(0.5), left)), s.int(1)))))))), right)
+	})
+}
+
+func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.elu", "EluBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnElu(out, self, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0, alpha, 1.0)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "celu", "CeluBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Celu(out, self, alpha)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0, alpha, alpha)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordSelu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "selu", "EluBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Selu(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0507009873554805, 1.7580993408473766, 1.0)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnEluGradient(c aten.Ctx, given, self *tensor.Tensor, positive, negative, divisor float64) (result *tensor.Tensor, err error) {
+	if !recording(c, given, self) {
+		return c.Past(tensor.Gradient).NnEluGradient(given, self, positive, negative, divisor)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnEluGradient(m.of(given), m.of(self), positive, negative, divisor)
+	}, given, self); err != nil {
+		return
+	}
+	return compose(c, "nn.elu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+		return s.release(3, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, self, s.int(0)))), s.consume(s.mul(given, s.float(positive))), s.consume(s.binary('*', s.mul(given, s.float((negative/divisor))), s.release(1, s.Keep(s.c.Exp(nil, s.consume(s.binary('/', s.Keep(s.c.ClampMax(nil, self, s.int(0))), s.float(divisor), left))))), left|right)))))
+	})
+}
+
+func recordNnSoftplus(c aten.Ctx, out, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.softplus", "SoftplusBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSoftplus(out, self, beta, threshold)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), beta, threshold)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnLogsigmoid(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.logsigmoid", "LogSigmoidBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnLogsigmoid(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnSoftplusGradient(s.consume(s.take(0)), s.saved(self_), -1.0, s.infinity())))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnSoftplusGradient(c aten.Ctx, given, self *tensor.Tensor, beta, threshold float64) (result *tensor.Tensor, err error) {
+	if !recording(c, given, self) {
+		return c.Past(tensor.Gradient).NnSoftplusGradient(given, self, beta, threshold)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnSoftplusGradient(m.of(given), m.of(self), beta, threshold)
+	}, given, self); err != nil {
+		return
+	}
+	return compose(c, "nn.softplus_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+		return s.release(2, s.Keep(s.c.Where(nil, s.consume(s.Keep(s.c.Gt(nil, s.mul(self, s.float(beta)), s.float(threshold)))), given, s.consume(s.binary('*', given, s.release(1, s.sigmoid(s.consume(s.mul(self, s.float(beta))))), right)))))
+	})
+}
+
+func recordNnGelu(c aten.Ctx, out, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.gelu", "GeluBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnGelu(out, self, approximate)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnGeluGradient(s.consume(s.take(0)), s.saved(self_), approximate)))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnGeluGradient(c aten.Ctx, given, self *tensor.Tensor, approximate string) (result *tensor.Tensor, err error) {
+	if !recording(c, given, self) {
+		return c.Past(tensor.Gradient).NnGeluGradient(given, self, approximate)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnGeluGradient(m.of(given), m.of(self), approximate)
+	}, given, self); err != nil {
+		return
+	}
+	return compose(c, "nn.gelu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+		return s.mul(given, s.geluSlope(self, approximate))
+	})
+}
+
+func recordNnSilu(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.silu", "SiluBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	selfIsComplex := self.DType().IsComplex()
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSilu(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.cond(selfIsComplex, func() *tensor.Tensor { return s.binary('*', s.take(0), s.conj(s.siluSlope(s.saved(self_))), left) }, func() *tensor.Tensor {
+				return s.release(1, s.Keep(s.c.NnSiluGradient(s.consume(s.take(0)), s.saved(self_))))
+			})
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnSiluGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, given, self) {
+		return c.Past(tensor.Gradient).NnSiluGradient(given, self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnSiluGradient(m.of(given), m.of(self))
+	}, given, self); err != nil {
+		return
+	}
+	return compose(c, "nn.silu_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.siluSlope(self)) })
+}
+
+func recordNnMish(c aten.Ctx, out, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.mish", "MishBackward0", out, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnMish(out, self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnMishGradient(s.consume(s.take(0)), s.saved(self_))))
+		}
+		r.node.cut = always
+		r.publish()
+	}
+	return
+}
+
+func recordNnMishGradient(c aten.Ctx, given, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	if !recording(c, given, self) {
+		return c.Past(tensor.Gradient).NnMishGradient(given, self)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnMishGradient(m.of(given), m.of(self))
+	}, given, self); err != nil {
+		return
+	}
+	return compose(c, "nn.mish_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor { return s.mul(given, s.mishSlope(self)) })
+}
+
+func recordNnTanhshrink(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.tanhshrink", "TanhshrinkBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnTanhshrink(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.binary('*', s.take(0), s.release(1, s.conj(s.consume(s.release(1, s.Keep(s.c.Square(nil, s.consume(s.Keep(s.c.Tanh(nil, s.saved(self_)))))))))), left|right)
+		}
+		r.node.cut = always
+	}
+	return
+}
+
+func recordNnSoftsign(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.softsign", "SoftsignBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSoftsign(self)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.softsignGradient(s.consume(s.take(0)), s.saved(self_)))
+		}
+		r.node.cut = always
+	}
+	return
+}
+
+func recordRrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Rrelu(c, made, self, lower, upper, training, g)
+	})
+}
+
+func recordDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().Dropout(c, made, self, p, train, g)
+	})
+}
+
+func recordFeatureDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "feature_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FeatureDropout(c, made, self, p, train, g)
+	})
+}
+
+func recordNnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "nn.dropout1d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnDropout1d(c, made, self, p, training, g)
+	})
+}
+
+func recordNnDropout2d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "nn.dropout2d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnDropout2d(c, made, self, p, training, g)
+	})
+}
+
+func recordNnDropout3d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "nn.dropout3d", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnDropout3d(c, made, self, p, training, g)
+	})
+}
+
+func recordAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().AlphaDropout(c, made, self, p, train, g)
+	})
+}
+
+func recordFeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {
+	return into(c, "feature_alpha_dropout", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().FeatureAlphaDropout(c, made, self, p, train, g)
+	})
+}
+
+func recordNnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (result *tensor.Tensor, err error) {
+	return into(c, "nn.linear", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnLinear(c, made, self, weight, bias)
+	})
+}
+
+func recordNnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (result *tensor.Tensor, err error) {
+	return into(c, "nn.normalize", out, nil, func(made, _ *tensor.Tensor) (*tensor.Tensor, error) {
+		return aten.Composed().NnNormalize(c, made, self, p, dim, eps)
+	})
+}
+
+func recordPixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "pixel_shuffle", "PixelShuffleBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.PixelShuffle(self, factor)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.PixelUnshuffle(s.consume(s.take(0)), factor)))
+		}
+	}
+	return
+}
+
+func recordPixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "pixel_unshuffle", "PixelUnshuffleBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.PixelUnshuffle(self, factor)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.PixelShuffle(s.consume(s.take(0)), factor)))
+		}
+	}
+	return
+}
+
+func recordChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "channel_shuffle", "ChannelShuffleBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	result, err = r.c.ChannelShuffle(self, groups)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.channelUnshuffle(s.consume(s.take(0)), groups))
+		}
+	}
+	return
+}
+
+func recordNnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.pad_inside", "PadInsideBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnPadInside(self, pad, mode)
+	if r.finish(err, result) {
+		pad = copied(pad)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.padGradient(s.consume(s.take(0)), s.saved(self_), pad, mode))
+		}
+	}
+	return
+}
+
+func recordNnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.pad_gradient", "PadGradientBackward0", nil, given)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnPadGradient(given, pad, mode)
+	if r.finish(err, result) {
+		pad = copied(pad)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnPadInside(s.consume(s.take(0)), pad, mode)))
+		}
+	}
+	return
+}
+
+func recordEmbedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "embedding", "EmbeddingBackward0", nil, weight)
+	if err != nil {
+		return
+	}
+	indices_ := r.save("indices", indices, r.wants(0))
+	weightSizes := copied(weight.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.Embedding(weight, indices, padding, byFrequency, sparse)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.embeddingGradient(s.consume(s.take(0)), s.saved(indices_), weightSizes, padding, byFrequency, sparse))
+		}
+	}
+	return
+}
+
+func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	target_ := r.save("target", target, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnBinaryCrossEntropyEach(self, target)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.binary('*', s.take(0), (s.binary('/', (s.sub(s.saved(self_), s.saved(target_))), s.release(1, s.Keep(s.c.ClampMin(nil, s.consume((s.binary('*', s.saved(self_), (s.sub(s.int(1), s.saved(self_))), right))), s.float(0.000000000001)))), left|right)), left|right)
+			}
+			return s.binary('*', s.take(0), (s.binary('-', s.release(1, s.Keep(s.c.Log1p(nil, s.consume(s.neg(s.saved(self_)))))), s.Keep(s.c.Log(nil, s.saved(self_))), left|right)), left|right)
+		}
+	}
+	return
+}
+
+func recordNnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.pick", "NllLossBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	index_ := r.save("index", index, r.wants(0))
+	self_ := r.save("self", self, r.wants(0))
+	selfLike := likeOf(self)
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnPick(self, dim, index)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.touched(s.consume(s.release(2, s.onto(s.zerosOf(selfLike), func(t, out *tensor.Tensor) (*tensor.Tensor, error) {
+				return s.c.ScatterAdd(out, t, dim, s.consume(s.Keep(s.c.Unsqueeze(nil, s.saved(index_), dim))), s.consume(s.release(1, s.Keep(s.c.Unsqueeze(nil, s.consume(s.take(0)), dim)))))
+			}))), s.saved(self_)))
+		}
+	}
+	return
+}
+
+func recordNnSquaredError(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.squared_error", "MseLossBackward0", nil, self, target)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	target_ := r.save("target", target, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSquaredError(self, target)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.binary('*', s.take(0), (s.binary('*', (s.sub(s.saved(self_), s.saved(target_))), s.int(2), left)), left|right)
+			}
+			return s.binary('*', s.take(0), (s.binary('*', (s.sub(s.saved(target_), s.saved(self_))), s.int(2), left)), left|right)
+		}
+		r.node.cut = always
+	}
+	return
+}
+
+func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.huber_each", "HuberLossBackward0", nil, self, target)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1))
+	target_ := r.save("target", target, r.wants(0) || r.wants(1))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnHuberEach(self, target, delta, scale)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(self_), s.saved(target_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+			}
+			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
+		}
+		r.node.cut = always
 	}
 	return
 }

@@ -36,6 +36,8 @@ var ulps = map[string]int64{
 	"igamma": 4, "igammac": 4, "zeta": 2, "polygamma": 8, "spherical_bessel_j0": 1,
 	"bessel_j0": 64, "bessel_j1": 64, "bessel_y0": 64, "bessel_y1": 64, "airy_ai": 64, // far zeros
 	"lgamma": 64, "digamma": 64, "logaddexp": 64, "logaddexp2": 64, // near a zero that is no simple number
+	"gelu": 1, "gelu_tanh": 1, "mish": 1, "silu": 2, "tanhshrink": 1,
+	"elu_gradient": 2, "softplus_gradient": 2, "gelu_gradient": 64, "gelu_tanh_gradient": 64, "mish_gradient": 256, "silu_gradient": 64, // near a zero, too
 	"softmax": 8, "log_softmax": 64, "logsumexp": 64, "logcumsumexp": 64,
 }
 

@@ -34,6 +34,7 @@ func (p profile) String() string { return fmt.Sprint(p.d, p.sizes) }
 // halves are values with zeros, ones is positive and a probability besides.
 func halves(i int) float64 { return float64(i%2) * 0.5 }
 func ones(int) float64     { return 1 }
+func zeros(int) float64    { return 0 }
 
 // particular are the arguments that no rule makes: by operator and argument, of a profile.
 var particular = map[string]func(p profile, t *testing.T) map[string]any{
@@ -67,6 +68,43 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	},
 	"histogramdd_edges": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"bins": []*tensor.Tensor{given(t, p.d, []int64{3}, 0, 1, 2), given(t, p.d, []int64{2}, 0, 1)}}
+	},
+	"dropout":                  trained("train"),
+	"feature_dropout":          trained("train"),
+	"alpha_dropout":            trained("train"),
+	"feature_alpha_dropout":    trained("train"),
+	"nn_dropout":               trained("training"),
+	"nn_dropout1d":             trained("training"),
+	"nn_dropout2d":             trained("training"),
+	"nn_dropout3d":             trained("training"),
+	"nn_alpha_dropout":         trained("training"),
+	"nn_feature_alpha_dropout": trained("training"),
+	"pixel_shuffle":            func(profile, *testing.T) map[string]any { return map[string]any{"upscale_factor": int64(1)} },
+	"pixel_unshuffle":          func(profile, *testing.T) map[string]any { return map[string]any{"downscale_factor": int64(1)} },
+	"channel_shuffle":          func(profile, *testing.T) map[string]any { return map[string]any{"groups": int64(1)} },
+	"native_channel_shuffle":   func(profile, *testing.T) map[string]any { return map[string]any{"groups": int64(1)} },
+	"embedding_renorm_": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"max_norm": 1.0, "norm_type": 2.0, "indices": given(t, dtype.Int64, []int64{2}, 0, 0)}
+	},
+	"nn_one_hot": func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
+	"nn_pad":     func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
+	"nn_pad_inside": func(profile, *testing.T) map[string]any {
+		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
+	},
+	"nn_pad_gradient": func(profile, *testing.T) map[string]any {
+		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
+	},
+	"nn_pick": func(p profile, t *testing.T) map[string]any {
+		call := labelled(p, t)
+		return map[string]any{"dim": int64(len(p.sizes) - 1), "index": call["target"]}
+	},
+	"nn_nll_loss":          labelled,
+	"nn_multi_margin_loss": labelled,
+	"nn_multilabel_margin_loss": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"target": profile{dtype.Int64, p.sizes, nil, zeros}.tensor(t, "")}
+	},
+	"nn_cosine_embedding_loss": func(p profile, t *testing.T) map[string]any {
+		return map[string]any{"target": p.cut(len(p.sizes)-1).tensor(t, "")}
 	},
 	"gradient_scalars": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"spacing": []dtype.Scalar{dtype.FloatScalar(2)}, "dim": []int64{0}}
@@ -458,4 +496,16 @@ func everyOperator(t *testing.T) []*schema.Operator {
 		}
 	}
 	return list
+}
+
+// trained has operators of training do something in one dtype.
+func trained(name string) func(profile, *testing.T) map[string]any {
+	return func(p profile, _ *testing.T) map[string]any {
+		return map[string]any{"p": 0.5, name: p.d == dtype.Float32}
+	}
+}
+
+// labelled gives each example the first class.
+func labelled(p profile, t *testing.T) map[string]any {
+	return map[string]any{"target": profile{dtype.Int64, p.cut(len(p.sizes) - 1).sizes, nil, zeros}.tensor(t, "")}
 }

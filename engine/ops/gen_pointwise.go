@@ -76,6 +76,34 @@ var (
 	bitwiseNot                         = &pointwise{name: "bitwise_not", kernel: kernel.Get("bitwise_not"), rule: promote, exact: true}
 	bitwiseLeftShift                   = &pointwise{name: "bitwise_left_shift", kernel: kernel.Get("bitwise_left_shift"), rule: promote}
 	bitwiseRightShift                  = &pointwise{name: "bitwise_right_shift", kernel: kernel.Get("bitwise_right_shift"), rule: promote}
+	nnLeakyRelu                        = &pointwise{name: "nn_leaky_relu", kernel: kernel.Get("leaky_relu"), rule: promote}
+	nnPreluEach                        = &pointwise{name: "nn_prelu_each", kernel: kernel.Get("prelu"), rule: promote}
+	nnPiecewiseGradient                = &pointwise{name: "nn_piecewise_gradient", kernel: kernel.Get("closed_gradient"), rule: promote}
+	nnHardtanh                         = &pointwise{name: "nn_hardtanh", kernel: kernel.Get("hardtanh"), rule: promote}
+	nnRelu6                            = &pointwise{name: "nn_relu6", kernel: kernel.Get("hardtanh"), rule: promote}
+	threshold                          = &pointwise{name: "threshold", kernel: kernel.Get("threshold"), rule: promote}
+	hardshrink                         = &pointwise{name: "hardshrink", kernel: kernel.Get("hardshrink"), rule: promote, exact: true}
+	nnSoftshrink                       = &pointwise{name: "nn_softshrink", kernel: kernel.Get("softshrink"), rule: promote, exact: true}
+	nnHardsigmoid                      = &pointwise{name: "nn_hardsigmoid", kernel: kernel.Get("hardsigmoid"), rule: promote}
+	nnHardswish                        = &pointwise{name: "nn_hardswish", kernel: kernel.Get("hardswish"), rule: promote}
+	nnHardswishGradient                = &pointwise{name: "nn_hardswish_gradient", kernel: kernel.Get("hardswish_gradient"), rule: promote}
+	nnElu                              = &pointwise{name: "nn_elu", kernel: kernel.Get("elu"), rule: promote}
+	celu                               = &pointwise{name: "celu", kernel: kernel.Get("elu"), rule: promote}
+	selu                               = &pointwise{name: "selu", kernel: kernel.Get("elu"), rule: promote}
+	nnEluGradient                      = &pointwise{name: "nn_elu_gradient", kernel: kernel.Get("elu_gradient"), rule: promote}
+	nnSoftplus                         = &pointwise{name: "nn_softplus", kernel: kernel.Get("softplus"), rule: promote, exact: true}
+	nnLogsigmoid                       = &pointwise{name: "nn_logsigmoid", kernel: kernel.Get("softplus"), rule: promote, exact: true}
+	nnSoftplusGradient                 = &pointwise{name: "nn_softplus_gradient", kernel: kernel.Get("softplus_gradient"), rule: promote}
+	nnGelu                             = &pointwise{name: "nn_gelu", kernel: kernel.Get("gelu"), rule: promote, exact: true}
+	nnGeluGradient                     = &pointwise{name: "nn_gelu_gradient", kernel: kernel.Get("gelu_gradient"), rule: promote}
+	nnSilu                             = &pointwise{name: "nn_silu", kernel: kernel.Get("silu"), rule: promote}
+	nnSiluGradient                     = &pointwise{name: "nn_silu_gradient", kernel: kernel.Get("silu_gradient"), rule: promote}
+	nnMish                             = &pointwise{name: "nn_mish", kernel: kernel.Get("mish"), rule: promote}
+	nnMishGradient                     = &pointwise{name: "nn_mish_gradient", kernel: kernel.Get("mish_gradient"), rule: promote}
+	nnTanhshrink                       = &pointwise{name: "nn_tanhshrink", kernel: kernel.Get("tanhshrink"), rule: promoteFloat}
+	nnSoftsign                         = &pointwise{name: "nn_softsign", kernel: kernel.Get("softsign"), rule: promoteFloat}
+	nnSquaredError                     = &pointwise{name: "nn_squared_error", kernel: kernel.Get("squared_error"), rule: promote}
+	nnHuberEach                        = &pointwise{name: "nn_huber_each", kernel: kernel.Get("huber"), rule: promote}
 	floor                              = &pointwise{name: "floor", kernel: kernel.Get("floor"), rule: promote, exact: true}
 	ceil                               = &pointwise{name: "ceil", kernel: kernel.Get("ceil"), rule: promote, exact: true}
 	trunc                              = &pointwise{name: "trunc", kernel: kernel.Get("trunc"), rule: promote, exact: true}
@@ -450,6 +478,83 @@ func BitwiseLeftShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 // Shifts the bits of `self` by `other` places to the right; the sign is copied in. A shift by a negative number or by all bits moves every bit out.
 func BitwiseRightShift(out, self, other *tensor.Tensor) (*tensor.Tensor, error) {
 	return bitwiseRightShift.run(out, nil, self, other)
+}
+
+// NnPreluEach is the operator nn.prelu_each.
+//
+// Multiplies negative elements by `weight`, which broadcasts: what `prelu` runs.
+func NnPreluEach(self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnPreluEach.run(nil, nil, self, weight)
+}
+
+// NnHardsigmoid is the operator nn.hardsigmoid.
+//
+// (`self` + 3) / 6, limited to the range from 0 to 1.
+func NnHardsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnHardsigmoid.run(out, nil, self)
+}
+
+// NnHardswish is the operator nn.hardswish.
+//
+// `self` times `hardsigmoid` of it.
+func NnHardswish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnHardswish.run(out, nil, self)
+}
+
+// NnHardswishGradient is the operator nn.hardswish_gradient.
+//
+// `given` times the derivative of `hardswish`.
+func NnHardswishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnHardswishGradient.run(nil, nil, given, self)
+}
+
+// NnSilu is the operator nn.silu.
+//
+// x times `sigmoid` of x.
+func NnSilu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnSilu.run(out, nil, self)
+}
+
+// NnSiluGradient is the operator nn.silu_gradient.
+//
+// `given` times the derivative of `silu`.
+func NnSiluGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnSiluGradient.run(nil, nil, given, self)
+}
+
+// NnMish is the operator nn.mish.
+//
+// x times the hyperbolic tangent of `softplus` of x.
+func NnMish(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnMish.run(out, nil, self)
+}
+
+// NnMishGradient is the operator nn.mish_gradient.
+//
+// `given` times the derivative of `mish`.
+func NnMishGradient(given, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnMishGradient.run(nil, nil, given, self)
+}
+
+// NnTanhshrink is the operator nn.tanhshrink.
+//
+// x - tanh(x). Integers and bool count as the default dtype.
+func NnTanhshrink(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnTanhshrink.run(nil, nil, self)
+}
+
+// NnSoftsign is the operator nn.softsign.
+//
+// x / (1 + abs(x)). Integers and bool count as the default dtype.
+func NnSoftsign(self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnSoftsign.run(nil, nil, self)
+}
+
+// NnSquaredError is the operator nn.squared_error.
+//
+// The square of the difference of `self` and `target`: the loss that `mse_loss` reduces.
+func NnSquaredError(self, target *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnSquaredError.run(nil, nil, self, target)
 }
 
 // Frac is the operator frac.

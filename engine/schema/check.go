@@ -27,7 +27,7 @@ func (o *Operator) check(kernels map[string]string) error {
 
 // checkWords holds every field to its set of words.
 func (o *Operator) checkWords() error {
-	if o.Since == "" || o.Doc == "" {
+	if o.Doc == "" || o.Since == "" && !o.Private {
 		return fmt.Errorf("since and doc are required")
 	}
 	if !slices.Contains(Categories, o.Category) {
@@ -123,8 +123,8 @@ func (o *Operator) checkAliasMarks() error {
 }
 
 func (o *Operator) checkVariants() error {
-	if len(o.Variants) == 0 {
-		return fmt.Errorf("variants are missing")
+	if o.Private != (len(o.Variants) == 0) {
+		return fmt.Errorf("variants are missing, or the operator is private and has none")
 	}
 	for _, v := range o.Variants {
 		if !slices.Contains(variants, v) {

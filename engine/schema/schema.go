@@ -14,6 +14,7 @@ type Operator struct {
 	Func        string      `yaml:"func"`      // ATen-style signature; its name alone where it is that of alias_of or copy_of
 	AliasOf     string      `yaml:"alias_of"`  // the entry that this is another name of, which gives every fact that is missing here
 	CopyOf      string      `yaml:"copy_of"`   // the view that this is a copy of, which gives every fact that is missing here
+	Private     bool        `yaml:"private"`   // a step of other operators or of derivatives, which no language has
 	Variants    []string    `yaml:"variants"`  // function, method, inplace, out
 	Category    string      `yaml:"category"`  // pointwise, reduction, view, ...
 	DTypes      string      `yaml:"dtypes"`    // all, numbers, reals, floating, ...
@@ -242,6 +243,11 @@ func Camel(s string, upper bool) string {
 		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
 	}
 	return b.String()
+}
+
+// Public are the operators that languages have.
+func Public(all []*Operator) []*Operator {
+	return slices.DeleteFunc(slices.Clone(all), func(o *Operator) bool { return o.Private })
 }
 
 // Has tells whether the operator exists in a variant.

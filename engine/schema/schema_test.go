@@ -82,6 +82,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"f(Tensor self) -> Tensor\n  doc: ''":                                     "since and doc",
 		"f(Tensor self) -> Tensor\n  variants: [sideways]":                        "sideways",
 		"f(Tensor self) -> Tensor\n  variants: []":                                "variants are missing",
+		"f(Tensor self) -> Tensor\n  private: true":                               "private and has none",
 		"f(Tensor x) -> Tensor\n  variants: [method]":                             "called self",
 		"f(int n) -> Tensor\n  variants: [function, inplace]":                     "called self",
 		"f(Tensor self) -> (Tensor a, Tensor b)\n  variants: [function, inplace]": "variant inplace needs one result",

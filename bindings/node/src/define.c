@@ -116,13 +116,17 @@ static bool define_entry(napi_env env, const lt_env *e, lt_binding **next, napi_
     **next = (lt_binding){NULL, entry, LT_FUNCTION, true, false};
     if (!define(env, e, (*next)++, class, name, "")) return false;
   }
+  // What lies in a namespace does so in place, too: a method of its name could be another
+  // operator's.
+  bool method = name == entry->path;
+  napi_value place = method ? p->tensor : object;
   if (entry->forms & LT_AS_INPLACE) {
-    **next = (lt_binding){NULL, entry, LT_INPLACE, true, false};
-    if (!define(env, e, (*next)++, p->tensor, name, "_")) return false;
+    **next = (lt_binding){NULL, entry, LT_INPLACE, method, false};
+    if (!define(env, e, (*next)++, place, name, "_")) return false;
   }
   if (entry->forms & LT_AS_INPLACE && entry->forms & LT_AS_ASYNC) {
-    **next = (lt_binding){NULL, entry, LT_INPLACE, true, true};
-    if (!define(env, e, (*next)++, p->tensor, name, "_Async")) return false;
+    **next = (lt_binding){NULL, entry, LT_INPLACE, method, true};
+    if (!define(env, e, (*next)++, place, name, "_Async")) return false;
   }
   return true;
 }

@@ -85,11 +85,11 @@ function answer(call) {
   }
   lt.manualSeed(0);
   let result;
-  if (call.mode === 'inplace' || call.method) {
+  const at = `${call.node}${call.mode === 'inplace' ? '_' : ''}`.split('.');
+  if ((call.mode === 'inplace' && at.length === 1) || call.method) {
     delete given[call.names[0]];
-    result = values[0][call.node + (call.mode === 'inplace' ? '_' : '')](given);
+    result = values[0][at[0]](given);
   } else {
-    const at = call.node.split('.');
     result = at.reduce((found, name) => found[name], lt)(given);
   }
   if (call.returns.length === 0) result = call.types[0] === 'Tensor' ? values[0] : [];

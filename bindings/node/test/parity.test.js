@@ -40,6 +40,7 @@ const places = {
   '_gen/gen_fft.pyi': lt.fft,
   '_gen/gen_special.pyi': lt.special,
   '_gen/gen_sparse.pyi': lt.sparse,
+  '_gen/gen_nn_functional.pyi': { ...lt, ...lt.nn },
   '_gen/gen_quantized.pyi': lt.quantized,
   '_gen/gen_signal_windows.pyi': lt.signal.windows,
   'func.pyi': lt.func,
@@ -55,8 +56,8 @@ for (const [file, object] of Object.entries(places))
     const isClass = object === object.constructor?.prototype;
     const isMissing = (name) => {
       if (away.has(name) || legacy.test(name) || (object === lt.Storage.prototype && ofStorages.has(name))) return false;
-      // In-place forms are methods.
-      return !(camel(name) in (object === lt && name.endsWith('_') ? lt.Tensor.prototype : object));
+      // In-place forms of what lies in no namespace are methods.
+      return !(camel(name) in object || (name.endsWith('_') && camel(name) in lt.Tensor.prototype));
     };
     assert.deepEqual([...declared(file, isClass ? ' {4}' : '')].filter(isMissing), []);
   });

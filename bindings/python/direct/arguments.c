@@ -419,7 +419,7 @@ static int index_of(const overload *o, PyObject *name, int from) {
   return -1;
 }
 
-static bool is(PyObject *name, PyObject *known) {
+bool is(PyObject *name, PyObject *known) {
   return name == known || !PyUnicode_Compare(name, known);
 }
 

@@ -161,6 +161,33 @@ PyObject *call(PyObject *self, PyObject *const *args, size_t flagged, PyObject *
   return or_fallback(result, f, args, flagged, names);
 }
 
+// A call with the flag inplace, which stands behind the other positional arguments or is given by
+// name: by the form in place where it is set.
+PyObject *switches(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
+  const function *f = (const function *)self;
+  Py_ssize_t n = (Py_ssize_t)count_of(flagged), at = f->overloads->positional, kept = 0;
+  Py_ssize_t named = names ? PyTuple_Size(names) : 0, flag = n == at + 1 ? at : -1;
+  for (Py_ssize_t k = 0; k < named && flag < 0; k++)
+    if (is(PyTuple_GetItem(names, k), f->s->inplace)) flag = n + k;
+  PyObject *rest[LT_MOST_PARAMETERS], *others = NULL;
+  if (flag < 0 || n + named > LT_MOST_PARAMETERS) return call(self, args, flagged, names);
+  int set = PyObject_IsTrue(args[flag]);
+  if (set < 0) return NULL;
+  for (Py_ssize_t i = 0; i < n + named; i++)
+    if (i != flag) rest[kept++] = args[i];
+  if (flag >= n && named > 1 && !(others = PyType_GenericAlloc(&PyTuple_Type, named - 1)))
+    return NULL;
+  for (Py_ssize_t k = 0, to = 0; others && k < named; k++) {
+    if (k == flag - n) continue;
+    Py_IncRef(PyTuple_GetItem(names, k));
+    PyTuple_SetItem(others, to++, PyTuple_GetItem(names, k));
+  }
+  PyObject *result =
+      call(set ? f->other : self, rest, (size_t)(flag < n ? n - 1 : n), flag < n ? names : others);
+  if (others) Py_DecRef(others);
+  return result;
+}
+
 // tensor - other, and other - tensor. Other operands than tensors and numbers are converted first,
 // and `fallback`, the function, takes them then.
 static PyObject *operate(const function *f, PyObject *const *args, bool reflected) {

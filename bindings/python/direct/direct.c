@@ -111,6 +111,7 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
     const char *text;
   } names[] = {{&s->dtype_name, "dtype"},
                {&s->out, "out"},
+               {&s->inplace, "inplace"},
                {&s->dim, "dim"},
                {&s->requires_grad, "requires_grad"},
                {&s->pin_memory, "pin_memory"},
@@ -226,14 +227,15 @@ static bool fill(overload *o, const char *name, bool inplace) {
 
 // A callable of operators, of which it chooses the first that fits, named in `operators` with
 // spaces between, or one that does what `how` tells. `fallback` is the Python function that acts
-// where no operator fits, `explains` what has an error of its own for a refused call, or converts
-// the other operand; `tuple` the type of several results; all may be None. Gives None when there is
-// no such operator.
+// where no operator fits, `explains` what has an error of its own for a refused call, converts
+// the other operand, or is the form in place; `tuple` the type of several results; all may be None.
+// Gives None when there is no such operator.
 EXPORT PyObject *direct_function(state *s, PyObject *name, const char *operators, bool inplace,
                                  int how, bool overridable, PyObject *fallback, PyObject *explains,
                                  PyObject *tuple) {
-  static const vectorcall calls[] = {call,        operates,         reflects, subscript, assign,
-                                     make_tensor, make_of_sequence, receive,  lend,      apply};
+  static const vectorcall calls[] = {call,   operates,    reflects,         subscript,
+                                     assign, make_tensor, make_of_sequence, receive,
+                                     lend,   apply,       switches};
   function *f = (function *)PyType_GenericAlloc(s->function_type, 0);
   if (!f) return nothing();
   f->s = s, f->call = calls[how], f->overridable = overridable;

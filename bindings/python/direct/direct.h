@@ -60,7 +60,7 @@ typedef struct {
   PyObject *nothing, *zero;       // () and 0
   PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
       *to_save, *dirty, *non_differentiable, *materialize_grads, *name, *h, *class_of;
-  PyObject *dtype_name, *out, *dim, *requires_grad, *pin_memory, *names;
+  PyObject *dtype_name, *out, *inplace, *dim, *requires_grad, *pin_memory, *names;
   struct {
     PyObject *other, *name;
   } aliases[ALIASES];        // other names of parameters
@@ -92,7 +92,8 @@ typedef struct {
   state *s;
   PyObject *dict, *name;
   PyObject *fallback;   // the Python function that acts where no overload fits as it is, or NULL
-  PyObject *other;      // converts the other operand, or an item of a sequence, or NULL
+  PyObject *other;      // converts the other operand, or an item of a sequence, or is the form in
+                        // place that a flag chooses, or NULL
   PyObject *explains;   // refuses the first argument of what the library has refused, or NULL
   PyTypeObject *tuple;  // of several results
   bool overridable;     // arguments with __torch_function__ take its calls over
@@ -110,7 +111,8 @@ enum { NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES };
 // How a callable is called: as a function, as the method of one operand with another, or of the
 // operand on the right, as __getitem__ and __setitem__; as tensor(data, dtype=), and as what makes
 // a tensor of any sequence; as the function that makes a tensor of a DLPack capsule, and as the
-// method __dlpack__; and as the class method that calls a Function.
+// method __dlpack__; as the class method that calls a Function; and as a function with a flag,
+// inplace, behind its other positional arguments.
 enum {
   CALLS,
   OPERATES,
@@ -121,7 +123,8 @@ enum {
   OF_SEQUENCE,
   RECEIVES,
   LENDS,
-  APPLIES
+  APPLIES,
+  SWITCHES
 };
 
 // The arguments of one call.
@@ -253,6 +256,9 @@ void free_handle(void *handle);
 // Raises what the library has told the calling thread of a refused call; NULL.
 PyObject *refuse(const state *s, intptr_t status);
 
+// Tells whether a keyword is a known one.
+bool is(PyObject *name, PyObject *known);
+
 // The result, or what the fallback gives where there is neither a result nor an exception.
 PyObject *or_fallback(PyObject *result, const function *f, PyObject *const *args, size_t flagged,
                       PyObject *names);
@@ -269,6 +275,7 @@ PyObject *make_of_sequence(PyObject *self, PyObject *const *args, size_t flagged
 PyObject *receive(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *lend(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 PyObject *apply(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
+PyObject *switches(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names);
 
 // The slots of the buffer protocol.
 int give_buffer(PyObject *self, Py_buffer *view, int flags);

@@ -52,7 +52,7 @@ def parser():
     p.add_argument("--budget", type=float, default=0, help="seconds in all; without it, --rounds end the run")
     p.add_argument("--rounds", type=int, default=20, help="calls of each C function for each law")
     p.add_argument("--only", metavar="LAW", action="append", choices=LAWS, help=", ".join(LAWS))
-    p.add_argument("--operator", metavar="NAME", help="operators, or C functions, of this name")
+    p.add_argument("--operator", metavar="NAME", help="operators, or C functions, of this name or category")
     p.add_argument("--case", metavar="FUNCTION/N", help="one case, as a failure names it")
     p.add_argument("--dtype", metavar="NAME", action="append", help="a dtype that hostile calls draw most of the time")
     p.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where tensors are, in laws without a reason against it (HOST_ONLY)")
@@ -79,7 +79,7 @@ def functions(options):
     if options.case:
         return [options.case.rsplit("/", 1)[0]]
     wanted = options.operator
-    names = [c for c, (o, _) in FORMS.items() if not wanted or wanted in (c, o["name"], o["id"])]
+    names = [c for c, (o, _) in FORMS.items() if not wanted or wanted in (c, o["name"], o["id"], o["category"])]
     rng_of(options.seed).shuffle(names)
     return names
 

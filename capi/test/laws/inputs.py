@@ -147,6 +147,11 @@ def is_plain(call):
     return all(dtype in SIZES for dtype in [*asked, *(t.dtype for t, _ in call.tensors())])
 
 
+def draws(operator):
+    """Whether it draws random numbers, in the order of memory and, on a device, from another generator."""
+    return operator["category"] == "random" or any(a["name"] == "generator" for a in operator["args"])
+
+
 def is_position(call, at):
     name = call.operator["args"][at[0]]["name"] if at[0] >= 0 else ""
     return (

@@ -61,7 +61,11 @@ ALIASES = {"gammainc": "igamma", "gammaincc": "igammac"}
 
 def run(options, law, report):
     inputs = Inputs()
-    names = [c for c, (o, f) in FORMS.items() if f["mode"] != "out" and (not options.operator or options.operator in (c, o["name"], o["id"]))]
+    names = [
+        c
+        for c, (o, f) in FORMS.items()
+        if f["mode"] != "out" and (not options.operator or options.operator in (c, o["name"], o["id"], o["category"]))
+    ]
     rounds = range(options.rounds)
     if options.case:
         names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 from compare import STEP, sums, unsound, values_differ
-from inputs import COMPLEX, FLOATS, apart, decode
+from inputs import COMPLEX, FLOATS, apart, decode, draws
 from law_places import SETTINGS, makes_garbage
 from library import ANY_ORDER, CUDA, HOST, NOT_IMPLEMENTED, OK, Seen
 
 NAME = "devices"
 HOST_ONLY = "it compares devices with the CPU by itself"
 # Random numbers of devices are other ones; the rest speaks of memory, or of a file's bytes, which are the CPU's.
-LEFT_OUT = ("random", "query", "file", "storage")
+LEFT_OUT = ("query", "file", "storage")
 # A path of the CPU's own: files, processes, and what Python's or C's memory is made from.
 OF_THE_HOST = ("from_data", "from_blob", "pin_memory", "to_string", "cpu_tier")
 MIXED = 0.2  # of the calls leave a tensor on the CPU
@@ -30,7 +30,12 @@ def extreme(t):
 
 
 def check(library, call, rng):
-    if not library.devices("cuda") or call.operator["category"] in LEFT_OUT or call.operator["name"] in (*SETTINGS, *OF_THE_HOST):
+    if (
+        not library.devices("cuda")
+        or draws(call.operator)
+        or call.operator["category"] in LEFT_OUT
+        or call.operator["name"] in (*SETTINGS, *OF_THE_HOST)
+    ):
         return None
     if not call.tensors() or makes_garbage(call) or call.form["mode"] == "out" or call.operator["name"].strip("_").split(".")[0] in ANY_ORDER:
         return None

@@ -55,7 +55,7 @@ def run(options, law, report):
             f["mode"] != "out"
             and c not in ELSEWHERE
             and o["name"] not in UNSEEN
-            and (not options.operator or options.operator in (c, o["name"], o["id"]))
+            and (not options.operator or options.operator in (c, o["name"], o["id"], o["category"]))
         ):
             forms.setdefault(o["id"], []).append(c)
     if options.case:

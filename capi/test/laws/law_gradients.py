@@ -4,7 +4,7 @@ import gc
 
 import differentiated
 from differentiated import NUMBERS, Function, torch
-from inputs import apart, clones, with_dtype, with_size, with_values
+from inputs import apart, clones, draws, with_dtype, with_size, with_values
 from library import CUDA
 
 NAME = "gradients"
@@ -29,7 +29,7 @@ TOLERANCE = {"float16": 5e-2, "bfloat16": 3e-1, "float32": 1e-3, "float64": 1e-8
 def check(library, call, rng):
     operator = call.operator
     name = operator["name"].split(".")[-1].removesuffix("_copy")  # A copy of a view is as the view.
-    if call.form["mode"] == "out" or operator["category"] in ("random", "file", "storage", "query", "gradient") or name in BY_LAYOUT:
+    if call.form["mode"] == "out" or draws(operator) or operator["category"] in ("file", "storage", "query", "gradient") or name in BY_LAYOUT:
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
         call = with_dtype(call, rng.choice(sorted(NUMBERS)))

@@ -44,7 +44,7 @@ def run(options, law, report):
     library, inputs = Library(), Inputs()
     library.limit = 1 << 28
     end = time.monotonic() + options.budget * 0.7 if options.budget else None
-    names = [c for c, (o, _) in FORMS.items() if not options.operator or options.operator in (c, o["name"], o["id"])]
+    names = [c for c, (o, _) in FORMS.items() if not options.operator or options.operator in (c, o["name"], o["id"], o["category"])]
     rounds = range(10**6 if end else options.rounds)
     if options.case:
         names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]

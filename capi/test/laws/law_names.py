@@ -18,13 +18,18 @@ NUMBERS = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint64
 ABOUT_NAMES = (
     *("equal", "names", "rename", "rename_", "align_to", "align_as", "align_tensors", "refine_names", "dim_by_name", "to_string"),
     *("outer", "ger", "addr", "addmv", "inner", "cdist", "meshgrid"),
+    *("nn.linear", "nn.nll_loss", "nn.cross_entropy"),  # a target has no dimension of classes, so that its others are further right
 )
 UNSEEN = ("empty", "new_empty", "resize_", "set_", "lend", "data_ptr", "storage", "share_memory", "gradient", "file", "random", "query")
 
 
 def run(options, law, report):
     inputs = Inputs()
-    names = [c for c, (o, f) in FORMS.items() if f["mode"] == "function" and (not options.operator or options.operator in (c, o["name"], o["id"]))]
+    names = [
+        c
+        for c, (o, f) in FORMS.items()
+        if f["mode"] == "function" and (not options.operator or options.operator in (c, o["name"], o["id"], o["category"]))
+    ]
     rounds = range(options.rounds)
     if options.case:
         names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from compare import STEP, elements_differ, sums, unsound
-from inputs import COMPLEX, FLOATS, INTEGERS, apart, clones, decode, dense, encode, is_position, junk
+from inputs import COMPLEX, FLOATS, INTEGERS, apart, clones, decode, dense, draws, encode, is_position, junk
 from library import ANY_ORDER, CUDA, DTYPES, OK, SIZES, Seen, Store, Tensor, row_major
 
 NAME = "outputs"
@@ -138,7 +138,7 @@ def out(library, call, want, rng):
     shaped = [filled(r.dtype, r.size, rng) for r in results]
     # Random numbers are drawn in the order of memory, and 16 or more normal ones in another way where that has gaps.
     kind = None
-    if call.operator["category"] == "random":
+    if draws(call.operator):
         kind = "step" if all(t.numel < 16 for t in shaped) else "offset"
     turns = [
         ([filled(r.dtype, (0,), rng) for r in results], "out= is empty", True),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 from compare import STEP, sums, unsound, values_differ
-from inputs import SIZE_LISTS, clones, dense, is_position, with_size, with_values
+from inputs import SIZE_LISTS, clones, dense, draws, is_position, with_size, with_values
 from library import OK, Seen
 
 NAME = "pieces"
@@ -23,7 +23,7 @@ STREAMED = 2**26 + 2**12  # bytes of the largest tensor in a soak, above what is
 
 
 def check(library, call, rng):
-    if call.form["mode"] == "out" or call.operator["category"] == "random" or call.operator["name"].startswith(("empty", "new_empty")):
+    if call.form["mode"] == "out" or draws(call.operator) or call.operator["name"].startswith(("empty", "new_empty")):
         return None
     made = next((m for m in prepared(call, rng) if splits(library, m, rng)), None)
     if made is None:

@@ -44,7 +44,11 @@ ABOUT = (
 
 def run(options, law, report):
     inputs = Inputs()
-    names = [c for c, (o, f) in FORMS.items() if f["mode"] == "function" and (not options.operator or options.operator in (c, o["name"], o["id"]))]
+    names = [
+        c
+        for c, (o, f) in FORMS.items()
+        if f["mode"] == "function" and (not options.operator or options.operator in (c, o["name"], o["id"], o["category"]))
+    ]
     rounds = range(options.rounds)
     if options.case:
         names, rounds = (

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from compare import STEP, sums, unsound, values_differ
-from inputs import apart, clones, repeated, together
+from inputs import apart, clones, draws, repeated, together
 from library import ANY_ORDER, CUDA
 
 NAME = "views"
@@ -19,14 +19,15 @@ SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }
-# Random numbers are drawn in the order of memory, as PyTorch draws them; the bytes of files must be contiguous.
-DRAWS_BY_LAYOUT = {"random", "file"}
 
 
 def check(library, call, rng):
     operator = call.operator
     name = operator["name"].split(".")[-1].removesuffix("_copy")  # What a copy of a view copies follows the layout as the view does.
-    if name in SPEAKS_OF_LAYOUT or operator["category"] in DRAWS_BY_LAYOUT or not call.tensors() or call.form["mode"] == "out":
+    # Random numbers are drawn in the order of memory, as PyTorch draws them; the bytes of files must be contiguous.
+    if draws(operator) or operator["category"] == "file":
+        return None
+    if name in SPEAKS_OF_LAYOUT or not call.tensors() or call.form["mode"] == "out":
         return None
     if library.place is CUDA and name.strip("_") in ANY_ORDER:
         return None

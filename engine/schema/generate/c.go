@@ -350,6 +350,5 @@ func generateC(out *output, ops []*schema.Operator) error {
 	out.write("capi/gen_numbers.h", operatorNumbers(sorted))
 	out.write("capi/gen_operators.c", operatorTable(ops, sorted))
 	out.write("capi/gen_calls.go", goCalls(sorted))
-	out.write("engine/ops/gen_operators_test.go", goOperators(ops))
 	return nil
 }

@@ -117,7 +117,8 @@ func (k *compiler) nodeName() (string, error) {
 		}
 		return name.inline(code), err
 	}
-	name := schema.Camel(strings.ReplaceAll(strings.Trim(k.op.Name, "_"), "special.", "special_"), true)
+	name := strings.TrimPrefix(strings.Trim(k.op.Name, "_"), "nn.")
+	name = schema.Camel(strings.ReplaceAll(name, "special.", "special_"), true)
 	return `"` + afterDigits.ReplaceAllStringFunc(name, strings.ToUpper) + `Backward0"`, nil
 }
 

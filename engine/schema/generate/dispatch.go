@@ -59,6 +59,7 @@ func generateDispatch(out *output, ops []*schema.Operator, all []*function) erro
 	if err != nil {
 		return err
 	}
+	ops = schema.Public(ops)
 	generateDevices(out, ops, served)
 	var rows strings.Builder
 	words := map[string][]string{}

@@ -70,25 +70,23 @@ func (o *output) flush() (changed int, err error) {
 	return changed, nil
 }
 
-func run() error {
-	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: go run ./engine/schema/generate\nWrites all gen_* files from engine/schema/operators/*.yaml and engine/kernel/src.")
-	}
-	flag.Parse()
-	out := &output{files: map[string][]byte{}}
+// generate makes the text of all files.
+func generate(out *output) error {
 	if err := generateKernels(out); err != nil {
 		return err
 	}
 	if err := generateCached(out); err != nil {
 		return err
 	}
-	ops, err := schema.Load("engine")
+	all, err := schema.Load("engine")
 	if err != nil {
 		return err
 	}
-	if err := facade(out, ops); err != nil {
+	if err := facade(out, all); err != nil {
 		return err
 	}
+	out.write("engine/ops/gen_operators_test.go", goOperators(all))
+	ops := schema.Public(all)
 	if err := generateC(out, ops); err != nil {
 		return err
 	}
@@ -104,7 +102,16 @@ func run() error {
 	if err := generateReference(out, ops); err != nil {
 		return err
 	}
-	if err := generateCases(out, ops); err != nil {
+	return generateCases(out, ops)
+}
+
+func run() error {
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: go run ./engine/schema/generate\nWrites all gen_* files from engine/schema/operators/*.yaml and engine/kernel/src.")
+	}
+	flag.Parse()
+	out := &output{files: map[string][]byte{}}
+	if err := generate(out); err != nil {
 		return err
 	}
 	changed, err := out.flush()

@@ -216,12 +216,12 @@ func (e *nodeEntry) tsSignatures(indent, name, variant string) string {
 		if as == "" {
 			as = "function"
 		}
-		method := as != "function"
+		method := as != "function" && !strings.HasPrefix(name, "export ")
 		if !o.Has(as) && !(owner != "" && method) || async && !takesTime(o) {
 			continue
 		}
 		result := tsResults(o, method)
-		if as == "inplace" {
+		if as == "inplace" && method {
 			result = "this"
 		}
 		if async {
@@ -294,9 +294,14 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 			methods[e.owner()].WriteString(e.tsSignatures("  ", e.last(), "method"))
 		}
 		if e.has("inplace") {
-			methods[""].WriteString(e.tsSignatures("  ", e.last()+"_", "inplace"))
+			// What lies in a namespace does so in place, too: a method of its name could be another operator's.
+			body, indent, name := methods[""], "  ", e.last()+"_"
+			if path := strings.Split(e.path, "."); len(path) > 1 {
+				body, indent, name = &functions.find(path[:len(path)-1]).body, strings.Repeat("  ", len(path)-1), "export function "+name
+			}
+			body.WriteString(e.tsSignatures(indent, name, "inplace"))
 			if e.isAsync() {
-				methods[""].WriteString(e.tsSignatures("  ", e.last()+"_Async", "inplace async"))
+				body.WriteString(e.tsSignatures(indent, name+"Async", "inplace async"))
 			}
 		}
 	}

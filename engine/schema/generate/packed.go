@@ -141,7 +141,7 @@ func (v *pyOverload) row(order int) (parameters, row string) {
 			{i == spread(o), "LT_SPREAD"}, {a.Type.Function == "tensor_callback", "LT_CALLS_BACK"},
 		})
 		shown := "NULL"
-		if name := pyName(renamed(o).Args[i].Name); name != a.Name && a.Name != "self" {
+		if name := pyName(renamed(o).Args[i].Name); name != a.Name && (a.Name != "self" || name != "input") {
 			shown = strconv.Quote(name)
 		}
 		fmt.Fprintf(&b, "    {\"%s\", %s, '%s', %d, %s, %s},\n", a.Name, shown, v.kindOf(i), o.DimOf(i), or(flags), absent)

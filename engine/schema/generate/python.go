@@ -24,16 +24,19 @@ type pyOverload struct {
 type pyFunction struct {
 	module, name string
 	overloads    []*pyOverload
+	switches     bool // a flag, inplace, has it write to its first argument
 }
 
 func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
 
 func (f *pyFunction) has(variant string) bool {
-	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.op.Has(variant) || o.inplace && variant == "method" })
+	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool {
+		return o.op.Has(variant) || o.inplace && variant == "method" && o.op.Category != "nn"
+	})
 }
 
 // pyModules are the files of public names; a name without dots is in functions.
-var pyModules = []string{"functions", "fft", "linalg", "nn_functional", "quantized", "signal_windows", "sparse", "special"}
+var pyModules = []string{"functions", "fft", "linalg", functional, "quantized", "signal_windows", "sparse", "special"}
 
 // pyAliases are the keywords that NumPy's users know, which PyTorch takes too.
 var pyAliases = map[string]string{"dim": "axis", "keepdim": "keepdims"}
@@ -44,15 +47,21 @@ func pyModule(name string) (module, leaf string) {
 	if i < 0 {
 		return "functions", name
 	}
+	if name[:i] == "nn" {
+		return functional, name[i+1:]
+	}
 	return strings.ReplaceAll(name[:i], ".", "_"), name[i+1:]
 }
+
+// functional is the file of the names of torch.nn.functional: of the prefix nn, and those of the category that no
+// name with it stands for.
+const functional = "nn_functional"
 
 // pyFunctions groups the operators by public name, in the order of the schema.
 func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	var all []*pyFunction
 	named := map[string]*pyFunction{}
-	add := func(o *schema.Operator, inplace bool) {
-		module, name := pyModule(o.Name)
+	add := func(o *schema.Operator, module, name string, inplace bool) {
 		if slices.ContainsFunc(o.Args, func(a schema.Arg) bool { return a.Type.Base == "Index" }) {
 			name = o.CName() // Tensor.__getitem__ and __setitem__ are written over these
 		}
@@ -61,7 +70,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		}
 		f := named[module+"."+name]
 		if f == nil {
-			f = &pyFunction{module: module, name: name}
+			f = &pyFunction{module: module, name: name, switches: module == functional && !inplace && o.Has("inplace")}
 			named[module+"."+name] = f
 			all = append(all, f)
 		}
@@ -73,11 +82,18 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	}
 	for _, o := range ops {
 		o = renamed(o)
-		if o.Has("function") || o.Has("method") {
-			add(o, false)
+		module, name := pyModule(o.Name)
+		modules := []string{module}
+		if o.Category == "nn" && module != functional && !slices.ContainsFunc(ops, func(other *schema.Operator) bool { return other.Name == "nn."+name }) {
+			modules = append(modules, functional)
 		}
-		if o.Has("inplace") {
-			add(o, true)
+		for _, module := range modules {
+			if o.Has("function") || o.Has("method") {
+				add(o, module, name, false)
+			}
+			if o.Has("inplace") {
+				add(o, module, name, true)
+			}
 		}
 	}
 	return all
@@ -228,6 +244,9 @@ func (f *pyFunction) parameters() []pyParameter {
 			all[i].value = "None"
 		}
 	}
+	if f.switches {
+		all = append(all, pyParameter{"inplace", byPosition, "False"})
+	}
 	order := func(p pyParameter) int {
 		if p.place == byPosition && p.value != "" {
 			return 1
@@ -312,14 +331,14 @@ func generatePython(out *output, ops []*schema.Operator) error {
 		}
 	}
 	for _, module := range pyModules {
-		out.write(pythonDir+"_gen/gen_"+module+".py", pyModuleText(byModule[module]))
+		out.write(pythonDir+"_gen/gen_"+module+".py", pyModuleText(module, byModule[module]))
 	}
 	out.write(pythonDir+"_tensors/gen_operators.py", pyOperators(functions))
 	pyStubs(out, byModule)
 	return nil
 }
 
-func pyModuleText(list []*pyFunction) string {
+func pyModuleText(module string, list []*pyFunction) string {
 	c := &code{}
 	c.WriteString(pythonBanner + "# ruff: noqa\nfrom .._core.call import *\n")
 	var exported, methods []string
@@ -328,7 +347,7 @@ func pyModuleText(list []*pyFunction) string {
 		if f.has("function") && !f.internal() {
 			exported = append(exported, f.name)
 		}
-		if f.has("method") && !f.internal() {
+		if f.has("method") && !f.internal() && module != functional {
 			methods = append(methods, f.name)
 		}
 	}
@@ -361,6 +380,9 @@ func (c *code) function(f *pyFunction) {
 	options := ""
 	if f.overloads[0].inplace {
 		options += ", inplace=True"
+	}
+	if f.switches {
+		options += ", switches=True"
 	}
 	if results != nil {
 		options += fmt.Sprintf(`, results="%s"`, strings.Join(results, " "))

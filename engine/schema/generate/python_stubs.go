@@ -60,7 +60,7 @@ func pyDims(a schema.Arg) string {
 }
 
 // stub is the typed signature of one overload.
-func (v *pyOverload) stub(name string, method bool) string {
+func (v *pyOverload) stub(name string, method, switches bool) string {
 	var out []string
 	star := false
 	for i, a := range v.op.Args {
@@ -89,6 +89,13 @@ func (v *pyOverload) stub(name string, method bool) string {
 			kind += " = ..."
 		}
 		out = append(out, p+": "+kind)
+	}
+	if switches {
+		if at := slices.Index(out, "*"); at >= 0 {
+			out = slices.Insert(out, at, "inplace: _bool = ...")
+		} else {
+			out = append(out, "inplace: _bool = ...")
+		}
 	}
 	aliased := v.aliased()
 	if v.takesOut() || v.factory() || len(aliased) > 0 {
@@ -168,7 +175,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 				if len(f.overloads) > 1 {
 					c.line("@overload")
 				}
-				c.line("%s", v.stub(f.name, false))
+				c.line("%s", v.stub(f.name, false, f.switches))
 			}
 		}
 		out.write(pythonDir+"_gen/gen_"+module+".pyi", c.String())
@@ -181,7 +188,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 			if len(f.overloads) > 1 {
 				methods.line("@overload")
 			}
-			methods.line("%s", v.stub(f.name, true))
+			methods.line("%s", v.stub(f.name, true, false))
 		}
 	}
 	out.write(pythonDir+"_gen/gen_methods.pyi", methods.String())

@@ -12,7 +12,7 @@ from .errors import failure
 from .library import folders, library, path
 
 NUMBER, DTYPE, DEVICE, LIST, BYTES, CONTIGUOUS, LENGTH, SIZES, STRIDES = range(9)
-CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS, APPLIES = range(10)
+CALLS, OPERATES, REFLECTS, SUBSCRIPTS, ASSIGNS, MAKES_TENSOR, OF_SEQUENCE, RECEIVES, LENDS, APPLIES, SWITCHES = range(11)
 
 # The library's functions that direct.h lists.
 FUNCTIONS = (
@@ -115,7 +115,7 @@ def overridable(name):
 def function(name, operators="", how=CALLS, inplace=False, fallback=None, explains=None, results=None):
     """A callable without a name and documentation that Python sees. `explains` refuses the first argument of a call that the library
     has refused; of an operator with two operands it converts the other one, and of what takes sequences an item."""
-    taken_over = overridable(name) and how < MAKES_TENSOR
+    taken_over = overridable(name) and (how < MAKES_TENSOR or how == SWITCHES)
     made = d_function(state, name, operators.encode(), inplace, how, taken_over, fallback, explains, results)
     if made is None:
         raise ImportError(f"{path} has not all operators of {name} ({operators}): it is of another build than this package")
@@ -130,9 +130,15 @@ def described(made, function):
     return made
 
 
-def operators(names, inplace=False, results=None, how=CALLS):
-    """The decorator of what stands for operators in help(): calls go to the first of them whose parameters the arguments fit."""
-    return lambda stub: described(function(stub.__name__, names, how, inplace, results=results), stub)
+def operators(names, inplace=False, results=None, how=CALLS, switches=False):
+    """The decorator of what stands for operators in help(): calls go to the first of them whose parameters the arguments fit; of what
+    `switches`, those with the flag inplace to its form in place."""
+
+    def decorate(stub):
+        written = function(stub.__name__ + "_", names, inplace=True) if switches else None
+        return described(function(stub.__name__, names, SWITCHES if switches else how, inplace, explains=written, results=results), stub)
+
+    return decorate
 
 
 def first(names, how=CALLS, inplace=False):

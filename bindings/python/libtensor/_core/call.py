@@ -17,14 +17,15 @@ PUBLIC = {"functions": "libtensor", "nn_functional": "libtensor.nn.functional"}
 PUBLIC |= {"quantized": "libtensor.ops.quantized", "signal_windows": "libtensor.signal.windows"}
 
 
-def _operator(names, inplace=False, results=None):
-    """The decorator of a stub: `names` are the operators that calls choose from, `results` the names of several results."""
+def _operator(names, inplace=False, results=None, switches=False):
+    """The decorator of a stub: `names` are the operators that calls choose from, `results` the names of several results. What `switches` has
+    a flag, inplace, at the end of its positional parameters."""
 
     def decorate(stub):
         module = stub.__module__.rpartition(".gen_")[2]
         stub.__module__ = PUBLIC.get(module) or f"libtensor.{module}"
         several = results and result_type(f"{module.removeprefix('functions')}_{stub.__name__}".strip("_"), tuple(results.split()))
-        return _direct.operators(names, inplace, several)(stub)
+        return _direct.operators(names, inplace, several, switches=switches)(stub)
 
     return decorate
 

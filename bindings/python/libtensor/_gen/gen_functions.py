@@ -4212,6 +4212,262 @@ def align_tensors(*tensors):
     """
 
 
+@_operator("prelu")
+def prelu(input, weight):
+    """Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `input`.
+
+    >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
+    """
+
+
+@_operator("threshold")
+def threshold(input, threshold, value, *, out=None):
+    """Replaces elements up to `threshold` by `value`.
+
+    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    tensor([-1., -1.,  3.])
+    """
+
+
+@_operator("threshold", inplace=True)
+def threshold_(input, threshold, value):
+    """Replaces elements up to `threshold` by `value`.
+
+    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    tensor([-1., -1.,  3.])
+    """
+
+
+@_operator("hardshrink")
+def hardshrink(input, lambd=0.5, *, out=None):
+    """Replaces elements from -`lambd` to `lambd` by 0.
+
+    >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
+    tensor([-1.,  0.,  2.])
+    """
+
+
+@_operator("celu")
+def celu(input, alpha=1.0):
+    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+
+    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    tensor([-0.7869,  2.0000])
+    """
+
+
+@_operator("celu", inplace=True)
+def celu_(input, alpha=1.0):
+    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+
+    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    tensor([-0.7869,  2.0000])
+    """
+
+
+@_operator("selu")
+def selu(input):
+    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+    of networks that normalize themselves.
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+
+@_operator("selu", inplace=True)
+def selu_(input):
+    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+    of networks that normalize themselves.
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+
+@_operator("rrelu")
+def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
+    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+    `upper`.
+
+    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    tensor([-1.5000,  2.0000])
+    """
+
+
+@_operator("rrelu", inplace=True)
+def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
+    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+    `upper`.
+
+    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    tensor([-1.5000,  2.0000])
+    """
+
+
+@_operator("dropout")
+def dropout(input, p, train, *, generator=None):
+    """With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.dropout(torch.ones(4), 0.5, train=True)
+    tensor([0., 0., 2., 0.])
+    """
+
+
+@_operator("dropout", inplace=True)
+def dropout_(input, p, train, *, generator=None):
+    """With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.dropout(torch.ones(4), 0.5, train=True)
+    tensor([0., 0., 2., 0.])
+    """
+
+
+@_operator("feature_dropout")
+def feature_dropout(input, p, train, *, generator=None):
+    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    tensor([[[0., 0.],
+             [0., 0.],
+             [2., 2.]]])
+    """
+
+
+@_operator("feature_dropout", inplace=True)
+def feature_dropout_(input, p, train, *, generator=None):
+    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    tensor([[[0., 0.],
+             [0., 0.],
+             [2., 2.]]])
+    """
+
+
+@_operator("alpha_dropout")
+def alpha_dropout(input, p, train, *, generator=None):
+    """With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+    it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
+    tensor([-0.7792, -0.7792,  1.6656, -0.7792])
+    """
+
+
+@_operator("alpha_dropout", inplace=True)
+def alpha_dropout_(input, p, train, *, generator=None):
+    """With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+    it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.alpha_dropout(torch.ones(4), 0.5, train=True)
+    tensor([-0.7792, -0.7792,  1.6656, -0.7792])
+    """
+
+
+@_operator("feature_alpha_dropout")
+def feature_alpha_dropout(input, p, train, *, generator=None):
+    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
+    tensor([-0.7792, -0.7792,  1.6656])
+    """
+
+
+@_operator("feature_alpha_dropout", inplace=True)
+def feature_alpha_dropout_(input, p, train, *, generator=None):
+    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.feature_alpha_dropout(torch.ones(1, 3, 1), 0.5, train=True).flatten()
+    tensor([-0.7792, -0.7792,  1.6656])
+    """
+
+
+@_operator("bilinear")
+def bilinear(input1, input2, weight, bias=None):
+    """For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
+    `bias` (outputs) is added.
+
+    >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
+    tensor([9.])
+    """
+
+
+@_operator("pairwise_distance")
+def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
+    """The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+
+    >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
+    tensor([5.0000])
+    """
+
+
+@_operator("pixel_shuffle")
+def pixel_shuffle(input, upscale_factor):
+    """Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+
+    >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
+    tensor([[[0, 1],
+             [2, 3]]])
+    """
+
+
+@_operator("pixel_unshuffle")
+def pixel_unshuffle(input, downscale_factor):
+    """Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+
+    >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
+    tensor([0, 1, 2, 3])
+    """
+
+
+@_operator("channel_shuffle")
+def channel_shuffle(input, groups):
+    """Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+
+    >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+
+
+@_operator("native_channel_shuffle")
+def native_channel_shuffle(input, groups):
+    """Another name of `channel_shuffle`.
+    Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+
+    >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+
+
+@_operator("embedding")
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
+    picked, and with `sparse` the gradient is sparse.
+
+    >>> torch.embedding(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([1]))
+    tensor([[3., 4.]])
+    """
+
+
+@_operator("embedding_renorm_")
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    """Shortens the rows of `input` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+
+    >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
+    tensor([[0.6000, 0.8000]])
+    """
+
+
 @_operator("quantize_per_tensor quantize_per_tensor.tensor_qparams quantize_per_tensor.tensors")
 def quantize_per_tensor(dtype, input=None, scale=None, zero_point=None, tensors=None, scales=None, zero_points=None):
     """quantize_per_tensor(Tensor input, float scale, int zero_point, dtype dtype)
@@ -7850,5 +8106,5 @@ def alias_copy(input, *, out=None):
     """
 
 
-__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "segment_reduce", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "pdist", "cosine_similarity", "align_tensors", "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_warn_always", "is_warn_always_enabled", "set_num_threads", "get_num_threads", "set_float32_matmul_precision", "get_float32_matmul_precision", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "binomial", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "resize_as_sparse_", "smm", "sspaddmm", "hspmm", "saddmm", "hsmm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "view_copy", "expand_copy", "permute_copy", "transpose_copy", "t_copy", "squeeze_copy", "unsqueeze_copy", "narrow_copy", "select_copy", "slice_copy", "as_strided_copy", "unfold_copy", "diagonal_copy", "detach_copy", "unbind_copy", "split_copy", "split_with_sizes_copy", "view_as_real_copy", "view_as_complex_copy", "indices_copy", "values_copy", "crow_indices_copy", "col_indices_copy", "ccol_indices_copy", "row_indices_copy", "alias_copy"]
-_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "lu", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "smm", "sspaddmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "record_stream", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "narrow_copy",))
+__all__ = ["add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "complex", "polar", "real", "imag", "view_as_real", "view_as_complex", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "fill", "fill_", "zero_", "resize_as_", "zeros", "ones", "full", "empty", "empty_strided", "empty_permuted", "scalar_tensor", "arange", "range", "linspace", "logspace", "eye", "tril_indices", "triu_indices", "empty_like", "zeros_like", "ones_like", "full_like", "bartlett_window", "hann_window", "hamming_window", "blackman_window", "kaiser_window", "vander", "stft", "istft", "npy_length", "file_write", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "nonzero_numpy", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "segment_reduce", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "where", "cat", "concat", "concatenate", "stack", "hstack", "vstack", "row_stack", "dstack", "column_stack", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", "cartesian_prod", "combinations", "block_diag", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "unravel_index", "constant_pad_nd", "chain_matmul", "matrix_power", "matrix_exp", "cholesky", "lu", "lu_unpack", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "frobenius_norm", "nuclear_norm", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "svd_lowrank", "pca_lowrank", "lobpcg", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "spmm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "einsum", "tensordot", "kron", "cdist", "pdist", "cosine_similarity", "align_tensors", "prelu", "threshold", "threshold_", "hardshrink", "celu", "celu_", "selu", "selu_", "rrelu", "rrelu_", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "bilinear", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "embedding", "embedding_renorm_", "quantize_per_tensor", "quantize_per_tensor_dynamic", "quantize_per_channel", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask", "fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask", "fake_quantize_learnable_per_tensor_affine", "fake_quantize_learnable_per_channel_affine", "result_type", "promote_types", "can_cast", "get_default_dtype", "set_warn_always", "is_warn_always_enabled", "set_num_threads", "get_num_threads", "set_float32_matmul_precision", "get_float32_matmul_precision", "cpu_tier", "is_nonzero", "is_conj", "is_neg", "is_same_size", "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "bernoulli", "multinomial", "poisson", "binomial", "manual_seed", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "std_mean", "var_mean", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "searchsorted", "bucketize", "unique", "unique_consecutive", "isin", "sparse_coo_tensor", "sparse_compressed_tensor", "resize_as_sparse_", "smm", "sspaddmm", "hspmm", "saddmm", "hsmm", "dsmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "polygamma", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "trapezoid", "trapz", "cumulative_trapezoid", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "histogramdd", "quantile", "nanquantile", "gradient", "renorm", "renorm_", "is_read_only", "from_file", "memory_stats", "memory_stats_of", "memory_summary", "reset_peak_memory_stats", "empty_cache", "set_memory_limit", "fail_allocation", "reshape", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "view_copy", "expand_copy", "permute_copy", "transpose_copy", "t_copy", "squeeze_copy", "unsqueeze_copy", "narrow_copy", "select_copy", "slice_copy", "as_strided_copy", "unfold_copy", "diagonal_copy", "detach_copy", "unbind_copy", "split_copy", "split_with_sizes_copy", "view_as_real_copy", "view_as_complex_copy", "indices_copy", "values_copy", "crow_indices_copy", "col_indices_copy", "ccol_indices_copy", "row_indices_copy", "alias_copy"]
+_methods(globals(), ("add", "add_", "sub", "sub_", "subtract", "subtract_", "rsub", "mul", "mul_", "multiply", "multiply_", "div", "div_", "divide", "divide_", "true_divide", "true_divide_", "floor_divide", "floor_divide_", "remainder", "remainder_", "fmod", "fmod_", "pow", "pow_", "float_power", "float_power_", "neg", "neg_", "negative", "negative_", "positive", "square", "square_", "reciprocal", "reciprocal_", "abs", "abs_", "absolute", "absolute_", "sign", "sign_", "sgn", "sgn_", "copysign", "copysign_", "addcmul", "addcmul_", "addcdiv", "addcdiv_", "lerp", "lerp_", "eq", "eq_", "ne", "ne_", "not_equal", "not_equal_", "lt", "lt_", "less", "less_", "le", "le_", "less_equal", "less_equal_", "gt", "gt_", "greater", "greater_", "ge", "ge_", "greater_equal", "greater_equal_", "equal", "isclose", "allclose", "isnan", "isinf", "isfinite", "isreal", "isposinf", "isneginf", "signbit", "conj", "conj_physical", "conj_physical_", "resolve_conj", "resolve_neg", "angle", "clone", "contiguous", "to", "copy_", "fill_", "zero_", "item", "is_contiguous", "is_set_to", "resize_", "resize_as_", "set_", "fill_diagonal_", "new_empty", "new_empty_strided", "new_full", "new_zeros", "new_ones", "stft", "istft", "sqrt", "sqrt_", "rsqrt", "rsqrt_", "exp", "exp_", "exp2", "exp2_", "expm1", "expm1_", "log", "log_", "log2", "log2_", "log10", "log10_", "log1p", "log1p_", "sin", "sin_", "cos", "cos_", "tan", "tan_", "asin", "asin_", "arcsin", "arcsin_", "acos", "acos_", "arccos", "arccos_", "atan", "atan_", "arctan", "arctan_", "sinh", "sinh_", "cosh", "cosh_", "tanh", "tanh_", "asinh", "asinh_", "arcsinh", "arcsinh_", "acosh", "acosh_", "arccosh", "arccosh_", "atanh", "atanh_", "arctanh", "arctanh_", "sigmoid", "sigmoid_", "atan2", "atan2_", "arctan2", "arctan2_", "hypot", "hypot_", "index_put", "index_put_", "index_select", "masked_select", "masked_fill", "masked_fill_", "masked_scatter", "masked_scatter_", "gather", "take", "take_along_dim", "nonzero", "argwhere", "put", "put_", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_", "index_add", "index_add_", "index_copy", "index_copy_", "index_fill", "index_fill_", "index_reduce", "index_reduce_", "repeat", "tile", "repeat_interleave", "roll", "flip", "fliplr", "flipud", "rot90", "tril", "tril_", "triu", "triu_", "diag", "diag_embed", "diagflat", "diagonal_scatter", "select_scatter", "slice_scatter", "as_strided_scatter", "sum_to_size", "matrix_power", "matrix_exp", "cholesky", "lu", "geqrf", "qr", "orgqr", "ormqr", "det", "slogdet", "logdet", "pinverse", "inverse", "triangular_solve", "lu_solve", "cholesky_solve", "cholesky_inverse", "svd", "logical_and", "logical_and_", "logical_or", "logical_or_", "logical_xor", "logical_xor_", "logical_not", "logical_not_", "bitwise_and", "bitwise_and_", "bitwise_or", "bitwise_or_", "bitwise_xor", "bitwise_xor_", "bitwise_not", "bitwise_not_", "bitwise_left_shift", "bitwise_left_shift_", "bitwise_right_shift", "bitwise_right_shift_", "matmul", "mm", "bmm", "mv", "dot", "vdot", "inner", "outer", "ger", "addmm", "addmm_", "baddbmm", "baddbmm_", "addbmm", "addbmm_", "addmv", "addmv_", "addr", "addr_", "kron", "align_as", "prelu", "hardshrink", "dequantize", "int_repr", "q_scale", "q_zero_point", "q_per_channel_scales", "q_per_channel_zero_points", "q_per_channel_axis", "qscheme", "is_nonzero", "is_conj", "is_neg", "is_same_size", "bernoulli", "multinomial", "uniform_", "normal_", "random_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_", "sum", "nansum", "prod", "mean", "nanmean", "any", "all", "count_nonzero", "std", "var", "norm", "amax", "amin", "max", "min", "aminmax", "argmax", "argmin", "floor", "floor_", "ceil", "ceil_", "trunc", "trunc_", "fix", "fix_", "round", "round_", "frac", "frac_", "clamp", "clamp_", "clip", "clip_", "clamp_min", "clamp_min_", "clamp_max", "clamp_max_", "maximum", "minimum", "fmax", "fmin", "relu", "relu_", "cumsum", "cumsum_", "cumprod", "cumprod_", "cummax", "cummin", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "sort", "argsort", "msort", "topk", "median", "nanmedian", "kthvalue", "mode", "unique", "unique_consecutive", "to_dense", "to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr", "to_sparse_bsc", "coalesce", "is_coalesced", "indices", "values", "crow_indices", "col_indices", "ccol_indices", "row_indices", "sparse_dim", "dense_dim", "nnz", "sparse_mask", "sparse_resize_", "sparse_resize_and_clear_", "resize_as_sparse_", "smm", "sspaddmm", "erf", "erf_", "erfc", "erfc_", "erfinv", "erfinv_", "lgamma", "lgamma_", "digamma", "digamma_", "i0", "i0_", "sinc", "sinc_", "logit", "logit_", "mvlgamma", "mvlgamma_", "igamma", "igamma_", "igammac", "igammac_", "logaddexp", "logaddexp2", "xlogy", "xlogy_", "gcd", "gcd_", "lcm", "lcm_", "nextafter", "nextafter_", "heaviside", "heaviside_", "ldexp", "ldexp_", "frexp", "nan_to_num", "nan_to_num_", "deg2rad", "deg2rad_", "rad2deg", "rad2deg_", "diff", "cov", "corrcoef", "cross", "trace", "dist", "bincount", "histc", "histogram", "quantile", "nanquantile", "renorm", "renorm_", "data_ptr", "is_read_only", "untyped_storage", "share_memory_", "is_shared", "pin_memory", "record_stream", "is_pinned", "view", "view_as", "reshape", "reshape_as", "flatten", "unflatten", "ravel", "t", "t_", "transpose", "transpose_", "swapaxes", "swapaxes_", "swapdims", "swapdims_", "permute", "movedim", "moveaxis", "adjoint", "expand", "expand_as", "broadcast_to", "squeeze", "squeeze_", "unsqueeze", "unsqueeze_", "narrow", "select", "as_strided", "as_strided_", "unfold", "diagonal", "detach", "unbind", "split", "split_with_sizes", "chunk", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "narrow_copy",))

@@ -3,4 +3,838 @@
 from .._core.call import *
 
 
-__all__ = []
+@_operator("pdist")
+def pdist(input, p=2):
+    """The `p`-norm, `p` >= 0, of the difference of every two rows of `input` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+    p of 0 counts the differing elements, inf takes the largest difference.
+
+    >>> torch.pdist(torch.tensor([[0., 0.], [3., 4.], [0., 1.]]))
+    tensor([5.0000, 1.0000, 4.2426])
+    """
+
+
+@_operator("cosine_similarity")
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
+    is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+
+    >>> torch.cosine_similarity(torch.tensor([[1., 0.], [3., 4.]]), torch.tensor([[1., 1.], [4., 3.]]))
+    tensor([0.7071, 0.9600])
+    """
+
+
+@_operator("nn.leaky_relu", switches=True)
+def leaky_relu(input, negative_slope=0.01, inplace=False):
+    """Multiplies negative elements by `negative_slope`.
+
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+
+
+@_operator("nn.leaky_relu", inplace=True)
+def leaky_relu_(input, negative_slope=0.01):
+    """Multiplies negative elements by `negative_slope`.
+
+    >>> torch.nn.functional.leaky_relu(torch.tensor([-1., 2.]), 0.1)
+    tensor([-0.1000,  2.0000])
+    """
+
+
+@_operator("prelu")
+def prelu(input, weight):
+    """Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `input`.
+
+    >>> torch.prelu(torch.tensor([-1., 2.]), torch.tensor([0.25]))
+    tensor([-0.2500,  2.0000])
+    """
+
+
+@_operator("nn.hardtanh", switches=True)
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    """Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+
+@_operator("nn.hardtanh", inplace=True)
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    """Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+
+    >>> torch.nn.functional.hardtanh(torch.tensor([-2., 0.5, 3.]))
+    tensor([-1.0000,  0.5000,  1.0000])
+    """
+
+
+@_operator("nn.relu6", switches=True)
+def relu6(input, inplace=False):
+    """Limits every element to the range from 0 to 6. NaN stays NaN.
+
+    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
+    tensor([0., 2., 6.])
+    """
+
+
+@_operator("nn.relu6", inplace=True)
+def relu6_(input):
+    """Limits every element to the range from 0 to 6. NaN stays NaN.
+
+    >>> torch.nn.functional.relu6(torch.tensor([-1., 2., 8.]))
+    tensor([0., 2., 6.])
+    """
+
+
+@_operator("threshold", switches=True)
+def threshold(input, threshold, value, inplace=False, *, out=None):
+    """Replaces elements up to `threshold` by `value`.
+
+    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    tensor([-1., -1.,  3.])
+    """
+
+
+@_operator("threshold", inplace=True)
+def threshold_(input, threshold, value):
+    """Replaces elements up to `threshold` by `value`.
+
+    >>> torch.threshold(torch.tensor([1., 2., 3.]), 2, -1)
+    tensor([-1., -1.,  3.])
+    """
+
+
+@_operator("hardshrink")
+def hardshrink(input, lambd=0.5, *, out=None):
+    """Replaces elements from -`lambd` to `lambd` by 0.
+
+    >>> torch.hardshrink(torch.tensor([-1., 0.2, 2.]))
+    tensor([-1.,  0.,  2.])
+    """
+
+
+@_operator("nn.softshrink")
+def softshrink(input, lambd=0.5, *, out=None):
+    """Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+
+    >>> torch.nn.functional.softshrink(torch.tensor([-1., 0.2, 2.]))
+    tensor([-0.5000,  0.0000,  1.5000])
+    """
+
+
+@_operator("nn.hardsigmoid", switches=True)
+def hardsigmoid(input, inplace=False):
+    """(`input` + 3) / 6, limited to the range from 0 to 1.
+
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+
+
+@_operator("nn.hardsigmoid", inplace=True)
+def hardsigmoid_(input):
+    """(`input` + 3) / 6, limited to the range from 0 to 1.
+
+    >>> torch.nn.functional.hardsigmoid(torch.tensor([-4., 0., 1.5]))
+    tensor([0.0000, 0.5000, 0.7500])
+    """
+
+
+@_operator("nn.hardswish", switches=True)
+def hardswish(input, inplace=False):
+    """`input` times `hardsigmoid` of it.
+
+    >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
+    tensor([-0.0000, -0.3750,  3.0000])
+    """
+
+
+@_operator("nn.hardswish", inplace=True)
+def hardswish_(input):
+    """`input` times `hardsigmoid` of it.
+
+    >>> torch.nn.functional.hardswish(torch.tensor([-4., -1.5, 3.]))
+    tensor([-0.0000, -0.3750,  3.0000])
+    """
+
+
+@_operator("nn.elu", switches=True)
+def elu(input, alpha=1.0, inplace=False):
+    """Replaces negative elements x by `alpha` * (exp(x) - 1).
+
+    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+
+
+@_operator("nn.elu", inplace=True)
+def elu_(input, alpha=1.0):
+    """Replaces negative elements x by `alpha` * (exp(x) - 1).
+
+    >>> torch.nn.functional.elu(torch.tensor([-1., 2.]))
+    tensor([-0.6321,  2.0000])
+    """
+
+
+@_operator("celu", switches=True)
+def celu(input, alpha=1.0, inplace=False):
+    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+
+    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    tensor([-0.7869,  2.0000])
+    """
+
+
+@_operator("celu", inplace=True)
+def celu_(input, alpha=1.0):
+    """Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+
+    >>> torch.celu(torch.tensor([-1., 2.]), alpha=2)
+    tensor([-0.7869,  2.0000])
+    """
+
+
+@_operator("selu", switches=True)
+def selu(input, inplace=False):
+    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+    of networks that normalize themselves.
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+
+@_operator("selu", inplace=True)
+def selu_(input):
+    """scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+    of networks that normalize themselves.
+
+    >>> torch.selu(torch.tensor([-1., 2.]))
+    tensor([-1.1113,  2.1014])
+    """
+
+
+@_operator("nn.softplus")
+def softplus(input, beta=1.0, threshold=20.0, *, out=None):
+    """log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+
+    >>> torch.nn.functional.softplus(torch.tensor([0., 30.]))
+    tensor([ 0.6931, 30.0000])
+    """
+
+
+@_operator("nn.logsigmoid")
+def logsigmoid(input, *, out=None):
+    """The logarithm of `sigmoid`, -log(1 + exp(-x)).
+
+    >>> torch.nn.functional.logsigmoid(torch.tensor([0., -30.]))
+    tensor([ -0.6931, -30.0000])
+    """
+
+
+@_operator("nn.gelu")
+def gelu(input, approximate="none", *, out=None):
+    """x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+
+    >>> torch.nn.functional.gelu(torch.tensor([-1., 2.]))
+    tensor([-0.1587,  1.9545])
+    """
+
+
+@_operator("nn.silu", switches=True)
+def silu(input, inplace=False):
+    """x times `sigmoid` of x.
+
+    >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
+    tensor([-0.2689,  1.7616])
+    """
+
+
+@_operator("nn.silu", inplace=True)
+def silu_(input):
+    """x times `sigmoid` of x.
+
+    >>> torch.nn.functional.silu(torch.tensor([-1., 2.]))
+    tensor([-0.2689,  1.7616])
+    """
+
+
+@_operator("nn.mish", switches=True)
+def mish(input, inplace=False):
+    """x times the hyperbolic tangent of `softplus` of x.
+
+    >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
+    tensor([-0.3034,  1.9440])
+    """
+
+
+@_operator("nn.mish", inplace=True)
+def mish_(input):
+    """x times the hyperbolic tangent of `softplus` of x.
+
+    >>> torch.nn.functional.mish(torch.tensor([-1., 2.]))
+    tensor([-0.3034,  1.9440])
+    """
+
+
+@_operator("nn.tanhshrink")
+def tanhshrink(input):
+    """x - tanh(x). Integers and bool count as the default dtype.
+
+    >>> torch.nn.functional.tanhshrink(torch.tensor([0., 2.]))
+    tensor([0.0000, 1.0360])
+    """
+
+
+@_operator("nn.softsign")
+def softsign(input):
+    """x / (1 + abs(x)). Integers and bool count as the default dtype.
+
+    >>> torch.nn.functional.softsign(torch.tensor([-1., 3.]))
+    tensor([-0.5000,  0.7500])
+    """
+
+
+@_operator("rrelu", switches=True)
+def rrelu(input, lower=0.125, upper=0.3333333333333333, training=False, inplace=False, *, generator=None):
+    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+    `upper`.
+
+    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    tensor([-1.5000,  2.0000])
+    """
+
+
+@_operator("rrelu", inplace=True)
+def rrelu_(input, lower=0.125, upper=0.3333333333333333, training=False, *, generator=None):
+    """Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+    `upper`.
+
+    >>> torch.rrelu(torch.tensor([-6., 2.]), 0.1, 0.4)
+    tensor([-1.5000,  2.0000])
+    """
+
+
+@_operator("nn.glu")
+def glu(input, dim=-1):
+    """The first half of `input` along `dim` times `sigmoid` of the second one.
+
+    >>> torch.nn.functional.glu(torch.tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
+
+
+@_operator("nn.softmin")
+def softmin(input, dim, dtype=None):
+    """`softmax` of -`input`. `dtype` converts elements first.
+
+    >>> torch.nn.functional.softmin(torch.tensor([1., 1.]), 0)
+    tensor([0.5000, 0.5000])
+    """
+
+
+@_operator("nn.softmax")
+def softmax(input, dim, dtype=None, *, out=None):
+    """Another name of `softmax`.
+    e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+    """
+
+
+@_operator("nn.log_softmax")
+def log_softmax(input, dim, dtype=None, *, out=None):
+    """Another name of `log_softmax`.
+    Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+    """
+
+
+@_operator("nn.dropout", switches=True)
+def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
+    """With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout(torch.ones(4))
+    tensor([0., 0., 2., 0.])
+    """
+
+
+@_operator("nn.dropout", inplace=True)
+def dropout_(input, p=0.5, training=True, *, generator=None):
+    """With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout(torch.ones(4))
+    tensor([0., 0., 2., 0.])
+    """
+
+
+@_operator("feature_dropout", switches=True)
+def feature_dropout(input, p, train, inplace=False, *, generator=None):
+    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    tensor([[[0., 0.],
+             [0., 0.],
+             [2., 2.]]])
+    """
+
+
+@_operator("feature_dropout", inplace=True)
+def feature_dropout_(input, p, train, *, generator=None):
+    """`dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.feature_dropout(torch.ones(1, 3, 2), 0.5, train=True)
+    tensor([[[0., 0.],
+             [0., 0.],
+             [2., 2.]]])
+    """
+
+
+@_operator("nn.dropout1d", switches=True)
+def dropout1d(input, p=0.5, training=True, inplace=False, *, generator=None):
+    """`feature_dropout` of a sequence with channels, or of several.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
+    tensor([[0., 0.],
+            [0., 0.],
+            [2., 2.]])
+    """
+
+
+@_operator("nn.dropout1d", inplace=True)
+def dropout1d_(input, p=0.5, training=True, *, generator=None):
+    """`feature_dropout` of a sequence with channels, or of several.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout1d(torch.ones(3, 2))
+    tensor([[0., 0.],
+            [0., 0.],
+            [2., 2.]])
+    """
+
+
+@_operator("nn.dropout2d", switches=True)
+def dropout2d(input, p=0.5, training=True, inplace=False, *, generator=None):
+    """`feature_dropout` of images: the first two dimensions are those of examples and channels.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
+    tensor([[[[0., 0.]],
+    <BLANKLINE>
+             [[0., 0.]],
+    <BLANKLINE>
+             [[2., 2.]]]])
+    """
+
+
+@_operator("nn.dropout2d", inplace=True)
+def dropout2d_(input, p=0.5, training=True, *, generator=None):
+    """`feature_dropout` of images: the first two dimensions are those of examples and channels.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout2d(torch.ones(1, 3, 1, 2))
+    tensor([[[[0., 0.]],
+    <BLANKLINE>
+             [[0., 0.]],
+    <BLANKLINE>
+             [[2., 2.]]]])
+    """
+
+
+@_operator("nn.dropout3d", switches=True)
+def dropout3d(input, p=0.5, training=True, inplace=False, *, generator=None):
+    """`feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
+    tensor([0., 0., 2.])
+    """
+
+
+@_operator("nn.dropout3d", inplace=True)
+def dropout3d_(input, p=0.5, training=True, *, generator=None):
+    """`feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.dropout3d(torch.ones(3, 1, 1, 1)).flatten()
+    tensor([0., 0., 2.])
+    """
+
+
+@_operator("nn.alpha_dropout", switches=True)
+def alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
+    """With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+    it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
+    tensor([-0.7792, -0.7792,  1.6656, -0.7792])
+    """
+
+
+@_operator("nn.alpha_dropout", inplace=True)
+def alpha_dropout_(input, p=0.5, training=False, *, generator=None):
+    """With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+    it gives `input`.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.alpha_dropout(torch.ones(4), training=True)
+    tensor([-0.7792, -0.7792,  1.6656, -0.7792])
+    """
+
+
+@_operator("nn.feature_alpha_dropout", switches=True)
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False, *, generator=None):
+    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
+    tensor([-0.7792, -0.7792,  1.6656])
+    """
+
+
+@_operator("nn.feature_alpha_dropout", inplace=True)
+def feature_alpha_dropout_(input, p=0.5, training=False, *, generator=None):
+    """`alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.feature_alpha_dropout(torch.ones(1, 3, 1), training=True).flatten()
+    tensor([-0.7792, -0.7792,  1.6656])
+    """
+
+
+@_operator("nn.linear")
+def linear(input, weight, bias=None, *, out=None):
+    """The product of the rows of `input` with the transposed matrix `weight`, to which `bias` is added.
+
+    >>> torch.nn.functional.linear(torch.tensor([[1., 2.]]), torch.tensor([[1., 0.], [1., 1.]]), torch.tensor([0., 10.]))
+    tensor([[ 1., 13.]])
+    """
+
+
+@_operator("bilinear")
+def bilinear(input1, input2, weight, bias=None):
+    """For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
+    `bias` (outputs) is added.
+
+    >>> torch.bilinear(torch.tensor([1., 2.]), torch.tensor([3.]), torch.tensor([[[1.], [1.]]]))
+    tensor([9.])
+    """
+
+
+@_operator("nn.normalize")
+def normalize(input, p=2.0, dim=(1,), eps=1e-12, *, out=None):
+    """Divides `input` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+
+    >>> torch.nn.functional.normalize(torch.tensor([[3., 4.]]))
+    tensor([[0.6000, 0.8000]])
+    """
+
+
+@_operator("pairwise_distance")
+def pairwise_distance(x1, x2, p=2, eps=1e-06, keepdim=False):
+    """The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+
+    >>> torch.pairwise_distance(torch.tensor([[3., 4.]]), torch.tensor([[0., 0.]]))
+    tensor([5.0000])
+    """
+
+
+@_operator("nn.one_hot")
+def one_hot(tensor, num_classes=-1):
+    """Puts a dimension of size `num_classes` behind those of `input`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
+    element tells.
+
+    >>> torch.nn.functional.one_hot(torch.tensor([0, 2]))
+    tensor([[1, 0, 0],
+            [0, 0, 1]])
+    """
+
+
+@_operator("pixel_shuffle")
+def pixel_shuffle(input, upscale_factor):
+    """Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+
+    >>> torch.pixel_shuffle(torch.arange(4).reshape(4, 1, 1), 2)
+    tensor([[[0, 1],
+             [2, 3]]])
+    """
+
+
+@_operator("pixel_unshuffle")
+def pixel_unshuffle(input, downscale_factor):
+    """Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+
+    >>> torch.pixel_unshuffle(torch.tensor([[[0, 1], [2, 3]]]), 2).flatten()
+    tensor([0, 1, 2, 3])
+    """
+
+
+@_operator("channel_shuffle")
+def channel_shuffle(input, groups):
+    """Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+
+    >>> torch.channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+
+
+@_operator("native_channel_shuffle")
+def native_channel_shuffle(input, groups):
+    """Another name of `channel_shuffle`.
+    Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+
+    >>> torch.native_channel_shuffle(torch.arange(4).reshape(1, 4, 1), 2).flatten()
+    tensor([0, 2, 1, 3])
+    """
+
+
+@_operator("nn.pad")
+def pad(input, pad, mode="constant", value=None):
+    """Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
+    `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
+    dimensions behind that of channels. Negative numbers cut off.
+
+    >>> torch.nn.functional.pad(torch.tensor([[1, 2, 3]]), (2, 1), mode="reflect")
+    tensor([[3, 2, 1, 2, 3, 2]])
+    """
+
+
+@_operator("nn.embedding")
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """Picks the rows of `weight` that `input` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
+    shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+
+    >>> torch.nn.functional.embedding(torch.tensor([1, 0]), torch.tensor([[1., 2.], [3., 4.]]))
+    tensor([[3., 4.],
+            [1., 2.]])
+    """
+
+
+@_operator("embedding_renorm_")
+def embedding_renorm_(input, indices, max_norm, norm_type):
+    """Shortens the rows of `input` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+
+    >>> torch.embedding_renorm_(torch.tensor([[3., 4.]]), torch.tensor([0]), 1, 2)
+    tensor([[0.6000, 0.8000]])
+    """
+
+
+@_operator("nn.l1_loss")
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The absolute difference of `input` and `target`, times `weight`, by whose sum a mean divides.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
+    tensor(2.)
+    """
+
+
+@_operator("nn.mse_loss")
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """The square of the difference of `input` and `target`, times `weight`, by whose sum a mean divides.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.mse_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
+    tensor(5.)
+    """
+
+
+@_operator("nn.smooth_l1_loss")
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Of the difference d of `input` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.smooth_l1_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]))
+    tensor(1.5000)
+    """
+
+
+@_operator("nn.huber_loss")
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Of the difference d of `input` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+
+    >>> torch.nn.functional.huber_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), delta=2)
+    tensor(2.2500)
+    """
+
+
+@_operator("nn.kl_div")
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """`target` (log(`target`) - `input`): the divergence of the distribution `target` from that whose logarithms are in `input`; with `log_target` those of the first are in
+    `target`. A `reduction` of batchmean divides the sum by the first size.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.kl_div(torch.tensor([0.5, 0.5]).log(), torch.tensor([1., 0.]), reduction='sum')
+    tensor(0.6931)
+    """
+
+
+@_operator("nn.nll_loss")
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """The negative of that element of `input` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
+    of the class `ignore_index` do not count. `input` may be one example (C).
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.nll_loss(torch.tensor([[-1., -2.], [-3., -4.]]), torch.tensor([0, 1]))
+    tensor(2.5000)
+    """
+
+
+@_operator("nn.cross_entropy")
+def cross_entropy(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
+    """`nll_loss` of `log_softmax` of `input` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `input` and probabilities.
+    `label_smoothing` is what is taken from them and given to all classes alike.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.cross_entropy(torch.tensor([[0., 0.], [1., 1.]]), torch.tensor([0, 1]))
+    tensor(0.6931)
+    """
+
+
+@_operator("nn.binary_cross_entropy")
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """-(`target` log(`input`) + (1 - `target`) log(1 - `input`)) of probabilities, times `weight`; no logarithm counts as less than -100.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 1.]), torch.tensor([1., 1.]))
+    tensor(0.3466)
+    """
+
+
+@_operator("nn.binary_cross_entropy_with_logits")
+def binary_cross_entropy_with_logits(input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None):
+    """`binary_cross_entropy` of `sigmoid` of `input`, without loss of digits. `pos_weight` multiplies the part of what is on.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.binary_cross_entropy_with_logits(torch.tensor([0., 200.]), torch.tensor([1., 0.]))
+    tensor(100.3466)
+    """
+
+
+@_operator("nn.poisson_nll_loss")
+def poisson_nll_loss(input, target, log_input=True, full=False, size_average=None, eps=1e-08, reduce=None, reduction="mean"):
+    """exp(`input`) - `target` `input`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `input`; without `log_input` `input` - `target`
+    log(`input` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.poisson_nll_loss(torch.tensor([0., 1.]), torch.tensor([1., 1.]))
+    tensor(1.3591)
+    """
+
+
+@_operator("nn.gaussian_nll_loss")
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-06, reduction="mean"):
+    """(log(`var`) + (`input` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
+    constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+
+    >>> torch.nn.functional.gaussian_nll_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1., 1.]))
+    tensor(2.5000)
+    """
+
+
+@_operator("nn.hinge_embedding_loss")
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """`input` where `target` is 1, and max(0, `margin` - `input`) where it is -1.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.hinge_embedding_loss(torch.tensor([1., 0.5]), torch.tensor([1, -1]))
+    tensor(0.7500)
+    """
+
+
+@_operator("nn.margin_ranking_loss")
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.margin_ranking_loss(torch.tensor([1., 5.]), torch.tensor([2., 2.]), torch.tensor([1, 1]))
+    tensor(0.5000)
+    """
+
+
+@_operator("nn.soft_margin_loss")
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """log(1 + exp(-`target` `input`)) of labels that are 1 or -1.
+    `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.soft_margin_loss(torch.tensor([0., 0.]), torch.tensor([1., -1.]))
+    tensor(0.6931)
+    """
+
+
+@_operator("nn.multi_margin_loss")
+def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `input`, with classes y; times the weight of y. `p` is 1 or 2.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.multi_margin_loss(torch.tensor([[1., 0.5]]), torch.tensor([0]))
+    tensor(0.2500)
+    """
+
+
+@_operator("nn.multilabel_margin_loss")
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `input`, and j that are none of its, by the number of classes. A row of `target` lists those
+    of an example, and a negative number ends it.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.multilabel_margin_loss(torch.tensor([[1., 0.5]]), torch.tensor([[0, -1]]))
+    tensor(0.2500)
+    """
+
+
+@_operator("nn.multilabel_soft_margin_loss")
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.multilabel_soft_margin_loss(torch.zeros(1, 2), torch.ones(1, 2))
+    tensor(0.6931)
+    """
+
+
+@_operator("nn.cosine_embedding_loss")
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.cosine_embedding_loss(torch.tensor([3., 4.]), torch.tensor([4., 3.]), torch.tensor(1))
+    tensor(0.0400)
+    """
+
+
+@_operator("nn.triplet_margin_loss")
+def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, swap=False, size_average=None, reduce=None, reduction="mean"):
+    """max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
+    smaller than that of `anchor` and `negative`.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+
+    >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
+    tensor(4.0000)
+    """
+
+
+@_operator("relu", switches=True)
+def relu(input, inplace=False):
+    """Replaces negative elements by 0.
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+
+@_operator("relu", inplace=True)
+def relu_(input):
+    """Replaces negative elements by 0.
+
+    >>> torch.relu(torch.tensor([-1., 2.]))
+    tensor([0., 2.])
+    """
+
+
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "relu", "relu_"]

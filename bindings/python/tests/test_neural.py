@@ -1,0 +1,185 @@
+"""Functions of neural networks that move, multiply, drop and pick elements."""
+
+import pytest
+
+import libtensor as torch
+
+F = torch.nn.functional
+inf = float("inf")
+
+
+def test_linear():
+    x, w, b = torch.tensor([[1.0, 2.0]]), torch.tensor([[1.0, 0.0], [1.0, 1.0]]), torch.tensor([0.0, 10.0])
+    assert F.linear(x, w, b).tolist() == [[1, 13]]
+    assert F.linear(x[None], w, b).tolist() == [[[1, 13]]]
+    assert F.linear(x[0], w).tolist() == [1, 3]
+    assert F.linear(x, w[1]).tolist() == [3]
+    out = torch.empty(1, 2)
+    assert F.linear(x, w, b, out=out) is out
+    assert F.linear(x.to("meta"), w.to("meta"), b.to("meta")).shape == (1, 2)
+    for wrong in ((x, torch.ones(2, 3)), (torch.tensor(1.0), w), (x, w[1], b), (x, w[None])):
+        with pytest.raises(RuntimeError, match="linear"):
+            F.linear(*wrong)
+
+
+def test_bilinear():
+    a, b, w = torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0]]), torch.tensor([[[1.0], [1.0]], [[0.0], [2.0]]])
+    assert F.bilinear(a, b, w, torch.tensor([1.0, 2.0])).tolist() == [[10, 14]]
+    assert torch.bilinear(a[0].long(), b[0].long(), w.long()).tolist() == [9, 12]
+    with pytest.raises(RuntimeError, match="bias"):
+        F.bilinear(a, b, w, torch.ones(3))
+
+
+def test_normalize_and_distances():
+    x = torch.tensor([[3.0, 4.0], [0.0, 0.0]])
+    assert F.normalize(x).tolist() == [[pytest.approx(0.6), pytest.approx(0.8)], [0, 0]]
+    assert F.normalize(x, p=inf, dim=0).tolist() == [[1, 1], [0, 0]]
+    assert F.pairwise_distance(x, torch.zeros(2, 2), eps=0).tolist() == [5, 0]
+    assert F.pairwise_distance(torch.tensor([1, 2]), torch.tensor([1, 0]), p=1, eps=0, keepdim=True).tolist() == [2]
+    assert F.pdist(x).tolist() == [5]
+    assert F.cosine_similarity(x[:1], torch.tensor([[4.0, 3.0]])).tolist() == [pytest.approx(0.96)]
+
+
+def test_one_hot():
+    x = torch.tensor([[0], [2]])
+    assert F.one_hot(x).tolist() == [[[1, 0, 0]], [[0, 0, 1]]]
+    assert F.one_hot(x, 4).shape == (2, 1, 4)
+    assert F.one_hot(tensor=torch.tensor(1)).tolist() == [0, 1]
+    assert F.one_hot(x.to("meta"), 4).shape == (2, 1, 4)
+    assert F.one_hot(torch.empty(0, dtype=torch.int64), 3).shape == (0, 3)
+    for wrong in (
+        (torch.tensor([-1]),),
+        (torch.tensor([3]), 3),
+        (torch.tensor([3]), 0),
+        (torch.tensor([1.0]),),
+        (torch.empty(0, dtype=torch.int64),),
+    ):
+        with pytest.raises(RuntimeError, match="one_hot"):
+            F.one_hot(*wrong)
+
+
+def test_shuffles():
+    x = torch.arange(16).reshape(1, 4, 2, 2)
+    y = torch.pixel_shuffle(x, 2)
+    assert y.tolist() == [[[[0, 4, 1, 5], [8, 12, 9, 13], [2, 6, 3, 7], [10, 14, 11, 15]]]]
+    assert torch.equal(F.pixel_unshuffle(y, 2), x)
+    assert F.channel_shuffle(x, 2)[:, :, 0, 0].tolist() == [[0, 8, 4, 12]]
+    assert torch.equal(torch.native_channel_shuffle(x, 2), torch.channel_shuffle(x, 2))
+    last = x.contiguous(memory_format=torch.channels_last)
+    for make in (lambda t: F.pixel_shuffle(t, 2), lambda t: F.pixel_unshuffle(t, 2), lambda t: F.channel_shuffle(t, 2)):
+        assert torch.equal(make(last), make(x))
+    assert F.channel_shuffle(last, 2).stride() == (16, 1, 8, 4)
+    for t, n in ((x, 1), (torch.ones(1, 4, 1, 1), 2)):
+        assert F.pixel_shuffle(t, n).data_ptr() != t.data_ptr()
+    for call in (
+        lambda: F.pixel_shuffle(x, 3),
+        lambda: F.pixel_shuffle(x[0, 0], 1),
+        lambda: F.pixel_unshuffle(x, 3),
+        lambda: F.channel_shuffle(x, 3),
+        lambda: F.channel_shuffle(x, 0),
+    ):
+        with pytest.raises(RuntimeError, match="shuffle"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("mode", "pad", "values"),
+    [
+        ("constant", (1, 2), [0, 1, 2, 3, 0, 0]),
+        ("reflect", (2, 1), [3, 2, 1, 2, 3, 2]),
+        ("replicate", (2, 1), [1, 1, 1, 2, 3, 3]),
+        ("replicate", (-2, 2), [3, 3, 3]),
+        ("circular", (2, 1), [2, 3, 1, 2, 3, 1]),
+        ("circular", (-1, 1), [2, 3, 2]),
+    ],
+    ids=str,
+)
+def test_pad(mode, pad, values):
+    x = torch.tensor([[1.0, 2.0, 3.0]], dtype=torch.float64, requires_grad=True)
+    assert F.pad(x, pad, mode=mode).tolist() == [values]
+    assert torch.autograd.gradcheck(lambda t: F.pad(t, pad, mode=mode), (x,))
+    (g,) = torch.autograd.grad(F.pad(x, pad, mode=mode).sum(), x)
+    assert g.tolist() == [[values.count(i) for i in (1, 2, 3)]]
+    assert F.pad(x.to("meta"), pad, mode=mode).shape == (1, len(values))
+
+
+def test_pad_refuses():
+    x = torch.ones(1, 2, 3, 3)
+    assert F.pad(x, (1, 1), value=7)[0, 0, 0].tolist() == [7, 1, 1, 1, 7]
+    assert F.pad(x > 0, (1, 1, 0, 0), mode="circular").dtype == torch.bool
+    for arguments in (
+        {"pad": (3, 0, 0, 0), "mode": "reflect"},
+        {"pad": (4, 0, 0, 0), "mode": "circular"},
+        {"pad": (-2, -1, 0, 0), "mode": "replicate"},
+        {"pad": (1, 1), "mode": "reflect"},
+        {"pad": (1, 1, 1, 1), "mode": "reflect", "value": 1.0},
+        {"pad": (1, 1, 1, 1), "mode": "mirror"},
+        {"pad": (1,)},
+    ):
+        with pytest.raises((RuntimeError, NotImplementedError), match="pad"):
+            F.pad(x, **arguments)
+
+
+def test_dropout_draws_the_stream():
+    torch.manual_seed(0)
+    kept = torch.empty(20).bernoulli_(0.7)
+    torch.manual_seed(0)
+    assert torch.equal(F.dropout(torch.ones(20), 0.3), kept / 0.7)
+    torch.manual_seed(0)
+    assert F.dropout2d(torch.ones(2, 3, 2, 2), 0.5).amax((2, 3)).tolist() == [[0, 0, 2], [0, 0, 0]]
+    torch.manual_seed(0)
+    assert F.dropout3d(torch.ones(3, 1, 1, 1), 0.5).flatten().tolist() == [0, 0, 2]
+    torch.manual_seed(0)
+    assert F.alpha_dropout(torch.ones(4), 0.5, training=True).tolist() == pytest.approx([-0.7791939, -0.7791939, 1.6655989, -0.7791939], rel=1e-6)
+    torch.manual_seed(0)
+    assert torch.dropout(torch.ones(4, dtype=torch.complex64), 0.5, True).tolist() == [0, 0, 2, 0]
+
+
+def test_dropout_of_nothing():
+    x = torch.ones(3, requires_grad=True)
+    for same in (F.dropout(x, 0.0), F.dropout(x, training=False), torch.alpha_dropout(x, 0.5, False), F.dropout(torch.arange(3), training=False)):
+        assert same.tolist() in ([1, 1, 1], [0, 1, 2])
+    assert F.dropout(x, training=False) is x
+    assert F.dropout(x, 1.0).tolist() == [0, 0, 0]
+    y = x * 1
+    assert F.dropout(y, 0.5, True, True) is y
+    y.sum().backward()
+    assert torch.equal(x.grad, y.detach())
+    for p in (-0.1, 1.5, float("nan")):
+        with pytest.raises(ValueError, match="p must"):
+            F.dropout(x, p)
+    with pytest.raises(RuntimeError, match="dimensions"):
+        F.dropout1d(x)
+    with pytest.raises(NotImplementedError, match="int64"):
+        F.dropout(torch.arange(3))
+
+
+def test_embedding():
+    w = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
+    i = torch.tensor([[1, 2], [2, 2]])
+    assert F.embedding(i, w).tolist() == [[[3, 4], [5, 6]], [[5, 6], [5, 6]]]
+
+    def grad(**options):
+        return torch.autograd.grad(F.embedding(i, w, **options).sum(), w)[0]
+
+    assert grad().tolist() == [[0, 0], [1, 1], [3, 3]]
+    assert grad(padding_idx=-1).tolist() == [[0, 0], [1, 1], [0, 0]]
+    assert grad(scale_grad_by_freq=True).tolist() == [[0, 0], [1, 1], [1, 1]]
+    g = grad(sparse=True, padding_idx=1)
+    assert g.layout == torch.sparse_coo
+    assert g._indices().tolist() == [[2, 2, 2]]
+    assert g.to_dense().tolist() == [[0, 0], [0, 0], [3, 3]]
+    assert torch.embedding(w, torch.tensor([0], dtype=torch.int32)).tolist() == [[1, 2]]
+
+
+def test_embedding_shortens_rows():
+    w = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
+    assert F.embedding(torch.tensor([0, 1, 0]), w, max_norm=1.0).flatten().tolist() == pytest.approx([0.6, 0.8, 0.3, 0.4, 0.6, 0.8])
+    assert w[1:].tolist() == [[pytest.approx(0.3), pytest.approx(0.4)], [6, 8]]
+    for wrong in ((torch.tensor([1.0]), w), (torch.tensor([0]), w[0])):
+        with pytest.raises(RuntimeError, match="embedding"):
+            F.embedding(*wrong)
+    with pytest.raises(IndexError):
+        F.embedding(torch.tensor([3]), w)
+    with pytest.raises(ValueError, match="padding_idx"):
+        F.embedding(torch.tensor([0]), w, padding_idx=3)

@@ -1,0 +1,92 @@
+package autograd
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func (s *steps) infinity() float64                       { return math.Inf(1) }
+func (s *steps) numberOf(v dtype.Scalar) float64         { return v.Float() }
+func (s *steps) sigmoid(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Sigmoid(nil, t)) }
+
+// The derivatives of activations, in operators that have derivatives themselves.
+
+func (s *steps) siluSlope(self *tensor.Tensor) *tensor.Tensor {
+	y := s.sigmoid(self)
+	return s.mul(y, s.add(s.int(1), s.mul(self, s.sub(s.int(1), y))))
+}
+
+func (s *steps) geluSlope(self *tensor.Tensor, approximate string) *tensor.Tensor {
+	square := s.mul(self, self)
+	if approximate != "tanh" {
+		density := s.mul(s.exp(s.mul(square, s.float(-0.5))), s.float(1/math.Sqrt(2*math.Pi)))
+		return s.add(s.Keep(s.c.SpecialNdtr(nil, self)), s.mul(self, density))
+	}
+	unit := s.float(math.Sqrt(8 / math.Pi))
+	cubic := func(factor float64) *tensor.Tensor {
+		return s.mul(s.add(s.mul(square, s.float(factor)), s.int(1)), unit)
+	}
+	y := s.sigmoid(s.mul(self, cubic(0.044715)))
+	return s.add(y, s.mul(s.mul(s.mul(self, y), s.sub(s.int(1), y)), cubic(3*0.044715)))
+}
+
+func (s *steps) mishSlope(self *tensor.Tensor) *tensor.Tensor {
+	y := s.Keep(s.c.Tanh(nil, s.Keep(s.c.NnSoftplus(nil, self, 1, math.Inf(1)))))
+	return s.add(y, s.mul(s.mul(self, s.sigmoid(self)), s.sub(s.int(1), s.mul(y, y))))
+}
+
+// softsignGradient is that of z / (1 + |z|), which of complex numbers depends on both parts.
+func (s *steps) softsignGradient(grad, self *tensor.Tensor) *tensor.Tensor {
+	whole := s.add(s.abs(self), s.int(1))
+	if !self.DType().IsComplex() {
+		return s.div(grad, s.mul(whole, whole))
+	}
+	along := s.div(s.real(s.mul(grad, s.conj(self))), s.mul(whole, whole))
+	return s.sub(s.div(grad, whole), s.mul(s.sgn(self), along))
+}
+
+// touched is a gradient that, in a run that is recorded, counts as made of t, too, with which it does not change.
+func (s *steps) touched(grad, t *tensor.Tensor) *tensor.Tensor {
+	if !s.record {
+		return grad
+	}
+	return s.where(s.less(s.abs(t), s.int(0)), t, grad)
+}
+
+// padGradient is that of borders, which circular ones leave as it is and others count as made of self.
+func (s *steps) padGradient(grad, self *tensor.Tensor, pad []int64, mode string) *tensor.Tensor {
+	made := s.Keep(s.c.NnPadGradient(grad, pad, mode))
+	if mode == "circular" {
+		return made
+	}
+	return s.touched(made, self)
+}
+
+// channelUnshuffle puts channels back that are taken from each of several groups in turn.
+func (s *steps) channelUnshuffle(t *tensor.Tensor, groups int64) *tensor.Tensor {
+	return s.Keep(s.c.ChannelShuffle(t, max(t.Sizes()[1], groups)/groups))
+}
+
+// embeddingGradient adds the gradients of rows up where they were picked; the row of padding gets none.
+func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, padding int64, byFrequency, sparse bool) *tensor.Tensor {
+	at := s.cast(s.Keep(s.c.Reshape(indices, []int64{-1})), dtype.Int64)
+	rows := s.Keep(s.c.Reshape(grad, []int64{at.Numel(), sizes[1]}))
+	if byFrequency {
+		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])
+		ones := s.filled(1, grad.DType(), grad.Device(), at.Numel())
+		counts = s.Keep(s.c.IndexAdd(nil, counts, 0, at, ones, one))
+		rows = s.div(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.IndexSelect(nil, counts, 0, at)), 1)))
+	}
+	if !sparse {
+		rows = s.only(rows, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.Ne(nil, at, s.int(padding))), 1)))
+		return s.Keep(s.c.IndexAdd(nil, s.filled(0, grad.DType(), grad.Device(), sizes...), 0, at, rows, one))
+	}
+	if padding >= 0 {
+		kept := s.Keep(s.c.Reshape(s.Keep(s.c.Nonzero(nil, s.Keep(s.c.Ne(nil, at, s.int(padding))))), []int64{-1}))
+		at, rows = s.Keep(s.c.IndexSelect(nil, at, 0, kept)), s.Keep(s.c.IndexSelect(nil, rows, 0, kept))
+	}
+	return s.Keep(s.c.SparseCooTensor(s.Keep(s.c.Unsqueeze(nil, at, 0)), rows, sizes, dtype.None, grad.Device(), ops.NoBool))
+}

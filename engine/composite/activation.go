@@ -1,0 +1,116 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// floating refuses tensors of other dtypes than floats.
+func floating(op string, t *tensor.Tensor) error {
+	if t.DType().IsFloatingPoint() {
+		return nil
+	}
+	return status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, t.DType())
+}
+
+// Prelu multiplies negative elements by a weight, or by that of their channel.
+func Prelu(c aten.Ctx, self, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "prelu"
+	if self.DType() != weight.DType() {
+		return nil, status.Runtimef("%s: weight must have the dtype of self, %v, but has %v", op, self.DType(), weight.DType())
+	}
+	if weight.Dim() > 1 {
+		return nil, status.Runtimef("%s: weight must have at most one dimension, but has %d", op, weight.Dim())
+	}
+	channels, sizes := int64(1), slices.Repeat([]int64{1}, self.Dim())
+	if self.Dim() > 1 {
+		channels = self.Sizes()[1]
+	}
+	switch n := weight.Numel(); {
+	case n == 1:
+	case n != channels || self.Dim() == 0:
+		return nil, status.Runtimef("%s: weight has %d elements, and self, of sizes %v, has %d channels; give one element, or one for each channel", op, n, self.Sizes(), channels)
+	case self.Dim() > 1:
+		sizes[1] = channels
+	}
+	s := within(c, op)
+	defer s.Close()
+	each := s.Reshape(weight, sizes...)
+	return s.Last(func() (*tensor.Tensor, error) { return c.NnPreluEach(self, each) })
+}
+
+// Rrelu multiplies elements up to 0 by random numbers, one drawn for each of them, or all by the middle of the range.
+func Rrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	const op = "rrelu"
+	if err := floating(op, self); err != nil {
+		return nil, err
+	}
+	if !(lower <= upper) {
+		return nil, status.Runtimef("%s: lower must not be greater than upper, but lower is %v, and upper is %v", op, lower, upper)
+	}
+	if !training {
+		made, err := c.NnLeakyRelu(out, self, (lower+upper)/2)
+		return only(op, made, err)
+	}
+	s := within(c, op)
+	defer s.Close()
+	factors := s.Keep(c.OnesLike(self, dtype.None, tensor.NoLayout, self.Device(), shape.Preserve))
+	if low := s.Binary(c.Le, self, s.Int(0)); launch.Known(self) {
+		some := s.Binary(c.MaskedSelect, low, low)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		drawn := s.Empty(self, dtype.Float64, some.Numel())
+		lower, upper = s.asElement(lower, self), s.asElement(upper, self)
+		s.Do(func() error { return c.FillUniform(drawn, lower, upper, g) })
+		drawn = s.Cast(drawn, self.DType())
+		ones := factors
+		factors = s.Step(func() (*tensor.Tensor, error) { return c.MaskedScatter(nil, ones, low, drawn) })
+	}
+	return s.result(out, s.Mul(self, factors))
+}
+
+// asElement is a number as an element of t has it.
+func (s *scope) asElement(v float64, t *tensor.Tensor) float64 {
+	element := s.Keep(s.C.Full(nil, nil, dtype.FloatScalar(v), t.DType(), tensor.NoLayout, t.Device()))
+	rounded, _ := s.Value(element)
+	return rounded.Float()
+}
+
+// NnGlu gates one half of a dimension by the other.
+func NnGlu(c aten.Ctx, self *tensor.Tensor, dim int64) (*tensor.Tensor, error) {
+	const op = "nn_glu"
+	if err := floating(op, self); err != nil {
+		return nil, err
+	}
+	if self.Dim() == 0 {
+		return nil, status.Runtimef("%s: self has no dimension to halve", op)
+	}
+	at, err := shape.WrapDim(op, dim, self.Dim())
+	if err != nil {
+		return nil, err
+	}
+	n := self.Sizes()[at]
+	if n%2 != 0 {
+		return nil, status.Runtimef("%s: the size of dimension %d must be even, but is %d", op, at, n)
+	}
+	s := within(c, op)
+	defer s.Close()
+	gate := s.Unary(c.Sigmoid, s.Narrow(self, int64(at), n/2, n/2))
+	return s.result(nil, s.Mul(s.Narrow(self, int64(at), 0, n/2), gate))
+}
+
+// NnSoftmin is softmax of what is turned around.
+func NnSoftmin(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tensor.Tensor, error) {
+	s := within(c, "nn_softmin")
+	defer s.Close()
+	turned := s.Unary(c.Neg, self)
+	return s.Last(func() (*tensor.Tensor, error) { return c.Softmax(nil, turned, dim, d) })
+}

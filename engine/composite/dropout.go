@@ -1,0 +1,114 @@
+package composite
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// dropping is one of the operators that leave elements out at random: each by itself, or whole channels; with others scaled up, or with
+// all moved so that mean and variance stay.
+type dropping struct {
+	op              string
+	channels, alpha bool
+}
+
+// drop gives self itself where nothing is left out.
+func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	if !(p >= 0 && p <= 1) {
+		return nil, status.Valuef("%s: p must be from 0 to 1, but is %v", k.op, p)
+	}
+	if p == 0 || !train || self.Numel() == 0 {
+		if out != nil {
+			return out, nil
+		}
+		return self.Alias(), nil
+	}
+	d := self.DType()
+	switch {
+	case d.Category() < dtype.Floating:
+		return nil, status.NotImplementedf("%s: not implemented for %v, whose elements are not scaled; convert to a floating-point dtype", k.op, d)
+	case k.channels && self.Dim() < 2:
+		return nil, status.Runtimef("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", k.op, self.Sizes())
+	}
+	s := within(c, k.op)
+	defer s.Close()
+	if p == 1 {
+		return s.result(out, s.Mul(self, s.Zeros(self, d.ToReal())))
+	}
+	like, format := self, shape.Preserve
+	if k.channels {
+		format = shape.Contiguous
+		for dim := 2; dim < self.Dim(); dim++ {
+			like = s.Narrow(like, int64(dim), 0, 1)
+		}
+	}
+	noise := s.Step(func() (*tensor.Tensor, error) {
+		return c.EmptyLike(like, d.ToReal(), tensor.NoLayout, self.Device(), format)
+	})
+	s.Do(func() error { return c.FillBernoulli(noise, 1-p, g) })
+	if !k.alpha {
+		return s.result(out, s.Mul(self, s.Div(noise, s.Float(1-p))))
+	}
+	const low = 1.7580993408473766 // -selu(-infinity)
+	a := 1 / math.Sqrt((low*low*p+1)*(1-p))
+	moved := s.Add(s.Mul(s.Sub(noise, s.Float(1)), s.Float(low*a)), s.Float(low*a*p))
+	return s.result(out, s.Add(s.Mul(self, s.Mul(noise, s.Float(a))), moved))
+}
+
+// Dropout leaves elements out, and scales the others up.
+func Dropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	return dropping{op: "dropout"}.drop(c, out, self, p, train, g)
+}
+
+// FeatureDropout leaves channels out, and scales the others up.
+func FeatureDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	return dropping{op: "feature_dropout", channels: true}.drop(c, out, self, p, train, g)
+}
+
+// AlphaDropout puts the least value of selu in the place of elements.
+func AlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	return dropping{op: "alpha_dropout", alpha: true}.drop(c, out, self, p, train, g)
+}
+
+// FeatureAlphaDropout puts the least value of selu in the place of channels.
+func FeatureAlphaDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
+	return dropping{op: "feature_alpha_dropout", channels: true, alpha: true}.drop(c, out, self, p, train, g)
+}
+
+// NnDropout1d leaves channels of sequences out.
+func NnDropout1d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	const op = "nn_dropout1d"
+	if n := self.Dim(); n != 2 && n != 3 {
+		return nil, status.Runtimef("%s: self must have 2 dimensions, or 3 with examples, but has sizes %v", op, self.Sizes())
+	}
+	return dropImage(c, op, out, self, p, training, self.Dim() == 2, g)
+}
+
+// NnDropout2d leaves channels of images out.
+func NnDropout2d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	return dropImage(c, "nn_dropout2d", out, self, p, training, false, g)
+}
+
+// NnDropout3d leaves channels of volumes out.
+func NnDropout3d(c aten.Ctx, out, self *tensor.Tensor, p float64, training bool, g *random.Generator) (*tensor.Tensor, error) {
+	return dropImage(c, "nn_dropout3d", out, self, p, training, self.Dim() != 5, g)
+}
+
+// dropImage leaves channels out of one example or of several.
+func dropImage(c aten.Ctx, op string, out, self *tensor.Tensor, p float64, training, single bool, g *random.Generator) (*tensor.Tensor, error) {
+	k := dropping{op: op, channels: true}
+	if !single || !training || p == 0 {
+		return k.drop(c, out, self, p, training, g)
+	}
+	s := within(c, op)
+	defer s.Close()
+	batch := s.Unsqueeze(self, 0)
+	dropped := s.Step(func() (*tensor.Tensor, error) { return k.drop(c, nil, batch, p, training, g) })
+	return s.result(out, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, 0) }, dropped))
+}

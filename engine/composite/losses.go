@@ -1,0 +1,344 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
+)
+
+// losing is the scope of a loss, with what is made of its elements: none, mean or sum.
+type losing struct {
+	*scope
+	reduction string
+}
+
+// lose begins a loss. The older arguments, two flags, are stronger than the word.
+func lose(c aten.Ctx, op string, average, reduce ops.Bool, reduction string, words ...string) *losing {
+	s := &losing{within(c, op), reduction}
+	if average == ops.NoBool && reduce == ops.NoBool {
+		if words = append(words, "none", "mean", "sum"); !slices.Contains(words, reduction) {
+			s.Fail(status.Valuef("%s: reduction must be one of %v, but is %s", op, words, reduction))
+		}
+		return s
+	}
+	s.Fail(warning.Deprecated.Of(op, "size_average and reduce are deprecated; give reduction"))
+	switch {
+	case reduce == ops.False:
+		s.reduction = "none"
+	case average == ops.False:
+		s.reduction = "sum"
+	default:
+		s.reduction = "mean"
+	}
+	return s
+}
+
+// reduced is the loss that is made of those of elements.
+func (s *losing) reduced(t *tensor.Tensor) (*tensor.Tensor, error) {
+	switch s.reduction {
+	case "mean":
+		return s.Last(func() (*tensor.Tensor, error) { return s.C.Mean(nil, t, nil, false, dtype.None) })
+	case "sum":
+		return s.result(nil, s.total(t))
+	}
+	return s.result(nil, t)
+}
+
+// total is the sum of all elements.
+func (s *losing) total(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Sum(nil, t, nil, false, dtype.None) })
+}
+
+// weighted is reduced where each element has a weight, by whose sum a mean divides.
+func (s *losing) weighted(t, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	t = s.Mul(t, weight)
+	if s.reduction == "mean" {
+		return s.result(nil, s.Div(s.total(t), s.total(weight)))
+	}
+	return s.reduced(t)
+}
+
+// times is t times a weight, where there is one.
+func (s *losing) times(t, weight *tensor.Tensor) *tensor.Tensor {
+	if weight == nil {
+		return t
+	}
+	return s.Mul(t, weight)
+}
+
+// sameSizes refuses another tensor that has not the sizes of self.
+func (s *losing) sameSizes(name string, self, other *tensor.Tensor) {
+	if s.Err == nil && !slices.Equal(self.Sizes(), other.Sizes()) {
+		s.Fail(status.Valuef("%s: %s must have the sizes of self, %v, but has %v", s.Op, name, self.Sizes(), other.Sizes()))
+	}
+}
+
+func (s *losing) positive(t *tensor.Tensor) *tensor.Tensor {
+	return s.Binary(s.C.ClampMin, t, s.Int(0))
+}
+func (s *losing) squared(t *tensor.Tensor) *tensor.Tensor { return s.Unary(s.C.Square, t) }
+func (s *losing) exp(t *tensor.Tensor) *tensor.Tensor     { return s.Unary(s.C.Exp, t) }
+func (s *losing) log(t *tensor.Tensor) *tensor.Tensor     { return s.Unary(s.C.Log, t) }
+func (s *losing) logSigmoid(t *tensor.Tensor) *tensor.Tensor {
+	return s.Unary(s.C.NnLogsigmoid, t)
+}
+func (s *losing) isLabel(t *tensor.Tensor, v int64) *tensor.Tensor {
+	return s.Binary(s.C.Eq, t, s.Int(v))
+}
+
+// regressed reduces the losses of pairs, with weights where there are some.
+func (s *losing) regressed(self, weight *tensor.Tensor, each func() (*tensor.Tensor, error)) (*tensor.Tensor, error) {
+	if weight == nil {
+		return s.reduced(s.Step(each))
+	}
+	s.sameSizes("weight", self, weight)
+	return s.weighted(s.Step(each), weight)
+}
+
+// NnL1Loss is the absolute difference.
+func NnL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	s := lose(c, "nn_l1_loss", average, reduce, reduction)
+	defer s.Close()
+	difference := s.Sub(self, target)
+	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.Abs(nil, difference) })
+}
+
+// NnMseLoss is the square of the difference.
+func NnMseLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	s := lose(c, "nn_mse_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	return s.regressed(self, weight, func() (*tensor.Tensor, error) { return c.NnSquaredError(self, target) })
+}
+
+// NnHuberLoss is the square of small differences, and the size of large ones.
+func NnHuberLoss(c aten.Ctx, self, target *tensor.Tensor, reduction string, delta float64, weight *tensor.Tensor) (*tensor.Tensor, error) {
+	s := lose(c, "nn_huber_loss", ops.NoBool, ops.NoBool, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	if !(delta > 0) {
+		s.Fail(status.Runtimef("%s: delta must be positive, but is %v", s.Op, delta))
+	}
+	each := s.Step(func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, delta, 1) })
+	if weight != nil {
+		s.sameSizes("weight", self, weight)
+		each = s.Mul(each, weight)
+	}
+	return s.reduced(each)
+}
+
+// NnSmoothL1Loss is huber loss over beta.
+func NnSmoothL1Loss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, beta float64) (*tensor.Tensor, error) {
+	s := lose(c, "nn_smooth_l1_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	if beta < 0 {
+		s.Fail(status.Runtimef("%s: beta must not be negative, but is %v", s.Op, beta))
+	}
+	if beta == 0 {
+		return s.reduced(s.Unary(c.Abs, s.Sub(self, target)))
+	}
+	return s.regressed(self, nil, func() (*tensor.Tensor, error) { return c.NnHuberEach(self, target, beta, 1/beta) })
+}
+
+// NnKlDiv is the divergence of a distribution from another one, whose logarithms are given.
+func NnKlDiv(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, logTarget bool) (*tensor.Tensor, error) {
+	s := lose(c, "nn_kl_div", average, reduce, reduction, "batchmean")
+	defer s.Close()
+	for _, t := range []*tensor.Tensor{self, target} {
+		s.Fail(floating(s.Op, t))
+	}
+	var each *tensor.Tensor
+	if logTarget {
+		each = s.Mul(s.exp(target), s.Sub(target, self))
+	} else {
+		each = s.Sub(s.Binary(c.Xlogy, target, target), s.Mul(target, self))
+	}
+	if s.reduction != "batchmean" {
+		return s.reduced(each)
+	}
+	examples := int64(1)
+	if self.Dim() > 0 {
+		examples = self.Sizes()[0]
+	}
+	return s.result(nil, s.Div(s.total(each), s.Int(examples)))
+}
+
+// NnBinaryCrossEntropy is that of probabilities.
+func NnBinaryCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_binary_cross_entropy", average, reduce, reduction)
+	defer s.Close()
+	s.sameSizes("target", self, target)
+	s.Fail(floating(s.Op, self))
+	if self.DType() != target.DType() {
+		s.Fail(status.Runtimef("%s: target must have the dtype of self, %v, but has %v", s.Op, self.DType(), target.DType()))
+	}
+	if self.Numel() > 0 {
+		least, most := s.Unary(c.Min, self), s.Unary(c.Max, self)
+		low, known := s.Value(least)
+		if high, _ := s.Value(most); known && s.Err == nil && !(low.Float() >= 0 && high.Float() <= 1) {
+			return nil, status.Runtimef("%s: elements must be from 0 to 1, but go from %v to %v", s.Op, low, high)
+		}
+	}
+	each := s.Step(func() (*tensor.Tensor, error) { return c.NnBinaryCrossEntropyEach(self, target) })
+	return s.reduced(s.times(each, weight))
+}
+
+// NnBinaryCrossEntropyEach is that of each element; no logarithm counts as less than -100.
+func NnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (*tensor.Tensor, error) {
+	s := lose(c, "nn_binary_cross_entropy", ops.NoBool, ops.NoBool, "none")
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	bounded := func(t *tensor.Tensor) *tensor.Tensor { return s.Binary(c.ClampMin, t, s.Int(-100)) }
+	off := s.Mul(s.Sub(target, s.Int(1)), bounded(s.Unary(c.Log1p, s.negative(self))))
+	return s.reduced(s.Sub(off, s.Mul(target, bounded(s.log(self)))))
+}
+
+// NnBinaryCrossEntropyWithLogits is that of the logistic function of self.
+func NnBinaryCrossEntropyWithLogits(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string, positive *tensor.Tensor) (*tensor.Tensor, error) {
+	s := lose(c, "nn_binary_cross_entropy_with_logits", average, reduce, reduction)
+	defer s.Close()
+	s.sameSizes("target", self, target)
+	s.Fail(floating(s.Op, self))
+	on := s.logSigmoid(self)
+	if positive != nil {
+		on = s.Mul(on, s.Add(s.Mul(s.Sub(positive, s.Int(1)), target), s.Int(1)))
+	}
+	return s.reduced(s.times(s.Sub(s.Mul(s.Sub(s.Int(1), target), self), on), weight))
+}
+
+// NnPoissonNllLoss is that of counts, whose rate is self, or its exponential.
+func NnPoissonNllLoss(c aten.Ctx, self, target *tensor.Tensor, logInput, full bool, average ops.Bool, eps float64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_poisson_nll_loss", average, reduce, reduction)
+	defer s.Close()
+	var each *tensor.Tensor
+	if logInput {
+		each = s.Sub(s.exp(self), s.Mul(target, self))
+	} else {
+		each = s.Sub(self, s.Mul(target, s.log(s.Add(self, s.Float(eps)))))
+	}
+	if full {
+		stirling := s.Add(s.Sub(s.Mul(target, s.log(target)), target), s.Mul(s.log(s.Mul(target, s.Float(2*math.Pi))), s.Float(0.5)))
+		each = s.Add(each, s.Where(s.greater(target, s.Int(1)), stirling, s.Int(0)))
+	}
+	return s.reduced(each)
+}
+
+// NnGaussianNllLoss is that of normal distributions, whose variances are at least eps.
+func NnGaussianNllLoss(c aten.Ctx, self, target, variance *tensor.Tensor, full bool, eps float64, reduction string) (*tensor.Tensor, error) {
+	const op = "nn_gaussian_nll_loss"
+	s := lose(c, op, ops.NoBool, ops.NoBool, reduction)
+	defer s.Close()
+	s.Fail(floating(op, self))
+	if variance.IsWrappedNumber() {
+		variance = s.Mul(s.Ones(self, self.DType(), self.Sizes()...), variance)
+	}
+	if s.Err == nil && variance.Numel() > 0 {
+		if least, known := s.Value(s.Unary(c.Min, variance)); known && least.Float() < 0 {
+			return nil, status.Valuef("%s: var must not be negative, but its least element is %v", op, least)
+		}
+	}
+	if s.Err == nil && !slices.Equal(self.Sizes(), variance.Sizes()) {
+		different, n := 0, self.Dim()
+		if n == variance.Dim() {
+			for i, size := range self.Sizes() {
+				if size != variance.Sizes()[i] {
+					different++
+				}
+			}
+		}
+		switch {
+		case n > 0 && slices.Equal(self.Sizes()[:n-1], variance.Sizes()):
+			variance = s.Unsqueeze(variance, -1)
+		case different != 1:
+			return nil, status.Valuef("%s: var must have the sizes of self, %v, but for the last, but has %v", op, self.Sizes(), variance.Sizes())
+		}
+	}
+	// The gradient does not see the bound.
+	lift := s.view(c.Detach, s.Sub(s.Binary(c.ClampMin, variance, s.Float(eps)), variance))
+	bounded := s.Add(variance, lift)
+	each := s.Mul(s.Add(s.log(bounded), s.Div(s.squared(s.Sub(self, target)), bounded)), s.Float(0.5))
+	if full {
+		each = s.Add(each, s.Float(0.5*math.Log(2*math.Pi)))
+	}
+	return s.reduced(each)
+}
+
+// NnHingeEmbeddingLoss is self where the label is 1, and what margin exceeds it by where that is -1.
+func NnHingeEmbeddingLoss(c aten.Ctx, self, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_hinge_embedding_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	apart := s.Where(s.isLabel(target, 1), s.Int(0), s.positive(s.Sub(s.Float(margin), self)))
+	return s.reduced(s.Add(apart, s.Where(s.isLabel(target, -1), s.Int(0), self)))
+}
+
+// NnMarginRankingLoss is by how much the first is not above the second by margin, or below it where the label is -1.
+func NnMarginRankingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_margin_ranking_loss", average, reduce, reduction)
+	defer s.Close()
+	if first.Dim() != second.Dim() || first.Dim() != target.Dim() {
+		s.Fail(status.Runtimef("%s: all tensors must have as many dimensions, but they have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
+	}
+	return s.reduced(s.positive(s.Add(s.Mul(s.negative(target), s.Sub(first, second)), s.Float(margin))))
+}
+
+// NnSoftMarginLoss is log(1 + e^-xy) of labels y.
+func NnSoftMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_soft_margin_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	return s.reduced(s.negative(s.logSigmoid(s.Mul(self, target))))
+}
+
+// NnMultilabelSoftMarginLoss is the mean of binary cross entropies over classes.
+func NnMultilabelSoftMarginLoss(c aten.Ctx, self, target, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_multilabel_soft_margin_loss", average, reduce, reduction)
+	defer s.Close()
+	if self.Dim() == 0 {
+		s.Fail(status.Runtimef("%s: self must have a dimension, that of classes", s.Op))
+	}
+	on, off := s.logSigmoid(self), s.logSigmoid(s.negative(self))
+	each := s.times(s.negative(s.Add(s.Mul(target, on), s.Mul(s.Sub(s.Int(1), target), off))), weight)
+	return s.reduced(s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, each, []int64{-1}, false, dtype.None) }))
+}
+
+// NnCosineEmbeddingLoss wants the angle of vectors small where the label is 1, and large where that is -1.
+func NnCosineEmbeddingLoss(c aten.Ctx, first, second, target *tensor.Tensor, margin float64, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_cosine_embedding_loss", average, reduce, reduction)
+	defer s.Close()
+	if n := target.Dim(); n > 1 || first.Dim() != n+1 || second.Dim() != n+1 {
+		s.Fail(status.Runtimef("%s: input1 and input2 must be matrices, and target a vector, or these vectors, and that without dimensions; they have sizes %v, %v and %v", s.Op, first.Sizes(), second.Sizes(), target.Sizes()))
+	}
+	over := func(t *tensor.Tensor) *tensor.Tensor { return s.Sum(t, -1) }
+	length := func(t *tensor.Tensor) *tensor.Tensor { return s.Add(over(s.Mul(t, t)), s.Float(1e-12)) }
+	cosine := s.Div(over(s.Mul(first, second)), s.Unary(c.Sqrt, s.Mul(length(first), length(second))))
+	near := s.Where(s.isLabel(target, 1), s.Sub(s.Int(1), cosine), s.Int(0))
+	return s.reduced(s.Add(near, s.Where(s.isLabel(target, -1), s.positive(s.Sub(cosine, s.Float(margin))), s.Int(0))))
+}
+
+// NnTripletMarginLoss is by how much the positive vector is not nearer to the anchor than the negative one by margin.
+func NnTripletMarginLoss(c aten.Ctx, anchor, positive, negative *tensor.Tensor, margin, p, eps float64, swap bool, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_triplet_margin_loss", average, reduce, reduction)
+	defer s.Close()
+	switch {
+	case !(margin > 0):
+		s.Fail(status.Valuef("%s: margin must be positive, but is %v", s.Op, margin))
+	case anchor.Dim() != positive.Dim() || anchor.Dim() != negative.Dim():
+		s.Fail(status.Runtimef("%s: all tensors must have as many dimensions, but they have sizes %v, %v and %v", s.Op, anchor.Sizes(), positive.Sizes(), negative.Sizes()))
+	}
+	distance := func(a, b *tensor.Tensor) *tensor.Tensor {
+		return s.Step(func() (*tensor.Tensor, error) { return c.PairwiseDistance(a, b, p, eps, false) })
+	}
+	near, far := distance(anchor, positive), distance(anchor, negative)
+	if swap {
+		far = s.Binary(c.Minimum, far, distance(positive, negative))
+	}
+	return s.reduced(s.positive(s.Sub(s.Add(near, s.Float(margin)), far)))
+}

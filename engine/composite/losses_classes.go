@@ -1,0 +1,263 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// labels are those of examples: the class of each, or one that is left out.
+type labels struct {
+	index *tensor.Tensor // where there is one, along the dimension of classes; 0 for what is left out
+	valid *tensor.Tensor
+	dim   int64 // of classes
+}
+
+// labelled refuses classes that are not those of self.
+func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) {
+	if s.Err != nil {
+		return l
+	}
+	if self.Dim() == 0 {
+		s.Fail(status.Valuef("%s: self must have a dimension, that of classes", s.Op))
+		return l
+	}
+	l.dim = int64(min(1, self.Dim()-1))
+	sizes := slices.Delete(slices.Clone(self.Sizes()), int(l.dim), int(l.dim)+1)
+	if d := target.DType(); d != dtype.Int64 && d != dtype.Uint8 {
+		s.Fail(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
+		return l
+	}
+	one := self.Dim() == 1 && slices.Equal(target.Sizes(), []int64{1})
+	switch {
+	case slices.Equal(sizes, target.Sizes()) || one:
+	case self.Dim() > 1 && target.Dim() > 0 && target.Sizes()[0] != sizes[0]:
+		s.Fail(status.Valuef("%s: target must have a class for each of the %d examples of self, but has sizes %v", s.Op, sizes[0], target.Sizes()))
+	default:
+		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without that of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
+	}
+	l.valid = s.Binary(s.C.Ne, target, s.Int(ignore))
+	l.index = s.Where(l.valid, s.Cast(target, dtype.Int64), s.Int(0))
+	return l
+}
+
+// picked is the element of the class of each example.
+func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if t.Dim() == 1 { // of one example, whose label may have a dimension
+		one := s.Reshape(l.index)
+		return s.Reshape(s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, 0, one) }), l.index.Sizes()...)
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, l.dim, l.index) })
+}
+
+// NnPick is one element of a dimension for each place of the others.
+func NnPick(c aten.Ctx, self *tensor.Tensor, dim int64, index *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within(c, "nn_nll_loss")
+	defer s.Close()
+	at := s.Unsqueeze(index, dim)
+	found := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, self, dim, at, false) })
+	return s.result(nil, s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.SqueezeDim(nil, t, dim) }, found))
+}
+
+// weightOf is the weight of the class of each example, 0 of what is left out; without weights it tells what is not.
+func (s *losing) weightOf(self, weight *tensor.Tensor, l labels) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	if weight == nil {
+		return l.valid
+	}
+	if n := self.Sizes()[l.dim]; weight.Dim() != 1 || weight.Sizes()[0] != n || weight.DType() != self.DType() {
+		s.Fail(status.Runtimef("%s: weight must have %d elements of %v, one for each class, but has sizes %v, of %v", s.Op, n, self.DType(), weight.Sizes(), weight.DType()))
+		return nil
+	}
+	flat := s.Reshape(l.index, l.index.Numel())
+	each := s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, weight, 0, flat) })
+	return s.Where(l.valid, s.Reshape(each, l.index.Sizes()...), s.Int(0))
+}
+
+// averaged reduces losses, each of which has a factor. What is left out has none of 0 times infinity.
+func (s *losing) averaged(each, factor, valid *tensor.Tensor) *tensor.Tensor {
+	if factor != valid {
+		each = s.Mul(each, factor)
+	}
+	each = s.Where(valid, each, s.Int(0))
+	switch s.reduction {
+	case "mean":
+		return s.Div(s.total(each), s.total(factor))
+	case "sum":
+		return s.total(each)
+	}
+	return each
+}
+
+// NnNllLoss is the negative of the element of the class of each example.
+func NnNllLoss(c aten.Ctx, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_nll_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	l := s.labelled(self, target, ignore)
+	factor := s.weightOf(self, weight, l)
+	return s.result(nil, s.averaged(s.negative(s.picked(self, l)), factor, l.valid))
+}
+
+// NnCrossEntropy is nll loss of the logarithm of softmax, or that of distributions over classes.
+func NnCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, average ops.Bool, ignore int64, reduce ops.Bool, reduction string, smoothing float64) (*tensor.Tensor, error) {
+	s := lose(c, "nn_cross_entropy", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	if !(smoothing >= 0 && smoothing <= 1) {
+		s.Fail(status.Runtimef("%s: label_smoothing must be from 0 to 1, but is %v", s.Op, smoothing))
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if self.Dim() > 0 && slices.Equal(self.Sizes(), target.Sizes()) {
+		return s.ofDistributions(self, target, weight, ignore, smoothing)
+	}
+	l := s.labelled(self, target, ignore)
+	logs := s.logSoftmax(self, l.dim)
+	factor := s.weightOf(self, weight, l)
+	loss := s.averaged(s.negative(s.picked(logs, l)), factor, l.valid)
+	if smoothing > 0 && s.Err == nil {
+		n := self.Sizes()[l.dim]
+		all := s.negative(s.Sum(s.times(logs, s.alongClasses(self, weight, l.dim)), l.dim))
+		smooth := s.Where(l.valid, s.Reshape(all, l.index.Sizes()...), s.Int(0))
+		switch s.reduction {
+		case "mean":
+			smooth = s.Div(s.total(smooth), s.total(factor))
+		case "sum":
+			smooth = s.total(smooth)
+		}
+		loss = s.Add(s.Mul(loss, s.Float(1-smoothing)), s.Mul(smooth, s.Float(smoothing/float64(n))))
+	}
+	return s.result(nil, loss)
+}
+
+func (s *losing) logSoftmax(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.LogSoftmax(nil, t, dim, dtype.None) })
+}
+
+// alongClasses is a weight of classes so that it broadcasts with self; nil without one.
+func (s *losing) alongClasses(self, weight *tensor.Tensor, dim int64) *tensor.Tensor {
+	if weight == nil || s.Err != nil {
+		return nil
+	}
+	n := self.Sizes()[dim]
+	if weight.Dim() != 1 || weight.Sizes()[0] != n {
+		s.Fail(status.Runtimef("%s: weight must have %d elements, one for each class, but has sizes %v", s.Op, n, weight.Sizes()))
+		return nil
+	}
+	return s.Reshape(weight, append([]int64{n}, slices.Repeat([]int64{1}, self.Dim()-1-int(dim))...)...)
+}
+
+// ofDistributions is the cross entropy of distributions over classes; a mean is that of examples.
+func (s *losing) ofDistributions(self, target, weight *tensor.Tensor, ignore int64, smoothing float64) (*tensor.Tensor, error) {
+	if !target.DType().IsFloatingPoint() {
+		return nil, status.Runtimef("%s: probabilities must be of a floating-point dtype, but are of %v", s.Op, target.DType())
+	}
+	if ignore >= 0 {
+		return nil, status.Runtimef("%s: ignore_index goes with classes, but is %d, and target has probabilities", s.Op, ignore)
+	}
+	dim := int64(min(1, self.Dim()-1))
+	n := self.Sizes()[dim]
+	if smoothing > 0 {
+		target = s.Add(s.Mul(target, s.Float(1-smoothing)), s.Float(smoothing/float64(n)))
+	}
+	each := s.times(s.Mul(s.logSoftmax(self, dim), target), s.alongClasses(self, weight, dim))
+	switch s.reduction {
+	case "mean":
+		return s.result(nil, s.negative(s.Div(s.total(each), s.Float(float64(self.Numel())/float64(n)))))
+	case "sum":
+		return s.result(nil, s.negative(s.total(each)))
+	}
+	return s.result(nil, s.negative(s.Sum(each, dim)))
+}
+
+// table is self with examples along its first dimension, and classes along its second one.
+func (s *losing) table(self *tensor.Tensor) *tensor.Tensor {
+	if self.Dim() > 2 || self.Dim() > 0 && self.Sizes()[self.Dim()-1] == 0 {
+		s.Fail(status.Runtimef("%s: self must be a matrix with an example in each row, or one example, but has sizes %v", s.Op, self.Sizes()))
+	}
+	if s.Err != nil || self.Dim() == 2 {
+		return self
+	}
+	return s.Reshape(self, 1, self.Numel())
+}
+
+// rows gives the losses of examples the sizes that their labels have.
+func (s *losing) rows(each *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	if s.reduction == "none" {
+		each = s.Reshape(each, sizes...)
+	}
+	return s.reduced(each)
+}
+
+// NnMultiMarginLoss is by how much the class of an example is not above each other one by margin.
+func NnMultiMarginLoss(c aten.Ctx, self, target *tensor.Tensor, p int64, margin float64, weight *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_multi_margin_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	if p != 1 && p != 2 {
+		s.Fail(status.Valuef("%s: p must be 1 or 2, but is %d", s.Op, p))
+	}
+	table := s.table(self)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	n, m := table.Sizes()[0], table.Sizes()[1]
+	if target.Dim() > 1 || target.Numel() != n || target.DType() != dtype.Int64 {
+		return nil, status.Runtimef("%s: target must have the class of each of the %d examples, of int64, but has sizes %v, of %v", s.Op, n, target.Sizes(), target.DType())
+	}
+	if weight != nil && (weight.Dim() != 1 || weight.Sizes()[0] != m) {
+		return nil, status.Valuef("%s: weight must have %d elements, one for each class, but has sizes %v", s.Op, m, weight.Sizes())
+	}
+	at := s.Reshape(target, n, 1)
+	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
+	each := s.positive(s.Add(s.Sub(table, own), s.Float(margin)))
+	if p == 2 {
+		each = s.squared(each)
+	}
+	if weight != nil {
+		flat := s.Reshape(target, n)
+		chosen := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, weight, 0, flat) })
+		each = s.Mul(each, s.Reshape(chosen, n, 1))
+	}
+	others := s.Binary(c.Ne, s.Keep(c.Arange(nil, dtype.IntScalar(m), dtype.Int64, tensor.NoLayout, self.Device())), at)
+	each = s.Div(s.Sum(s.Where(others, each, s.Int(0)), 1), s.Int(m))
+	return s.rows(each, target.Sizes())
+}
+
+// NnMultilabelMarginLoss is by how much each class of an example is not above each class that is none of its by 1. The list of an
+// example's classes ends before its first negative number.
+func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, reduce ops.Bool, reduction string) (*tensor.Tensor, error) {
+	s := lose(c, "nn_multilabel_margin_loss", average, reduce, reduction)
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	if s.Err == nil && (target.DType() != dtype.Int64 || !slices.Equal(self.Sizes(), target.Sizes())) {
+		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, and be of int64, but has %v, of %v", s.Op, self.Sizes(), target.Sizes(), target.DType()))
+	}
+	table, list := s.table(self), s.table(target)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	m := table.Sizes()[1]
+	ends := s.Binary(c.Lt, list, s.Int(0))
+	ended := s.Step(func() (*tensor.Tensor, error) { return c.Cumsum(nil, ends, 1, dtype.Int64) })
+	valid := s.isLabel(ended, 0)
+	at := s.Where(valid, list, s.Int(0))
+	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
+	none, one := s.Zeros(table, dtype.Int64, table.Sizes()...), s.Cast(valid, dtype.Int64)
+	counts := s.Step(func() (*tensor.Tensor, error) { return c.ScatterAdd(nil, none, 1, at, one) })
+	pairs := s.Binary(c.LogicalAnd, s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
+	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.Int(1)))
+	each = s.Div(s.Sum(s.Where(pairs, each, s.Int(0)), 1, 2), s.Int(m))
+	return s.rows(each, self.Sizes()[:max(self.Dim()-1, 0)])
+}

@@ -1,0 +1,302 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NnLinear is the product of rows and a transposed matrix, and a bias.
+func NnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "nn_linear"
+	if self.Dim() == 0 || weight.Dim() == 0 || weight.Dim() > 2 {
+		return nil, status.Runtimef("%s: self must have a dimension, and weight one or two, but they have sizes %v and %v", op, self.Sizes(), weight.Sizes())
+	}
+	if weight.Dim() == 1 && bias != nil {
+		return nil, status.Runtimef("%s: weight must be a matrix where there is a bias, but it has sizes %v", op, weight.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	if weight.Dim() == 2 {
+		weight = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, weight, 0, 1) })
+	}
+	switch {
+	case bias == nil:
+		return s.Last(func() (*tensor.Tensor, error) { return c.Matmul(out, self, weight) })
+	case self.Dim() == 2:
+		return s.Last(func() (*tensor.Tensor, error) { return c.Addmm(out, bias, self, weight, one, one) })
+	}
+	k, sizes := self.Sizes()[self.Dim()-1], slices.Clone(self.Sizes())
+	rows := s.Reshape(self, shape.Product(sizes[:len(sizes)-1]), k)
+	rows = s.Step(func() (*tensor.Tensor, error) { return c.Addmm(nil, bias, rows, weight, one, one) })
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	sizes[len(sizes)-1] = rows.Sizes()[1]
+	return s.result(out, s.Reshape(rows, sizes...))
+}
+
+var one = dtype.IntScalar(1)
+
+// NnBilinear is, for each row of weight, the product of two vectors and the matrix there.
+func NnBilinear(c aten.Ctx, first, second, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	const op = "bilinear"
+	n := first.Dim()
+	if n == 0 || second.Dim() != n || weight.Dim() != 3 || !slices.Equal(first.Sizes()[:n-1], second.Sizes()[:n-1]) {
+		return nil, status.Runtimef("%s: input1 and input2 must have the same sizes but for the last, and weight three, but they have sizes %v, %v and %v", op, first.Sizes(), second.Sizes(), weight.Sizes())
+	}
+	outputs, i, j := weight.Sizes()[0], weight.Sizes()[1], weight.Sizes()[2]
+	if first.Sizes()[n-1] != i || second.Sizes()[n-1] != j {
+		return nil, status.Runtimef("%s: the last sizes of input1 and input2, %d and %d, must be those of weight, which has sizes %v", op, first.Sizes()[n-1], second.Sizes()[n-1], weight.Sizes())
+	}
+	if bias != nil && (bias.Dim() != 1 || bias.Sizes()[0] != outputs) {
+		return nil, status.Runtimef("%s: bias must have %d elements, one for each row of weight, but has sizes %v", op, outputs, bias.Sizes())
+	}
+	if first.DType() != weight.DType() || second.DType() != weight.DType() {
+		return nil, status.Runtimef("%s: all tensors must have one dtype, but they have %v, %v and %v", op, first.DType(), second.DType(), weight.DType())
+	}
+	s := within(c, op)
+	defer s.Close()
+	rows := shape.Product(first.Sizes()[:n-1])
+	matrices := s.Reshape(s.Permute(weight, 1, 0, 2), i, outputs*j)
+	half := s.Reshape(s.matmul(s.Reshape(first, rows, i), matrices), rows, outputs, j)
+	y := s.Reshape(s.matmul(half, s.Reshape(second, rows, j, 1)), shape.Append(first.Sizes()[:n-1], outputs)...)
+	if bias != nil {
+		y = s.Add(y, bias)
+	}
+	return s.result(nil, y)
+}
+
+// NnNormalize divides vectors along a dimension by their norms.
+func NnNormalize(c aten.Ctx, out, self *tensor.Tensor, p float64, dim []int64, eps float64) (*tensor.Tensor, error) {
+	s := within(c, "nn_normalize")
+	defer s.Close()
+	norm := s.Step(func() (*tensor.Tensor, error) {
+		return c.Norm(nil, self, dtype.FloatScalar(p), dim, true, dtype.None)
+	})
+	norm = s.Binary(c.ClampMin, norm, s.Float(eps))
+	return s.Last(func() (*tensor.Tensor, error) { return c.Div(out, self, norm, "") })
+}
+
+// PairwiseDistance is the norm of the differences of vectors, to each element of which a little is added.
+func PairwiseDistance(c aten.Ctx, x1, x2 *tensor.Tensor, p, eps float64, keepdim bool) (*tensor.Tensor, error) {
+	s := within(c, "pairwise_distance")
+	defer s.Close()
+	difference := s.Add(s.Sub(x1, x2), s.Float(eps))
+	return s.Last(func() (*tensor.Tensor, error) {
+		return c.Norm(nil, difference, dtype.FloatScalar(p), []int64{-1}, keepdim, dtype.None)
+	})
+}
+
+// NnOneHot is 1 at the position that an element names, and 0 at others, along a new dimension.
+func NnOneHot(c aten.Ctx, self *tensor.Tensor, classes int64) (*tensor.Tensor, error) {
+	const op = "nn_one_hot"
+	if !self.DType().IsIntegral() {
+		return nil, status.Runtimef("%s: classes must be integers, but are of %v", op, self.DType())
+	}
+	s := within(c, op)
+	defer s.Close()
+	self = s.Cast(self, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if classes == -1 && self.Numel() == 0 {
+		return nil, status.Runtimef("%s: an empty tensor does not tell the number of classes; give num_classes", op)
+	}
+	if classes == -1 || launch.Known(self) && self.Numel() > 0 {
+		low, high := s.Unary(c.Min, self), s.Unary(c.Max, self)
+		if s.Err != nil {
+			return nil, s.Err
+		}
+		least, err := c.Item(low)
+		s.Fail(err)
+		most, err := c.Item(high)
+		s.Fail(err)
+		switch {
+		case s.Err != nil:
+			return nil, s.Err
+		case least.I < 0:
+			return nil, status.Runtimef("%s: classes must not be negative, but one is %d", op, least.I)
+		case classes == -1 && most.I == math.MaxInt64:
+			return nil, status.Runtimef("%s: a class of %d is more than can be counted", op, most.I)
+		case classes == -1:
+			classes = most.I + 1
+		case most.I >= classes:
+			return nil, status.Runtimef("%s: classes must be smaller than num_classes, %d, but one is %d", op, classes, most.I)
+		}
+	}
+	if classes <= 0 {
+		return nil, status.Runtimef("%s: num_classes must be positive, or -1, but is %d", op, classes)
+	}
+	places := s.Keep(c.Arange(nil, dtype.IntScalar(classes), dtype.Int64, tensor.NoLayout, self.Device()))
+	return s.result(nil, s.Cast(s.Binary(c.Eq, s.Unsqueeze(self, -1), places), dtype.Int64))
+}
+
+// PixelShuffle moves channels into height and width.
+func PixelShuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+	const op = "pixel_shuffle"
+	lead, n, err := image(op, self, "upscale_factor", factor)
+	if err != nil {
+		return nil, err
+	}
+	channels, height, width := n[0], n[1], n[2]
+	if factor > math.MaxInt32 || channels%(factor*factor) != 0 {
+		return nil, status.Runtimef("%s: the number of channels, %d, must be divisible by the square of upscale_factor, %d", op, channels, factor)
+	}
+	channels /= factor * factor
+	s := within(c, op)
+	defer s.Close()
+	parts := s.Reshape(self, append(lead, channels, factor, factor, height, width)...)
+	parts = s.turnedLast(parts, 5, 0, 3, 1, 4, 2)
+	return s.result(nil, s.laidLike(self, s.Reshape(parts, append(lead, channels, height*factor, width*factor)...)))
+}
+
+// PixelUnshuffle moves what PixelShuffle has moved back.
+func PixelUnshuffle(c aten.Ctx, self *tensor.Tensor, factor int64) (*tensor.Tensor, error) {
+	const op = "pixel_unshuffle"
+	lead, n, err := image(op, self, "downscale_factor", factor)
+	if err != nil {
+		return nil, err
+	}
+	channels, height, width := n[0], n[1]/factor, n[2]/factor
+	if n[1]%factor != 0 || n[2]%factor != 0 {
+		return nil, status.Runtimef("%s: height and width, %d and %d, must be divisible by downscale_factor, %d", op, n[1], n[2], factor)
+	}
+	s := within(c, op)
+	defer s.Close()
+	parts := s.Reshape(self, append(lead, channels, height, factor, width, factor)...)
+	parts = s.turnedLast(parts, 5, 0, 2, 4, 1, 3)
+	return s.result(nil, s.laidLike(self, s.Reshape(parts, append(lead, channels*factor*factor, height, width)...)))
+}
+
+// image gives the sizes before the last three, and those.
+func image(op string, self *tensor.Tensor, name string, factor int64) (lead, last []int64, err error) {
+	at := self.Dim() - 3
+	if at < 0 {
+		return nil, nil, status.Runtimef("%s: self must have at least 3 dimensions, channels, height and width, but has sizes %v", op, self.Sizes())
+	}
+	if factor <= 0 {
+		return nil, nil, status.Runtimef("%s: %s must be positive, but is %d", op, name, factor)
+	}
+	lead = slices.Clip(slices.Clone(self.Sizes()[:at]))
+	return lead, self.Sizes()[at:], nil
+}
+
+// turnedLast is a copy of t with its last n dimensions in another order.
+func (s *scope) turnedLast(t *tensor.Tensor, n int, order ...int64) *tensor.Tensor {
+	if s.Err != nil {
+		return nil
+	}
+	all := make([]int64, 0, t.Dim())
+	first := int64(t.Dim() - n)
+	for d := range first {
+		all = append(all, d)
+	}
+	for _, d := range order {
+		all = append(all, first+d)
+	}
+	return s.copied(s.Permute(t, all...))
+}
+
+// laidLike is t in the memory format of an image.
+func (s *scope) laidLike(image, t *tensor.Tensor) *tensor.Tensor {
+	f := shape.SuggestFormat(image.Sizes(), image.Strides())
+	if s.Err != nil || f == shape.Contiguous {
+		return t
+	}
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Contiguous(t, f) })
+}
+
+// ChannelShuffle takes channels from each of several groups in turn.
+func ChannelShuffle(c aten.Ctx, self *tensor.Tensor, groups int64) (*tensor.Tensor, error) {
+	const op = "channel_shuffle"
+	if self.Dim() < 3 {
+		return nil, status.Runtimef("%s: self must have at least 3 dimensions, of which the second one is that of channels, but has sizes %v", op, self.Sizes())
+	}
+	channels := self.Sizes()[1]
+	if groups <= 0 || channels%groups != 0 {
+		return nil, status.Runtimef("%s: groups must be positive and divide the number of channels, %d, but is %d", op, channels, groups)
+	}
+	s := within(c, op)
+	defer s.Close()
+	sizes := slices.Concat(self.Sizes()[:1], []int64{groups, channels / groups}, self.Sizes()[2:])
+	parts := s.Reshape(self, sizes...)
+	turned := s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, parts, 1, 2) })
+	return s.result(nil, s.laidLike(self, s.Reshape(s.copied(turned), self.Sizes()...)))
+}
+
+// NnEmbedding picks rows, which with maxNorm are shortened where they lie first.
+func NnEmbedding(c aten.Ctx, self, weight *tensor.Tensor, padding ops.Int, maxNorm *float64, normType float64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+	const op = "nn_embedding"
+	at := int64(-1)
+	if !padding.IsNone() && weight.Dim() > 0 {
+		rows := weight.Sizes()[0]
+		at = int64(padding)
+		if at < -rows || at >= rows {
+			return nil, status.Valuef("%s: padding_idx must be between %d and %d, but is %d", op, -rows, rows-1, at)
+		}
+		if at < 0 {
+			at += rows
+		}
+	}
+	s := within(c, op)
+	defer s.Close()
+	if maxNorm != nil {
+		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })
+		s.Do(func() error { return c.EmbeddingRenorm(plain, self, *maxNorm, normType) })
+	}
+	return s.Last(func() (*tensor.Tensor, error) { return c.Embedding(weight, self, at, byFrequency, sparse) })
+}
+
+// Embedding picks rows of a matrix.
+func Embedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFrequency, sparse bool) (*tensor.Tensor, error) {
+	const op = "embedding"
+	if weight.Dim() != 2 {
+		return nil, status.Runtimef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
+	}
+	if err := rowIndices(op, indices); err != nil {
+		return nil, err
+	}
+	s := within(c, op)
+	defer s.Close()
+	flat := s.Reshape(indices, indices.Numel())
+	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, weight, 0, flat) })
+	return s.result(nil, s.Reshape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
+}
+
+func rowIndices(op string, indices *tensor.Tensor) error {
+	if d := indices.DType(); d != dtype.Int64 && d != dtype.Int32 {
+		return status.Runtimef("%s: indices must be of int64 or int32, but are of %v", op, d)
+	}
+	return nil
+}
+
+// EmbeddingRenorm shortens rows that indices name to a norm.
+func EmbeddingRenorm(c aten.Ctx, self, indices *tensor.Tensor, maxNorm, normType float64) error {
+	const op = "embedding_renorm_"
+	if self.Dim() != 2 {
+		return status.Runtimef("%s: self must be a matrix, but has sizes %v", op, self.Sizes())
+	}
+	if err := rowIndices(op, indices); err != nil {
+		return err
+	}
+	s := within(c, op)
+	defer s.Close()
+	flat := s.Cast(s.Reshape(indices, indices.Numel()), dtype.Int64)
+	rows := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, self, 0, flat) })
+	shorter := s.Step(func() (*tensor.Tensor, error) {
+		return c.Renorm(nil, rows, dtype.FloatScalar(normType), 0, dtype.FloatScalar(maxNorm))
+	})
+	s.Do(func() error {
+		_, err := c.IndexCopy(self, self, 0, flat, shorter)
+		return err
+	})
+	return s.Err
+}

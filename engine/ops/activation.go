@@ -1,0 +1,172 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// floats fill the first kernel parameters.
+func floats(values ...float64) params {
+	return func(d dtype.DType, p *launch.Params) {
+		for i, v := range values {
+			p.Set(i, d, dtype.FloatScalar(v))
+		}
+	}
+}
+
+// NnLeakyRelu multiplies negative elements by a number.
+func NnLeakyRelu(out, self *tensor.Tensor, slope float64) (*tensor.Tensor, error) {
+	return nnLeakyRelu.run(out, floats(slope), self)
+}
+
+var openGradient = newPointwise("nn_piecewise_gradient", "open_gradient", promote)
+
+// NnPiecewiseGradient multiplies a gradient by one number where self lies within limits, and by another elsewhere.
+func NnPiecewiseGradient(given, self *tensor.Tensor, low, high, inside, outside float64, closed bool) (*tensor.Tensor, error) {
+	row := openGradient
+	if closed {
+		row = nnPiecewiseGradient
+	}
+	return row.run(nil, floats(low, high, inside, outside), given, self)
+}
+
+// NnHardtanh limits elements to [low, high]; integers to the integers there.
+func NnHardtanh(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	if low.Float() > high.Float() {
+		return nil, status.Valuef("nn_hardtanh: min_val must not be greater than max_val, but is %v, and max_val is %v", low, high)
+	}
+	return nnHardtanh.between(out, self, low, high)
+}
+
+// NnRelu6 limits elements to [0, 6].
+func NnRelu6(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnRelu6.between(out, self, dtype.IntScalar(0), dtype.IntScalar(6))
+}
+
+// between runs a kernel of limits, of which no dtype is too narrow for.
+func (p *pointwise) between(out, self *tensor.Tensor, low, high dtype.Scalar) (*tensor.Tensor, error) {
+	d := self.DType()
+	if !d.IsIntegral() {
+		return p.run(out, scalars(low, high), self)
+	}
+	least, most := d.IntegerRange()
+	limits := [2]dtype.Scalar{low, high}
+	for i, v := range limits {
+		f := math.Trunc(v.Float())
+		switch {
+		case f < float64(least):
+			limits[i] = dtype.IntScalar(least)
+		case f > float64(most):
+			limits[i] = dtype.UintScalar(most)
+		case v.Kind == dtype.KindFloat:
+			limits[i] = dtype.IntScalar(int64(f))
+		}
+	}
+	return p.run(out, scalars(limits[:]...), self)
+}
+
+// scalars fill the first kernel parameters.
+func scalars(values ...dtype.Scalar) params {
+	return func(d dtype.DType, p *launch.Params) {
+		for i, v := range values {
+			p.Set(i, d, v)
+		}
+	}
+}
+
+// Threshold replaces elements up to a number by another one.
+func Threshold(out, self *tensor.Tensor, limit, value dtype.Scalar) (*tensor.Tensor, error) {
+	for _, v := range []dtype.Scalar{limit, value} {
+		if err := checkOne("threshold", v, self.DType()); err != nil {
+			return nil, err
+		}
+	}
+	return threshold.run(out, scalars(limit, value), self)
+}
+
+// Hardshrink replaces elements from -lambd to lambd by 0.
+func Hardshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, error) {
+	return hardshrink.run(out, floats(lambd), self)
+}
+
+// NnSoftshrink moves elements towards 0.
+func NnSoftshrink(out, self *tensor.Tensor, lambd float64) (*tensor.Tensor, error) {
+	if !(lambd >= 0) {
+		return nil, status.Runtimef("nn_softshrink: lambd must be 0 or more, but is %v", lambd)
+	}
+	return nnSoftshrink.run(out, floats(lambd), self)
+}
+
+// NnElu is alpha (e^x - 1) below 0.
+func NnElu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
+	return nnElu.run(out, floats(1, alpha, 1), self)
+}
+
+// Celu is alpha (e^(x / alpha) - 1) below 0.
+func Celu(out, self *tensor.Tensor, alpha float64) (*tensor.Tensor, error) {
+	if alpha == 0 {
+		return nil, status.Runtimef("celu: alpha must not be 0")
+	}
+	return celu.run(out, floats(1, alpha, alpha), self)
+}
+
+// Selu is the function of networks that normalize themselves.
+func Selu(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	const scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+	return selu.run(out, floats(scale, scale*alpha, 1), self)
+}
+
+// NnEluGradient multiplies a gradient by the derivative of elu and its like.
+func NnEluGradient(given, self *tensor.Tensor, positive, negative, divisor float64) (*tensor.Tensor, error) {
+	return nnEluGradient.run(nil, floats(positive, negative, divisor), given, self)
+}
+
+// NnSoftplus is log(1 + e^(beta x)) / beta.
+func NnSoftplus(out, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
+	return nnSoftplus.run(out, floats(beta, threshold), self)
+}
+
+// NnLogsigmoid is softplus of a beta of -1.
+func NnLogsigmoid(out, self *tensor.Tensor) (*tensor.Tensor, error) {
+	return nnLogsigmoid.run(out, floats(-1, math.Inf(1)), self)
+}
+
+// NnSoftplusGradient multiplies a gradient by the derivative of softplus.
+func NnSoftplusGradient(given, self *tensor.Tensor, beta, threshold float64) (*tensor.Tensor, error) {
+	return nnSoftplusGradient.run(nil, floats(beta, threshold), given, self)
+}
+
+// The other form of gelu.
+var (
+	geluTanh         = &pointwise{name: "nn_gelu", kernel: kernel.Get("gelu_tanh"), rule: promote}
+	geluTanhGradient = &pointwise{name: "nn_gelu_gradient", kernel: kernel.Get("gelu_tanh_gradient"), rule: promote}
+)
+
+// NnGelu is x times the distribution function of the normal distribution, or an approximation of that.
+func NnGelu(out, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
+	switch approximate {
+	case "none":
+		return nnGelu.run(out, nil, self)
+	case "tanh":
+		return geluTanh.run(out, nil, self)
+	}
+	return nil, status.Runtimef("nn_gelu: approximate must be none or tanh, but is %s", approximate)
+}
+
+// NnGeluGradient multiplies a gradient by the derivative of gelu.
+func NnGeluGradient(given, self *tensor.Tensor, approximate string) (*tensor.Tensor, error) {
+	if approximate == "tanh" {
+		return geluTanhGradient.run(nil, nil, given, self)
+	}
+	return nnGeluGradient.run(nil, nil, given, self)
+}
+
+// NnHuberEach is half the square of small differences, and delta times the size of large ones, less half of delta.
+func NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (*tensor.Tensor, error) {
+	return nnHuberEach.run(nil, floats(delta, scale), self, target)
+}
