@@ -129,6 +129,10 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path):
 
 def test_an_sdist_says_what_it_needs(sdist, tmp_path):
     assert "there is no go, g++: install make, gcc, g++ and Go" in wheel(sdist, tmp_path, fails=True, PATH=without(tmp_path / "bin", "go", "g++"))
+    # A Python that knows no glibc, such as Alpine's.
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/sitecustomize.py").write_text("import os\nos.confstr = lambda name: os.stat('/nowhere')\n")
+    assert "libtensor needs glibc, which this Python is not built for" in wheel(sdist, tmp_path, fails=True, PYTHONPATH=str(tmp_path / "other"))
     alone = shutil.copytree(sdist, tmp_path / "alone" / "within" / "folders", ignore=shutil.ignore_patterns("source"))
     said = wheel(alone, tmp_path, fails=True)
     assert f"the sources of libtensor.so are not in {tmp_path / 'alone'}: build from a checkout, or from an sdist" in said

@@ -29,6 +29,10 @@ def refuse(why):
 
 def make():
     """Builds the libraries, for every kind of processor, and gathers the licences of what is in them."""
+    try:
+        os.confstr("CS_GNU_LIBC_VERSION")
+    except (OSError, ValueError):
+        sys.exit("libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use python:3-slim, say")
     if not (ROOT / "capi" / "tensor.map").exists():
         refuse(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
