@@ -20,6 +20,7 @@ endif
 BUILD := build$(ARCH:%=/%)
 LIB := $(BUILD)/libtensor.so
 DIRECT := $(BUILD)/libtensor_direct.so
+STATIC := $(BUILD)/libtensor.a
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 # Whose OpenBLAS the library uses: bundled (fetched with pip, and put beside it), or that of the system.
@@ -102,6 +103,10 @@ library: $(CUDA)/lib/libcuda.a
 	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $(LIB) -tags "$(TAGS)"
 	@echo $(TIERS) > $(BUILD)/tiers
 	@ln -sf libtensor.so $(BUILD)/$(SONAME)
+
+$(STATIC): $(LIB) capi/archive capi/tensor.map
+	@echo "building $@"
+	@GO_BUILD="$(GO_BUILD)" capi/archive $@ -tags "$(TAGS)"
 
 # The OpenBLAS that the library opens beside itself, where it does not take the system's.
 openblas: $(or $(BLAS),system-openblas)
@@ -195,10 +200,11 @@ licenses: $(BLAS)
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
 FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
 
-install: $(LIB) licenses ## Install header, library, kernels of devices, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+install: $(LIB) $(STATIC) licenses ## Install header, libraries, kernels of devices, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h "$(DESTDIR)$(PREFIX)/include/"
 	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
+	install -m 644 $(STATIC) "$(DESTDIR)$(LIBDIR)/"
 	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
 	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(LIBDIR)/")
@@ -210,7 +216,7 @@ install: $(LIB) licenses ## Install header, library, kernels of devices, CMake p
 
 uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
 	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
-	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
+	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.a libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
 	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" $(addprefix "$(DESTDIR)$(PREFIX)/share"/,licenses/libtensor libtensor-cuda)
 	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
 

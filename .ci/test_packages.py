@@ -221,7 +221,9 @@ def test_deb(dist, tmp_path):
         run("dpkg-deb", "-x", package, tmp_path)
     assert {path.name for path in (tmp_path / "usr/share/libtensor-cuda").iterdir()} == KERNELS
     (library,) = (path for path in tmp_path.rglob("libtensor.so.*") if not path.is_symlink())
-    assert {path.name for path in library.parent.iterdir()} == {"libtensor.so", "libtensor.so.0", "libtensor.so.0.1.0", "cmake", "pkgconfig"}
+    assert {path.name for path in library.parent.iterdir()} == {
+        *("libtensor.a", "libtensor.so", "libtensor.so.0", "libtensor.so.0.1.0", "cmake", "pkgconfig")
+    }
     said = (tmp_path / "usr/share/doc/libtensor0/copyright").read_text()
     assert "/usr/share/common-licenses/Apache-2.0" in said and all(
         name in said for name in ("Google Inc.", "Go Authors", "Dave Cheney", "Yasuhiro Matsumoto")
