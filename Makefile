@@ -5,8 +5,22 @@ SONAME := libtensor.so.0
 PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 
-LIB := build/libtensor.so
-DIRECT := build/libtensor_direct.so
+# What the library is built for: this machine, or with ARCH=arm64 machines of that kind, by Debian's cross compiler, in build/arm64.
+export ARCH ?=
+ifneq ($(filter-out arm64,$(ARCH)),)
+$(error ARCH is $(ARCH); it can be arm64, or empty for this machine)
+endif
+ifneq ($(ARCH),)
+export CC := aarch64-linux-gnu-gcc
+export CXX := aarch64-linux-gnu-g++
+export AR := aarch64-linux-gnu-ar
+export GOARCH := $(ARCH)
+export CGO_ENABLED := 1
+endif
+BUILD := build$(ARCH:%=/%)
+LIB := $(BUILD)/libtensor.so
+DIRECT := $(BUILD)/libtensor_direct.so
+STATIC := $(BUILD)/libtensor.a
 VENV := build/venv
 PYTHON := $(VENV)/bin/python
 # Whose OpenBLAS the library uses: bundled (fetched with pip, and put beside it), or that of the system.
@@ -14,11 +28,13 @@ OPENBLAS ?= $(if $(shell command -v python3),bundled,system)
 ifeq ($(filter bundled system,$(OPENBLAS)),)
 $(error OPENBLAS is $(OPENBLAS); it can be bundled or system)
 endif
-BLAS := $(if $(filter bundled,$(OPENBLAS)),build/openblas/libscipy_openblas64_.so)
-LICENSES := build/licenses
+BLAS := $(if $(filter bundled,$(OPENBLAS)),$(BUILD)/openblas/libscipy_openblas64_.so)
+LICENSES := $(BUILD)/licenses
 LICENSED := LICENSE go.mod .ci/licenses .ci/licenses.txt
-ADDON := bindings/node/build/libtensor.node
-CUDA := build/cuda
+ADDON := bindings/node/$(BUILD)/libtensor.node
+CUDA := $(BUILD)/cuda
+# The package of the kernels for devices, which the library finds beside itself; an sdist does without.
+KERNELS := $(if $(wildcard cuda/kernels/*.ptx.gz),$(BUILD)/libtensor-cuda/gen_entries.txt)
 JOBS ?= $(shell nproc)
 # Kernels compile while what comes from registries is fetched.
 FETCHING := $(MAKE) --no-print-directory -j4
@@ -36,6 +52,9 @@ export CGO_CXXFLAGS ?= -O2 -g0
 # Where gorgonia.org/cu finds cuda.h, and -lcuda, which stands for a driver that is opened when it is called (cuda/driver).
 export CPATH := $(CURDIR)/cuda/include$(if $(CPATH),:$(CPATH))
 export LIBRARY_PATH := $(CURDIR)/$(CUDA)/lib$(if $(LIBRARY_PATH),:$(LIBRARY_PATH))
+ifneq ($(ARCH),)
+export CGO_LDFLAGS ?= -O2 -g0 -L$(CURDIR)/$(CUDA)/lib  # cross compilers do not look at LIBRARY_PATH
+endif
 
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
@@ -79,7 +98,7 @@ TIERS ?= all
 NATIVE_TIER = $(shell .ci/cpu_tier)
 LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
 TAGS = netgo $(addprefix without_,$(LEFT_OUT))
-WHOLE = $(filter all,$(shell cat build/tiers 2>/dev/null))
+WHOLE = $(filter all,$(shell cat $(BUILD)/tiers 2>/dev/null))
 demo digits: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
 GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
@@ -88,17 +107,25 @@ GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 library: $(CUDA)/lib/libcuda.a
 	@echo "building $(LIB)"
 	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $(LIB) -tags "$(TAGS)"
-	@echo $(TIERS) > build/tiers
-	@ln -sf libtensor.so build/$(SONAME)
+	@echo $(TIERS) > $(BUILD)/tiers
+	@ln -sf libtensor.so $(BUILD)/$(SONAME)
+
+$(STATIC): $(LIB) capi/archive capi/tensor.map
+	@echo "building $@"
+	@GO_BUILD="$(GO_BUILD)" capi/archive $@ -tags "$(TAGS)"
 
 # The OpenBLAS that the library opens beside itself, where it does not take the system's.
 openblas: $(or $(BLAS),system-openblas)
-	@mkdir -p build
-	@rm -f build/libscipy_openblas64_.so
-	@$(if $(BLAS),ln -s openblas/$(notdir $(BLAS)) build/)
+	@mkdir -p $(BUILD)
+	@rm -f $(BUILD)/libscipy_openblas64_.so
+	@$(if $(BLAS),ln -s openblas/$(notdir $(BLAS)) $(BUILD)/)
 
-$(LIB): library openblas
+$(LIB): library openblas $(KERNELS)
 	@:
+
+$(BUILD)/libtensor-cuda/gen_entries.txt: $(wildcard cuda/kernels/*.ptx.gz cuda/package/*) cuda/kernels/gen_entries.txt LICENSE
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@cp $^ $(@D)
 
 # Python's calls past ctypes. It takes its symbols from the interpreter that loads it.
 $(DIRECT): $(wildcard bindings/python/direct/*) capi/value.h capi/lists.h include/tensor.h
@@ -119,14 +146,14 @@ $(VENV)/tests: .ci/requirements-test.txt $(VENV)/ready
 	@touch $@
 
 # The OpenBLAS that is bundled comes as a wheel; its licence goes along.
-build/openblas/libscipy_openblas64_.so: .ci/requirements.txt | $(PYTHON)
+$(BUILD)/openblas/libscipy_openblas64_.so: .ci/requirements.txt | $(PYTHON)
 	@echo "fetching OpenBLAS"
-	@rm -rf build/openblas/wheel && mkdir -p build/openblas/wheel
-	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d build/openblas/wheel \
-	  $$(grep '^scipy-openblas64==' $<) || { echo "OpenBLAS cannot be fetched; make OPENBLAS=system uses that of the system"; exit 1; }
-	@cd build/openblas/wheel && ../../../$(PYTHON) -m zipfile -e *.whl .
-	@cp build/openblas/wheel/*/lib/$(notdir $@) build/openblas/wheel/*.dist-info/licenses/LICENSE.txt $(@D)
-	@rm -rf build/openblas/wheel
+	@rm -rf $(@D)/wheel && mkdir -p $(@D)/wheel
+	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: -d $(@D)/wheel \
+	  $(if $(ARCH),--platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64) $$(grep '^scipy-openblas64==' $<) || { echo "OpenBLAS cannot be fetched; make OPENBLAS=system uses that of the system"; exit 1; }
+	@$(PYTHON) -m zipfile -e $(@D)/wheel/*.whl $(@D)/wheel
+	@cp $(@D)/wheel/*/lib/$(notdir $@) $(@D)/wheel/*.dist-info/licenses/LICENSE.txt $(@D)
+	@rm -rf $(@D)/wheel
 	@touch $@
 
 system-openblas:
@@ -136,7 +163,7 @@ system-openblas:
 $(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h cuda/include/cuda.h
 	@mkdir -p $(@D)
 	@$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -c -o $(@D)/trampolines.o $<
-	@rm -f $@ && ar rcs $@ $(@D)/trampolines.o
+	@rm -f $@ && $(AR) rcs $@ $(@D)/trampolines.o
 
 # A driver for tests, whose device is simulated (docs/cuda.md).
 $(CUDA)/sim/libcuda.so.1: FORCE $(VENV)/ready
@@ -147,7 +174,7 @@ PYTHON_SOURCES := $(shell find bindings/python -name '*.py' -not -path '*/tests/
 $(VENV)/installed: $(VENV)/ready $(LIB) $(DIRECT) $(PYTHON_SOURCES) $(LICENSED) | licenses
 	@echo "installing the Python package"
 	@rm -rf bindings/python/build  # where pip keeps files that the package no longer has
-	@LIBTENSOR_LIBRARY=$(CURDIR)/$(LIB) $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python
+	@LIBTENSOR_LIBRARY=$(CURDIR)/$(LIB) $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps --force-reinstall ./bindings/python $(dir $(KERNELS))
 	@touch $@
 
 addon: tools $(ADDON) ## Build the Node addon, after which npm install ./bindings/node works
@@ -192,14 +219,16 @@ licenses: $(BLAS)
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
 FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
 
-install: $(LIB) licenses ## Install headers, library, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+install: $(LIB) $(STATIC) licenses ## Install headers, libraries, kernels of devices, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
 	install -d "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h include/tensor.hpp "$(DESTDIR)$(PREFIX)/include/"
 	install -m 644 include/tensor/*.hpp "$(DESTDIR)$(PREFIX)/include/tensor/"
 	install -m 755 $(LIB) "$(DESTDIR)$(LIBDIR)/libtensor.so.$(VERSION)"
+	install -m 644 $(STATIC) "$(DESTDIR)$(LIBDIR)/"
 	ln -sf libtensor.so.$(VERSION) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libtensor.so"
 	$(if $(BLAS),install -m 755 $(BLAS) "$(DESTDIR)$(LIBDIR)/")
+	$(if $(KERNELS),install -D -m 644 -t "$(DESTDIR)$(PREFIX)/share/libtensor-cuda" $(dir $(KERNELS))gen_*)
 	install -m 644 $(LICENSES)/* "$(DESTDIR)$(PREFIX)/share/licenses/libtensor/"
 	$(FILLED) cmake/tensor-config.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config.cmake"
 	$(FILLED) cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config-version.cmake"
@@ -207,14 +236,14 @@ install: $(LIB) licenses ## Install headers, library, CMake package, pkg-config 
 
 uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
 	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(PREFIX)/include/tensor.hpp" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
-	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
-	rm -rf "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
+	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.a libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
+	rm -rf "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/cmake/tensor" $(addprefix "$(DESTDIR)$(PREFIX)/share"/,licenses/libtensor libtensor-cuda)
 	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
 
-PACKAGES ?= tarball deb wheel sdist npm source
-dist: setup $(ADDON) licenses ## Make all packages, in build/dist; PACKAGES="tarball deb" makes some
-	@.ci/dist build/dist $(PACKAGES)
-	@cd build/dist && ls -l
+PACKAGES ?= tarball deb wheel npm $(if $(ARCH),,cuda sdist source)
+dist: tools $(LIB) $(DIRECT) $(VENV)/ready $(ADDON) licenses ## Make all packages, in build/dist; PACKAGES="tarball deb" makes some, ARCH=arm64 those for arm64
+	@.ci/dist $(BUILD)/dist $(PACKAGES)
+	@cd $(BUILD)/dist && ls -l
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
@@ -243,7 +272,7 @@ test-operators: setup
 	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
 
 test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	$(SUITE) install $(LIB) $(BLAS) include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
+	$(SUITE) install $(LIB) $(BLAS) capi/archive include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
 	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
 
 test-python: setup ## The Python package's suite, with the reference cases

@@ -3,6 +3,7 @@ package cuda
 
 import (
 	"github.com/libtensor/libtensor/cuda/driver"
+	"github.com/libtensor/libtensor/cuda/kernels"
 	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/storage"
@@ -53,11 +54,23 @@ func init() {
 }
 
 func count() int {
-	n, _ := driver.Devices()
+	n, _ := devices()
 	return n
 }
 
 func absence() string {
-	_, why := driver.Devices()
+	_, why := devices()
 	return why
+}
+
+// devices are those of the driver, where there are kernels for them.
+func devices() (int, string) {
+	n, why := driver.Devices()
+	if why == "" {
+		why = kernels.Absence()
+	}
+	if why != "" {
+		return 0, why
+	}
+	return n, ""
 }

@@ -1,7 +1,7 @@
 'use strict';
 
-// Packs what npm installs: node pack.js FOLDER. That is the package, and another one of what it loads on this platform, which npm installs
-// with it where it fits, so that no compiler is needed. Writes the names of both files.
+// Packs what npm installs: node pack.js FOLDER. That is the package, and another one of what it loads on this platform, or on that of the
+// processors that make built for (ARCH), which npm installs with it where it fits, so that no compiler is needed. Writes the names of both files.
 const { execFileSync } = require('node:child_process');
 const { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } = require('node:fs');
 const os = require('node:os');
@@ -11,7 +11,9 @@ const { main, types, exports: entries, files, ...manifest } = require('./package
 for (const key of ['private', 'scripts', 'devDependencies']) delete manifest[key];
 const into = path.resolve(process.argv[2]);
 const top = path.join(__dirname, '..', '..');
-const built = path.join(__dirname, 'build');
+const { ARCH } = process.env;
+const built = path.join(__dirname, 'build', ARCH ?? '');
+const arch = ARCH || process.arch;
 const addon = (cpu) => `@libtensor/linux-${cpu}`;
 
 function pack(description, from) {
@@ -30,6 +32,8 @@ function pack(description, from) {
 const optionalDependencies = Object.fromEntries(manifest.cpu.map((cpu) => [addon(cpu), manifest.version]));
 pack({ ...manifest, main, types, exports: entries, files, optionalDependencies }, __dirname);
 
-const description = `What the package ${manifest.name} loads on ${process.platform} with ${process.arch} processors`;
+const description = `What the package ${manifest.name} loads on ${process.platform} with ${arch} processors`;
 const loaded = readdirSync(built).filter((file) => /\.node$|\.so|^licenses$/.test(file));
-pack({ ...manifest, name: addon(process.arch), description, cpu: [process.arch], main: 'libtensor.node', files: loaded }, built);
+const kernels = { 'libtensor-cuda': manifest.version };
+const peers = { peerDependencies: kernels, peerDependenciesMeta: { 'libtensor-cuda': { optional: true } } };
+pack({ ...manifest, name: addon(arch), description, cpu: [arch], main: 'libtensor.node', files: loaded, ...peers }, built);

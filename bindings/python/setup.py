@@ -19,7 +19,7 @@ BUILD = ROOT / "build"
 
 # What make needs of the project to build the libraries, and what it does not need of these folders.
 SOURCES = ["Makefile", "LICENSE", "go.mod", "go.sum", ".ci", "capi", "cuda", "engine", "include", "bindings/python/direct"]
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests", "*.ptx.gz")
 TOOLS = ["make", "go", "gcc", "g++"]
 
 
@@ -29,6 +29,10 @@ def refuse(why):
 
 def make():
     """Builds the libraries, for every kind of processor, and gathers the licences of what is in them."""
+    try:
+        os.confstr("CS_GNU_LIBC_VERSION")
+    except (OSError, ValueError):
+        sys.exit("libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use python:3-slim, say")
     if not (ROOT / "capi" / "tensor.map").exists():
         refuse(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
@@ -50,10 +54,10 @@ class BuildWithLibrary(build_py):
             make()
         folder = Path(self.build_lib) / "libtensor" / "lib"
         folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(chosen or BUILD / "libtensor.so", folder / "libtensor.so")
-        for extra in [BUILD / "libtensor_direct.so", *BUILD.glob("libscipy_openblas*.so")]:
-            shutil.copy2(extra, folder)
-        shutil.copytree(BUILD / "licenses", folder / "licenses")
+        built = Path(chosen).parent if chosen else BUILD
+        for library in [built / "libtensor.so", built / "libtensor_direct.so", *built.glob("libscipy_openblas*.so")]:
+            shutil.copy2(library, folder)
+        shutil.copytree(built / "licenses", folder / "licenses")
 
 
 class SdistWithSources(sdist):

@@ -170,10 +170,15 @@ def plain(ptx):
     return re.sub(r"\d+_GLOBAL__N__\w*?_cu_[0-9a-f]{8}_\d+", "internal_", ptx)
 
 
+def title():
+    """The first line of gen_entries.txt, by which libtensor knows the kernels for its own."""
+    return "libtensor " + re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
+
+
 def listed():
-    """The lines of gen_entries.txt, by unit."""
+    """The other lines of gen_entries.txt, by unit."""
     path = HERE / "gen_entries.txt"
-    lines = path.read_text().splitlines() if path.exists() else []
+    lines = path.read_text().splitlines()[1:] if path.exists() else []
     return {line.split()[0]: line for line in lines}
 
 
@@ -192,7 +197,7 @@ def ptx():
     units, old = [*OWN, *UNITS], listed()
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
         lines = list(pool.map(compiled, units, map(old.get, units)))
-    (HERE / "gen_entries.txt").write_text("\n".join(lines) + "\n")
+    (HERE / "gen_entries.txt").write_text("\n".join([title(), *lines]) + "\n")
 
 
 def simulator(folder):
@@ -209,6 +214,9 @@ def check():
     old = [unit for unit in [*OWN, *UNITS] if unit not in lines or lines[unit].split()[1] != digest(unit)]
     if old:
         raise SystemExit(f"kernels in cuda/kernels are older than their sources ({', '.join(old)}): run make cuda-kernels")
+    first = (HERE / "gen_entries.txt").read_text().partition("\n")[0]
+    if first != title():
+        raise SystemExit(f"cuda/kernels/gen_entries.txt is that of {first}, and this is {title()}: run make cuda-kernels")
 
 
 if __name__ == "__main__":

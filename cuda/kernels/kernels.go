@@ -1,12 +1,13 @@
-// Package kernels holds the kernels of the CUDA backend as PTX, which generate.py compiles by NVRTC from the sources of engine/kernel and
-// of this folder.
+// Package kernels finds the kernels of the CUDA backend, PTX that generate.py compiles by NVRTC from the sources of engine/kernel and of
+// this folder. They are a package of their own, libtensor-cuda, a folder that is read when a device is first asked for (folder.go).
 package kernels
 
 import (
-	"bytes"
 	"compress/gzip"
-	"embed"
+	_ "embed"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,8 +15,10 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 )
 
-//go:embed gen_entries.txt gen_*.ptx.gz
-var files embed.FS
+// entries says what this library is called with its version, and then for each unit its name, the digest of its sources, and its entries.
+//
+//go:embed gen_entries.txt
+var entries string
 
 // Entry is the key of a kernel: what it does, for elements of which dtype or of how many bytes.
 type Entry struct {
@@ -63,10 +66,9 @@ func parse(symbol string) Entry {
 }
 
 var units = sync.OnceValue(func() map[Entry]string {
-	text, _ := files.ReadFile("gen_entries.txt")
 	found := map[Entry]string{}
-	for _, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
-		words := strings.Fields(line) // unit, digest of its sources, entries
+	for _, line := range strings.Split(strings.TrimSpace(entries), "\n")[1:] {
+		words := strings.Fields(line)
 		for _, symbol := range words[2:] {
 			found[parse(symbol)] = words[0]
 		}
@@ -82,11 +84,13 @@ func Unit(entry Entry) (string, bool) {
 
 // PTX is the text of a unit.
 func PTX(unit string) (string, error) {
-	packed, err := files.ReadFile("gen_" + unit + ".ptx.gz")
+	folder, _ := found()
+	file, err := os.Open(filepath.Join(folder, "gen_"+unit+".ptx.gz"))
 	if err != nil {
 		return "", err
 	}
-	r, err := gzip.NewReader(bytes.NewReader(packed))
+	defer file.Close()
+	r, err := gzip.NewReader(file)
 	if err != nil {
 		return "", err
 	}

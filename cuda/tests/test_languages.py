@@ -17,6 +17,7 @@ def test_c(tmp_path):
     library = Path(_library.path).resolve()
     program = tmp_path / "streams"
     (tmp_path / "libtensor.so.0").symlink_to(library)
+    (tmp_path / "libtensor-cuda").symlink_to(ROOT / "build/libtensor-cuda")
     flags = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", f"-Wl,-rpath,{tmp_path}"]
     subprocess.run(["cc", *flags, str(HERE / "streams.c"), str(library), "-o", str(program)], check=True)
     done = subprocess.run([program], capture_output=True, text=True)

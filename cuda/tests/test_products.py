@@ -433,10 +433,11 @@ def test_where_cublas_is_found(tmp_path, driver, place, opened):
     simulated = Path(os.environ["LD_LIBRARY_PATH"].split(":")[0]).resolve()
     for name, target in (
         ("libtensor/lib/libtensor.so", Path(_library.path).resolve()),
+        ("libtensor/lib/libtensor-cuda", Path(__file__).resolve().parents[2] / "build/libtensor-cuda"),
         ("system/libcuda.so.1", simulated / "libcuda.so.1"),
         (place, simulated / "libcublas.so.12"),
     ):
-        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).symlink_to(target)
     environment = {
         **{"LIBTENSOR_LIBRARY": str(tmp_path / "libtensor/lib/libtensor.so"), "LD_LIBRARY_PATH": str(tmp_path / "system")},

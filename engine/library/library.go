@@ -68,7 +68,7 @@ func (l *Library) files() (files []string, named bool) {
 	default:
 		return []string{file}, true
 	}
-	here := folder()
+	here := Folder()
 	for _, file := range l.Files {
 		if !strings.Contains(file, "/") {
 			files = append(files, file)
@@ -79,8 +79,8 @@ func (l *Library) files() (files []string, named bool) {
 	return files, false
 }
 
-// folder is that of libtensor itself, empty where it has none.
-func folder() string {
+// Folder is that of libtensor itself, empty where it has none.
+func Folder() string {
 	const size = 4096
 	buffer := (*C.char)(C.malloc(size))
 	defer C.free(unsafe.Pointer(buffer))

@@ -11,7 +11,7 @@ import (
 
 func TestFiles(t *testing.T) {
 	l := Library{Variable: "LIBTENSOR_SOME", Files: []string{"libsome.so.1", "./libsome.so", "../other/libsome.so"}}
-	here := folder()
+	here := Folder()
 	require.NotEmpty(t, here)
 	files, named := l.files()
 	require.False(t, named)

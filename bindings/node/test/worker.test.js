@@ -164,6 +164,15 @@ test('a package that cannot be loaded says so, and can be loaded later', () => {
   assert.deepEqual(end(source), { status: 0, signal: null, stdout: 'not now\n1\n', stderr: '' });
 });
 
+test('Node that is built for musl is told', () => {
+  const source = `
+    process.report.getReport = () => ({ header: {} });
+    Object.defineProperty(Object.prototype, 'linalg', { set() { throw new RangeError('no such library'); } });
+    try { require(${home}); } catch (error) { console.log(error.message); }`;
+  const says = 'libtensor needs glibc, and this Node is built for musl, as on Alpine: use one of a system with glibc, such as node:22-slim\n';
+  assert.deepEqual(end(source), { status: 0, signal: null, stdout: says, stderr: '' });
+});
+
 test('a worker that ends while it loads the package', () => {
   const load = `require(${home});`;
   const exit = `Object.defineProperty(Object.prototype, 'linalg', { set() { process.exit(7); } }); ${load}`;

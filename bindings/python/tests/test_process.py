@@ -159,6 +159,18 @@ def test_another_library_is_told():
     assert done.returncode == 1 and "ImportError" in done.stderr and "it is another library, without tensor_version" in done.stderr
 
 
+OTHER_PYTHONS = {
+    "sys.abiflags = 't'": "libtensor needs a Python with the GIL, and this one is free-threaded: use python3.",
+    "os.confstr = lambda name: os.stat('/nowhere')": "libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use",
+}
+
+
+@pytest.mark.parametrize("pretends", OTHER_PYTHONS)
+def test_other_pythons_are_told_in_one_line(pretends):
+    done = python(f"import os, sys; {pretends}; import libtensor")
+    assert done.returncode == 1 and done.stderr.splitlines()[-1].startswith(f"ImportError: {OTHER_PYTHONS[pretends]}")
+
+
 def test_import_needs_neither_numpy_nor_heavy_modules():
     code = "import sys, libtensor; print([m for m in ('numpy', 'inspect', 'typing', 'asyncio') if m in sys.modules])"
     assert python(code).stdout == "[]\n"

@@ -95,7 +95,19 @@ def candidates():
     return [chosen] if chosen else [os.path.join(folder, "libtensor.so") for folder in folders()]
 
 
+def refuse_other_pythons():
+    """Says in one line which interpreters the library is not for."""
+    if "t" in getattr(sys, "abiflags", ""):  # the direct calls count references themselves
+        name = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+        raise ImportError(f"libtensor needs a Python with the GIL, and this one is free-threaded: use {name} in the place of {name}t")
+    try:
+        os.confstr("CS_GNU_LIBC_VERSION")
+    except (OSError, ValueError):
+        raise ImportError("libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use python:3-slim, say") from None
+
+
 def load():
+    refuse_other_pythons()
     paths = candidates()
     problems = []
     for path in paths:

@@ -1,0 +1,67 @@
+package kernels
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/libtensor/libtensor/engine/library"
+)
+
+// Variable names the folder with the kernels.
+const Variable = "LIBTENSOR_CUDA_KERNELS"
+
+// places are where packages have it, seen from the folder that libtensor is in: of a build, a prefix, Debian, Python and Node.
+var places = []string{"libtensor-cuda", "../share/libtensor-cuda", "../../share/libtensor-cuda", "../../libtensor_cuda", "../../libtensor-cuda"}
+
+// Absence tells why there are no kernels, and is empty where there are some.
+func Absence() string {
+	_, why := found()
+	return why
+}
+
+var found = sync.OnceValues(func() (string, string) {
+	if folder := os.Getenv(Variable); folder != "" {
+		return find(folder)
+	}
+	here := library.Folder()
+	var folders []string
+	for _, place := range places {
+		if here != "" {
+			folders = append(folders, filepath.Join(here, place))
+		}
+	}
+	return find(folders...)
+})
+
+// find is the first folder that has the kernels of this library, or why none has.
+func find(folders ...string) (folder, why string) {
+	own := called(entries)
+	for _, folder := range folders {
+		text, err := os.ReadFile(filepath.Join(folder, "gen_entries.txt"))
+		if err != nil {
+			continue
+		}
+		if string(text) == entries {
+			return folder, ""
+		}
+		if other := called(string(text)); other != own {
+			why = fmt.Sprintf("its kernels in %s are those of %s, and this is %s", folder, other, own)
+		} else {
+			why = fmt.Sprintf("its kernels in %s are those of another build of %s", folder, own)
+		}
+	}
+	if why == "" {
+		why = "its kernels are not installed"
+	}
+	version := strings.TrimPrefix(own, "libtensor ")
+	return "", fmt.Sprintf("%s: pip install libtensor-cuda==%s, npm install libtensor-cuda@%s, or apt-get install libtensor0-cuda brings them", why, version, version)
+}
+
+// called is the first line of a list of entries.
+func called(list string) string {
+	line, _, _ := strings.Cut(list, "\n")
+	return line
+}
