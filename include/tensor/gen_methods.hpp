@@ -408,6 +408,16 @@ class Methods {
   Tensor addr_(const Tensor &vec1, const Tensor &vec2, const Scalar &beta = 1, const Scalar &alpha = 1) const;
   Tensor kron(const Tensor &other) const;
   Tensor align_as(const Tensor &other) const;
+  Tensor prelu(const Tensor &weight) const;
+  Tensor threshold_(const Scalar &threshold, const Scalar &value) const;
+  Tensor hardshrink(double lambd = 0.5) const;
+  Tensor celu_(double alpha = 1.0) const;
+  Tensor selu_() const;
+  Tensor rrelu_(double lower = 0.125, double upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) const;
+  Tensor dropout_(double p, Bool train, const std::optional<Generator> &generator = std::nullopt) const;
+  Tensor feature_dropout_(double p, Bool train, const std::optional<Generator> &generator = std::nullopt) const;
+  Tensor alpha_dropout_(double p, Bool train, const std::optional<Generator> &generator = std::nullopt) const;
+  Tensor feature_alpha_dropout_(double p, Bool train, const std::optional<Generator> &generator = std::nullopt) const;
   Tensor dequantize() const;
   Tensor int_repr() const;
   double q_scale() const;

@@ -5570,6 +5570,796 @@ inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
   return out.take();
 }
 
+// Multiplies negative elements by `negative_slope`.
+namespace nn {
+inline Tensor leaky_relu(const Tensor &self, double negative_slope = 0.01) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_leaky_relu(self.get(), negative_slope, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor leaky_relu_(const Tensor &self, double negative_slope = 0.01) {
+  detail::check(::tensor_nn_leaky_relu_(self.get(), negative_slope));
+  return self;
+}
+}  // namespace nn
+
+// Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+inline Tensor prelu(const Tensor &self, const Tensor &weight) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_prelu(self.get(), weight.get(), out.put()));
+  return out.take();
+}
+
+// Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
+namespace nn {
+inline Tensor hardtanh(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_hardtanh(self.get(), min_val.get(), max_val.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor hardtanh_(const Tensor &self, const Scalar &min_val = -1.0, const Scalar &max_val = 1.0) {
+  detail::check(::tensor_nn_hardtanh_(self.get(), min_val.get(), max_val.get()));
+  return self;
+}
+}  // namespace nn
+
+// Limits every element to the range from 0 to 6. NaN stays NaN.
+namespace nn {
+inline Tensor relu6(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_relu6(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor relu6_(const Tensor &self) {
+  detail::check(::tensor_nn_relu6_(self.get()));
+  return self;
+}
+}  // namespace nn
+
+// Replaces elements up to `threshold` by `value`.
+inline Tensor threshold(const Tensor &self, const Scalar &threshold, const Scalar &value) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_threshold(self.get(), threshold.get(), value.get(), out.put()));
+  return out.take();
+}
+
+inline Tensor threshold_(const Tensor &self, const Scalar &threshold, const Scalar &value) {
+  detail::check(::tensor_threshold_(self.get(), threshold.get(), value.get()));
+  return self;
+}
+
+inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &threshold, const Scalar &value) {
+  detail::check(::tensor_threshold_out(self.get(), threshold.get(), value.get(), out.get()));
+}
+
+// Replaces elements from -`lambd` to `lambd` by 0.
+inline Tensor hardshrink(const Tensor &self, double lambd = 0.5) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_hardshrink(self.get(), lambd, out.put()));
+  return out.take();
+}
+
+inline void hardshrink_out(const Tensor &out, const Tensor &self, double lambd = 0.5) {
+  detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get()));
+}
+
+// Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
+namespace nn {
+inline Tensor softshrink(const Tensor &self, double lambd = 0.5) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_softshrink(self.get(), lambd, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void softshrink_out(const Tensor &out, const Tensor &self, double lambd = 0.5) {
+  detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get()));
+}
+}  // namespace nn
+
+// (`self` + 3) / 6, limited to the range from 0 to 1.
+namespace nn {
+inline Tensor hardsigmoid(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_hardsigmoid(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor hardsigmoid_(const Tensor &self) {
+  detail::check(::tensor_nn_hardsigmoid_(self.get()));
+  return self;
+}
+}  // namespace nn
+
+// `self` times `hardsigmoid` of it.
+namespace nn {
+inline Tensor hardswish(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_hardswish(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor hardswish_(const Tensor &self) {
+  detail::check(::tensor_nn_hardswish_(self.get()));
+  return self;
+}
+}  // namespace nn
+
+// Replaces negative elements x by `alpha` * (exp(x) - 1).
+namespace nn {
+inline Tensor elu(const Tensor &self, double alpha = 1.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_elu(self.get(), alpha, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor elu_(const Tensor &self, double alpha = 1.0) {
+  detail::check(::tensor_nn_elu_(self.get(), alpha));
+  return self;
+}
+}  // namespace nn
+
+// Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+inline Tensor celu(const Tensor &self, double alpha = 1.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_celu(self.get(), alpha, out.put()));
+  return out.take();
+}
+
+inline Tensor celu_(const Tensor &self, double alpha = 1.0) {
+  detail::check(::tensor_celu_(self.get(), alpha));
+  return self;
+}
+
+// scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+// of networks that normalize themselves.
+inline Tensor selu(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_selu(self.get(), out.put()));
+  return out.take();
+}
+
+inline Tensor selu_(const Tensor &self) {
+  detail::check(::tensor_selu_(self.get()));
+  return self;
+}
+
+// log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
+namespace nn {
+inline Tensor softplus(const Tensor &self, double beta = 1.0, double threshold = 20.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_softplus(self.get(), beta, threshold, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void softplus_out(const Tensor &out, const Tensor &self, double beta = 1.0, double threshold = 20.0) {
+  detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get()));
+}
+}  // namespace nn
+
+// The logarithm of `sigmoid`, -log(1 + exp(-x)).
+namespace nn {
+inline Tensor logsigmoid(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_logsigmoid(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
+  detail::check(::tensor_nn_logsigmoid_out(self.get(), out.get()));
+}
+}  // namespace nn
+
+// x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
+namespace nn {
+inline Tensor gelu(const Tensor &self, const std::string &approximate = "none") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_gelu(self.get(), approximate.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void gelu_out(const Tensor &out, const Tensor &self, const std::string &approximate = "none") {
+  detail::check(::tensor_nn_gelu_out(self.get(), approximate.c_str(), out.get()));
+}
+}  // namespace nn
+
+// x times `sigmoid` of x.
+namespace nn {
+inline Tensor silu(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_silu(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor silu_(const Tensor &self) {
+  detail::check(::tensor_nn_silu_(self.get()));
+  return self;
+}
+}  // namespace nn
+
+// x times the hyperbolic tangent of `softplus` of x.
+namespace nn {
+inline Tensor mish(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_mish(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor mish_(const Tensor &self) {
+  detail::check(::tensor_nn_mish_(self.get()));
+  return self;
+}
+}  // namespace nn
+
+// x - tanh(x). Integers and bool count as the default dtype.
+namespace nn {
+inline Tensor tanhshrink(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_tanhshrink(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// x / (1 + abs(x)). Integers and bool count as the default dtype.
+namespace nn {
+inline Tensor softsign(const Tensor &self) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_softsign(self.get(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+// `upper`.
+inline Tensor rrelu(const Tensor &self, double lower = 0.125, double upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_rrelu(self.get(), lower, upper, training, detail::get(generator), out.put()));
+  return out.take();
+}
+
+inline Tensor rrelu_(const Tensor &self, double lower = 0.125, double upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator)));
+  return self;
+}
+
+// The first half of `self` along `dim` times `sigmoid` of the second one.
+namespace nn {
+inline Tensor glu(const Tensor &self, int64_t dim = -1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_glu(self.get(), dim, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `softmax` of -`self`. `dtype` converts elements first.
+namespace nn {
+inline Tensor softmin(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_softmin(self.get(), dim, detail::get(dtype), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Another name of `softmax`.
+// e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
+namespace nn {
+inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+}  // namespace nn
+
+// Another name of `log_softmax`.
+// Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
+namespace nn {
+inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+  detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
+}
+}  // namespace nn
+
+// With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+inline Tensor dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
+  return out.take();
+}
+
+inline Tensor dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_dropout_(self.get(), p, train, detail::get(generator)));
+  return self;
+}
+
+// With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
+namespace nn {
+inline Tensor dropout(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_dropout(self.get(), p, training, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor dropout_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_nn_dropout_(self.get(), p, training, detail::get(generator)));
+  return self;
+}
+}  // namespace nn
+
+// `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+inline Tensor feature_dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
+  return out.take();
+}
+
+inline Tensor feature_dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_feature_dropout_(self.get(), p, train, detail::get(generator)));
+  return self;
+}
+
+// `feature_dropout` of a sequence with channels, or of several.
+namespace nn {
+inline Tensor dropout1d(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_dropout1d(self.get(), p, training, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor dropout1d_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator)));
+  return self;
+}
+}  // namespace nn
+
+// `feature_dropout` of images: the first two dimensions are those of examples and channels.
+namespace nn {
+inline Tensor dropout2d(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_dropout2d(self.get(), p, training, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor dropout2d_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator)));
+  return self;
+}
+}  // namespace nn
+
+// `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
+namespace nn {
+inline Tensor dropout3d(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_dropout3d(self.get(), p, training, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor dropout3d_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator)));
+  return self;
+}
+}  // namespace nn
+
+// With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+// it gives `self`.
+inline Tensor alpha_dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
+  return out.take();
+}
+
+inline Tensor alpha_dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator)));
+  return self;
+}
+
+// With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
+// it gives `self`.
+namespace nn {
+inline Tensor alpha_dropout(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_alpha_dropout(self.get(), p, training, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor alpha_dropout_(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator)));
+  return self;
+}
+}  // namespace nn
+
+// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+inline Tensor feature_alpha_dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
+  return out.take();
+}
+
+inline Tensor feature_alpha_dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator)));
+  return self;
+}
+
+// `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
+namespace nn {
+inline Tensor feature_alpha_dropout(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_feature_alpha_dropout(self.get(), p, training, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline Tensor feature_alpha_dropout_(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+  detail::check(::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator)));
+  return self;
+}
+}  // namespace nn
+
+// The product of the rows of `self` with the transposed matrix `weight`, to which `bias` is added.
+namespace nn {
+inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_linear(self.get(), weight.get(), detail::get(bias), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void linear_out(const Tensor &out, const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
+  detail::check(::tensor_nn_linear_out(self.get(), weight.get(), detail::get(bias), out.get()));
+}
+}  // namespace nn
+
+// For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
+// `bias` (outputs) is added.
+inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_bilinear(input1.get(), input2.get(), weight.get(), detail::get(bias), out.put()));
+  return out.take();
+}
+
+// Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
+namespace nn {
+inline Tensor normalize(const Tensor &self, double p = 2.0, const Ints &dim = {1}, double eps = 1e-12) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_normalize(self.get(), p, dim.data(), dim.size(), eps, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+namespace nn {
+inline void normalize_out(const Tensor &out, const Tensor &self, double p = 2.0, const Ints &dim = {1}, double eps = 1e-12) {
+  detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get()));
+}
+}  // namespace nn
+
+// The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, double p = 2, double eps = 1e-06, Bool keepdim = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_pairwise_distance(x1.get(), x2.get(), p, eps, keepdim, out.put()));
+  return out.take();
+}
+
+// Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
+// element tells.
+namespace nn {
+inline Tensor one_hot(const Tensor &self, int64_t num_classes = -1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_one_hot(self.get(), num_classes, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+inline Tensor pixel_shuffle(const Tensor &self, int64_t upscale_factor) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_pixel_shuffle(self.get(), upscale_factor, out.put()));
+  return out.take();
+}
+
+// Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+inline Tensor pixel_unshuffle(const Tensor &self, int64_t downscale_factor) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_pixel_unshuffle(self.get(), downscale_factor, out.put()));
+  return out.take();
+}
+
+// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+inline Tensor channel_shuffle(const Tensor &self, int64_t groups) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
+  return out.take();
+}
+
+// Another name of `channel_shuffle`.
+// Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+inline Tensor native_channel_shuffle(const Tensor &self, int64_t groups) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_native_channel_shuffle(self.get(), groups, out.put()));
+  return out.take();
+}
+
+// Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
+// `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
+// dimensions behind that of channels. Negative numbers cut off.
+namespace nn {
+inline Tensor pad(const Tensor &self, const Ints &pad, const std::string &mode = "constant", const std::optional<double> &value = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_pad(self.get(), pad.data(), pad.size(), mode.c_str(), detail::get(value), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
+// shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
+namespace nn {
+inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<int64_t> &padding_idx = std::nullopt, const std::optional<double> &max_norm = std::nullopt, double norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_embedding(self.get(), weight.get(), detail::get(padding_idx), detail::get(max_norm), norm_type, scale_grad_by_freq, sparse, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
+// picked, and with `sparse` the gradient is sparse.
+inline Tensor embedding(const Tensor &weight, const Tensor &indices, int64_t padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_embedding(weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse, out.put()));
+  return out.take();
+}
+
+// Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, double max_norm, double norm_type) {
+  detail::check(::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
+  return self;
+}
+
+// The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), detail::get(weight), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_mse_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), detail::get(weight), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", double beta = 1.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_smooth_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), beta, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+namespace nn {
+inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::string &reduction = "mean", double delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_huber_loss(self.get(), target.get(), reduction.c_str(), delta, detail::get(weight), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `target` (log(`target`) - `self`): the divergence of the distribution `target` from that whose logarithms are in `self`; with `log_target` those of the first are in
+// `target`. A `reduction` of batchmean divides the sum by the first size.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Bool log_target = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_kl_div(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), log_target, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The negative of that element of `self` (N, C, ...) whose class `target` (N, ...) names, times the weight of the class, by the sum of which a mean divides. Examples
+// of the class `ignore_index` do not count. `self` may be one example (C).
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, int64_t ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_nll_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `nll_loss` of `log_softmax` of `self` along the dimension of classes, the second one, or the only one. `target` has classes, or the sizes of `self` and probabilities.
+// `label_smoothing` is what is taken from them and given to all classes alike.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, int64_t ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", double label_smoothing = 0.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), reduction.c_str(), label_smoothing, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_binary_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_binary_cross_entropy_with_logits(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), detail::get(pos_weight), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// exp(`self`) - `target` `self`: the negative logarithm of the probability of counts, of whose rates the logarithms are in `self`; without `log_input` `self` - `target`
+// log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, double eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_poisson_nll_loss(self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// (log(`var`) + (`self` - `target`)^2 / `var`) / 2, of a variance of at least `eps`: the negative logarithm of the density of normal distributions, with `full` also the
+// constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
+namespace nn {
+inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, double eps = 1e-06, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(var.is_number() ? ::tensor_nn_gaussian_nll_loss_scalar(self.get(), target.get(), var.number(), full, eps, reduction.c_str(), out.put()) : ::tensor_nn_gaussian_nll_loss(self.get(), target.get(), var.get(), full, eps, reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, double margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_hinge_embedding_loss(self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, double margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_margin_ranking_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
+// `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_soft_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, int64_t p = 1, double margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_multi_margin_loss(self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The sum of max(0, 1 - x[y] + x[j]) over classes y of an example x, a row of `self`, and j that are none of its, by the number of classes. A row of `target` lists those
+// of an example, and a negative number ends it.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_multilabel_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_multilabel_soft_margin_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, double margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_cosine_embedding_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// max(0, d(`anchor`, `positive`) - d(`anchor`, `negative`) + `margin`) with d the `pairwise_distance`. With `swap` that of `positive` and `negative` counts where it is
+// smaller than that of `anchor` and `negative`.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
+namespace nn {
+inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, double margin = 1.0, double p = 2, double eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
@@ -11085,6 +11875,26 @@ template <>
 inline Tensor Methods<Tensor>::kron(const Tensor &other) const { return tensor::kron(self(), other); }
 template <>
 inline Tensor Methods<Tensor>::align_as(const Tensor &other) const { return tensor::align_as(self(), other); }
+template <>
+inline Tensor Methods<Tensor>::prelu(const Tensor &weight) const { return tensor::prelu(self(), weight); }
+template <>
+inline Tensor Methods<Tensor>::threshold_(const Scalar &threshold, const Scalar &value) const { return tensor::threshold_(self(), threshold, value); }
+template <>
+inline Tensor Methods<Tensor>::hardshrink(double lambd) const { return tensor::hardshrink(self(), lambd); }
+template <>
+inline Tensor Methods<Tensor>::celu_(double alpha) const { return tensor::celu_(self(), alpha); }
+template <>
+inline Tensor Methods<Tensor>::selu_() const { return tensor::selu_(self()); }
+template <>
+inline Tensor Methods<Tensor>::rrelu_(double lower, double upper, Bool training, const std::optional<Generator> &generator) const { return tensor::rrelu_(self(), lower, upper, training, generator); }
+template <>
+inline Tensor Methods<Tensor>::dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::dropout_(self(), p, train, generator); }
+template <>
+inline Tensor Methods<Tensor>::feature_dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::feature_dropout_(self(), p, train, generator); }
+template <>
+inline Tensor Methods<Tensor>::alpha_dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::alpha_dropout_(self(), p, train, generator); }
+template <>
+inline Tensor Methods<Tensor>::feature_alpha_dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::feature_alpha_dropout_(self(), p, train, generator); }
 template <>
 inline Tensor Methods<Tensor>::dequantize() const { return tensor::dequantize(self()); }
 template <>
