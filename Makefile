@@ -59,7 +59,7 @@ endif
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -316,6 +316,9 @@ soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives
 
 sanitize: setup ## Laws, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
 	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
+
+release: setup ## make release VERSION=X.Y.Z: version, date, checks, packages, commit and tag, but for publishing (.ci/release.py --help)
+	@.ci/release.py $(VERSION)
 
 bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never part of a test)
 	$(PYTHON) examples/bench/run.py

@@ -24,6 +24,9 @@
 //   exceptions (docs/embedding.md). It calls back deleters, and from the thread that makes a call the functions that were given to be
 //   called, which may call the library. Of calls that work, but probably not as they were meant, it warns through a function of
 //   the program's: see tensor_set_warning_handler.
+//   Stable, while the library is libtensor.so.0: all sections of this header. Functions keep their types, constants their numbers,
+//   structures their members, operators what they answer, but for errors of the library's own. Devices of type TENSOR_CUDA have
+//   been simulated ones only: what their calls need and how long they take may change. docs/packages.md tells more.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 
@@ -41,6 +44,14 @@
 #define TENSOR_API __declspec(dllimport)
 #else
 #define TENSOR_API __attribute__((visibility("default")))
+#endif
+
+// Compilers tell of functions with this mark, and what to use instead. They are there for programs that know them, and stay
+// while the library's name does. A program that wants to hear nothing defines TENSOR_NO_DEPRECATED before.
+#if defined(__GNUC__) && !defined(TENSOR_NO_DEPRECATED)
+#define TENSOR_DEPRECATED(instead) __attribute__((deprecated(instead)))
+#else
+#define TENSOR_DEPRECATED(instead)
 #endif
 
 #ifdef __cplusplus
@@ -370,7 +381,9 @@ TENSOR_API tensor_status tensor_arange_out(tensor_scalar end, tensor_dtype dtype
 // Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 // Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
 // Absent: dtype TENSOR_DTYPE_NONE, layout TENSOR_LAYOUT_NONE, device tensor_device_default().
+TENSOR_DEPRECATED("use arange, whose end is not included")
 TENSOR_API tensor_status tensor_range(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t **out);
+TENSOR_DEPRECATED("use arange, whose end is not included")
 TENSOR_API tensor_status tensor_range_out(tensor_scalar start, tensor_scalar end, tensor_scalar step, tensor_dtype dtype, tensor_layout layout, tensor_device device, tensor_t *out);
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
@@ -2356,8 +2369,11 @@ TENSOR_API tensor_status tensor_scatter_value_out(const tensor_t *self, int64_t 
 
 // Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 // Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 TENSOR_API tensor_status tensor_scatter_src_reduce(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t **out);
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 TENSOR_API tensor_status tensor_scatter_src_reduce_(tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce);
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 TENSOR_API tensor_status tensor_scatter_src_reduce_out(const tensor_t *self, int64_t dim, const tensor_t *index, const tensor_t *src, const char *reduce, tensor_t *out);
 
 // Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
@@ -2708,7 +2724,9 @@ TENSOR_API tensor_status tensor_linalg_multi_dot_out(const tensor_t *const *tens
 
 // As `linalg.multi_dot`, of one or more matrices.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
+TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 TENSOR_API tensor_status tensor_chain_matmul(const tensor_t *const *matrices, int64_t matrices_len, tensor_t **out);
+TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 TENSOR_API tensor_status tensor_chain_matmul_out(const tensor_t *const *matrices, int64_t matrices_len, tensor_t *out);
 
 // The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
@@ -2751,7 +2769,9 @@ TENSOR_API tensor_status tensor_linalg_cholesky_out(const tensor_t *self, bool u
 
 // Another name of `linalg.cholesky`, and a method.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
+TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 TENSOR_API tensor_status tensor_cholesky(const tensor_t *self, bool upper, tensor_t **out);
+TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 TENSOR_API tensor_status tensor_cholesky_out(const tensor_t *self, bool upper, tensor_t *out);
 
 // Factors each matrix A = P L U in a batch (..., m, n), with rows exchanged so that pivots are largest. `LU` holds U, and below its diagonal L, whose diagonal of ones is left
@@ -2766,6 +2786,7 @@ TENSOR_API tensor_status tensor_linalg_lu_factor_out(const tensor_t *A, bool piv
 
 // As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
+TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
 TENSOR_API tensor_status tensor_lu(const tensor_t *self, bool pivot, tensor_t **LU, tensor_t **pivots, tensor_t **info);
 
 // Factors each matrix A = P L U in a batch (..., m, n) into a permutation (..., m, m), a lower triangle with ones on the diagonal (..., m, k), and an upper triangle (..., k, n),
@@ -2802,7 +2823,9 @@ TENSOR_API tensor_status tensor_linalg_qr_out(const tensor_t *A, const char *mod
 
 // As `linalg.qr`, reduced, or complete where `some` is false.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
+TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 TENSOR_API tensor_status tensor_qr(const tensor_t *self, bool some, tensor_t **Q, tensor_t **R);
+TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 TENSOR_API tensor_status tensor_qr_out(const tensor_t *self, bool some, tensor_t *Q, tensor_t *R);
 
 // The first n columns of the product of the reflections 1 - tau_i v_i v_i^H, of which v_i stands below the diagonal of column i of `input` (..., m, n), n <= m, as `geqrf` gives
@@ -2966,7 +2989,9 @@ TENSOR_API tensor_status tensor_linalg_solve_triangular_out(const tensor_t *self
 // The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
 // A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
+TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 TENSOR_API tensor_status tensor_triangular_solve(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t **solution, tensor_t **cloned_coefficient);
+TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 TENSOR_API tensor_status tensor_triangular_solve_out(const tensor_t *self, const tensor_t *A, bool upper, bool transpose, bool unitriangular, tensor_t *solution, tensor_t *cloned_coefficient);
 
 // The X of A X = B, or of X A = B where `left` is false, for the A that `linalg.lu_factor` factored into `LU` and `pivots`; with `adjoint` for A^H. Batches broadcast.
@@ -2975,7 +3000,9 @@ TENSOR_API tensor_status tensor_linalg_lu_solve_out(const tensor_t *LU, const te
 
 // As `linalg.lu_solve`, with the right-hand sides first.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
+TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 TENSOR_API tensor_status tensor_lu_solve(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t **out);
+TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 TENSOR_API tensor_status tensor_lu_solve_out(const tensor_t *self, const tensor_t *LU_data, const tensor_t *LU_pivots, tensor_t *out);
 
 // The X of A X = `self` for the A = L L^H whose Cholesky factor is given; with `upper` the factor is the U of A = U^H U. Batches broadcast.

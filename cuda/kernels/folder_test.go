@@ -10,7 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const remedy = ": pip install libtensor-cuda==0.1.0, npm install libtensor-cuda@0.1.0, or apt-get install libtensor0-cuda brings them"
+var (
+	version = strings.TrimPrefix(strings.Split(entries, "\n")[0], "libtensor ")
+	remedy  = ": pip install libtensor-cuda==" + version + ", npm install libtensor-cuda@" + version + ", or apt-get install libtensor0-cuda brings them"
+)
 
 // folderOf makes one with a list of entries.
 func folderOf(t *testing.T, list string) string {
@@ -22,7 +25,7 @@ func folderOf(t *testing.T, list string) string {
 
 func TestFind(t *testing.T) {
 	own, none := folderOf(t, entries), t.TempDir()
-	newer := folderOf(t, strings.Replace(entries, "libtensor 0.1.0", "libtensor 0.2.0", 1))
+	newer := folderOf(t, strings.Replace(entries, version, "99.0.0", 1))
 	another := folderOf(t, entries+"more 0123456789abcdef add_float32\n")
 	for _, c := range []struct {
 		folders     []string
@@ -32,8 +35,8 @@ func TestFind(t *testing.T) {
 		{[]string{none, newer, own}, own, ""},
 		{[]string{none}, "", "its kernels are not installed" + remedy},
 		{nil, "", "its kernels are not installed" + remedy},
-		{[]string{newer, none}, "", "its kernels in " + newer + " are those of libtensor 0.2.0, and this is libtensor 0.1.0" + remedy},
-		{[]string{another}, "", "its kernels in " + another + " are those of another build of libtensor 0.1.0" + remedy},
+		{[]string{newer, none}, "", "its kernels in " + newer + " are those of libtensor 99.0.0, and this is libtensor " + version + remedy},
+		{[]string{another}, "", "its kernels in " + another + " are those of another build of libtensor " + version + remedy},
 	} {
 		folder, why := find(c.folders...)
 		assert.Equal(t, c.folder, folder)

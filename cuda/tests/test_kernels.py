@@ -12,7 +12,8 @@ from libtensor._base import library as _library
 BUILT = Path(_library.path).resolve()
 KERNELS = Path(__file__).resolve().parents[2] / "build/libtensor-cuda"
 CODE = "import libtensor as torch\nprint(torch.cuda.absence())\nprint(torch.ones(2, device='cuda').sum().item())"
-REMEDY = ": pip install libtensor-cuda==0.1.0, npm install libtensor-cuda@0.1.0, or apt-get install libtensor0-cuda brings them"
+VERSION = _library.__version__
+REMEDY = f": pip install libtensor-cuda=={VERSION}, npm install libtensor-cuda@{VERSION}, or apt-get install libtensor0-cuda brings them"
 
 
 def said(library, **environment):
@@ -57,6 +58,6 @@ def test_without_them(library):
 def test_those_of_another_version(tmp_path, library):
     other = tmp_path / "other"
     other.mkdir()
-    (other / "gen_entries.txt").write_text((KERNELS / "gen_entries.txt").read_text().replace("libtensor 0.1.0", "libtensor 0.2.0"))
+    (other / "gen_entries.txt").write_text((KERNELS / "gen_entries.txt").read_text().replace(VERSION, "99.0.0", 1))
     done = said(library, LIBTENSOR_CUDA_KERNELS=str(other))
-    assert done.stdout == f"its kernels in {other} are those of libtensor 0.2.0, and this is libtensor 0.1.0{REMEDY}\n"
+    assert done.stdout == f"its kernels in {other} are those of libtensor 99.0.0, and this is libtensor {VERSION}{REMEDY}\n"

@@ -312,7 +312,9 @@ class Methods {
   Tensor scatter_(int64_t dim, const Tensor &index, const Tensor &src) const;
   Tensor scatter(int64_t dim, const Tensor &index, const Scalar &value) const;
   Tensor scatter_(int64_t dim, const Tensor &index, const Scalar &value) const;
+  TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
   Tensor scatter(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) const;
+  TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
   Tensor scatter_(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) const;
   Tensor scatter(int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) const;
   Tensor scatter_(int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) const;
@@ -351,9 +353,12 @@ class Methods {
   Tensor sum_to_size(const Ints &size) const;
   Tensor matrix_power(int64_t n) const;
   Tensor matrix_exp() const;
+  TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
   Tensor cholesky(Bool upper = false) const;
+  TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
   LuResult lu(Bool pivot = true) const;
   GeqrfResult geqrf() const;
+  TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
   QrResult qr(Bool some = true) const;
   Tensor orgqr(const Tensor &tau) const;
   Tensor ormqr(const Tensor &tau, const Tensor &other, Bool left = true, Bool transpose = false) const;
@@ -362,7 +367,9 @@ class Methods {
   Tensor logdet() const;
   Tensor pinverse(double rcond = 1e-15) const;
   Tensor inverse() const;
+  TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
   TriangularSolveResult triangular_solve(const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) const;
+  TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
   Tensor lu_solve(const Tensor &LU_data, const Tensor &LU_pivots) const;
   Tensor cholesky_solve(const Tensor &L, Bool upper = false) const;
   Tensor cholesky_inverse(Bool upper = false) const;

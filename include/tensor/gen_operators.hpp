@@ -6,6 +6,9 @@
 
 namespace tensor {
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 struct GradientEdgeResult {
   Node node;
   int64_t output;
@@ -1731,12 +1734,14 @@ inline void arange_out(const Tensor &out, const Scalar &end, const Options &opti
 
 // Counts from `start` to `end`, which is included, by `step`. `dtype` is the default dtype unless given.
 // Deprecated, as in PyTorch, of which calls warn: use arange, whose end is not included.
+TENSOR_DEPRECATED("use arange, whose end is not included")
 inline Tensor range(const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_range(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
+TENSOR_DEPRECATED("use arange, whose end is not included")
 inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end, const Scalar &step = 1, const Options &options = {}) {
   detail::check(::tensor_range_out(start.get(), end.get(), step.get(), options.dtype, options.layout, options.device, out.get()));
 }
@@ -3481,17 +3486,20 @@ inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, cons
 
 // Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 // Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.put()));
   return out.take();
 }
 
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str()));
   return self;
 }
 
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.get()));
 }
@@ -4051,12 +4059,14 @@ inline void multi_dot_out(const Tensor &out, const Tensors &tensors) {
 
 // As `linalg.multi_dot`, of one or more matrices.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.multi_dot, which takes a list.
+TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 inline Tensor chain_matmul(const Tensors &matrices) {
   detail::Result<Tensor> out;
   detail::check(::tensor_chain_matmul(matrices.data(), matrices.size(), out.put()));
   return out.take();
 }
 
+TENSOR_DEPRECATED("use linalg.multi_dot, which takes a list")
 inline void chain_matmul_out(const Tensor &out, const Tensors &matrices) {
   detail::check(::tensor_chain_matmul_out(matrices.data(), matrices.size(), out.get()));
 }
@@ -4178,12 +4188,14 @@ inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = fal
 
 // Another name of `linalg.cholesky`, and a method.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.cholesky, or its mH for upper.
+TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 inline Tensor cholesky(const Tensor &self, Bool upper = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cholesky(self.get(), upper, out.put()));
   return out.take();
 }
 
+TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 inline void cholesky_out(const Tensor &out, const Tensor &self, Bool upper = false) {
   detail::check(::tensor_cholesky_out(self.get(), upper, out.get()));
 }
@@ -4225,6 +4237,7 @@ inline void lu_factor_out(const Tensor &LU, const Tensor &pivots, const Tensor &
 
 // As `linalg.lu_factor_ex`: a zero on the diagonal of U is no error. In Python `info` comes with `get_infos` only.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.lu_factor, or linalg.lu_factor_ex.
+TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
 inline LuResult lu(const Tensor &self, Bool pivot = true) {
   detail::Result<Tensor> LU;
   detail::Result<Tensor> pivots;
@@ -4338,6 +4351,7 @@ inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const std:
 
 // As `linalg.qr`, reduced, or complete where `some` is false.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.qr, whose mode is "reduced" or "complete" for some.
+TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 inline QrResult qr(const Tensor &self, Bool some = true) {
   detail::Result<Tensor> Q;
   detail::Result<Tensor> R;
@@ -4345,6 +4359,7 @@ inline QrResult qr(const Tensor &self, Bool some = true) {
   return {Q.take(), R.take()};
 }
 
+TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &self, Bool some = true) {
   detail::check(::tensor_qr_out(self.get(), some, Q.get(), R.get()));
 }
@@ -4841,6 +4856,7 @@ inline void solve_triangular_out(const Tensor &out, const Tensor &self, const Te
 // The X of A X = `self`, or of A^T X = `self` with `transpose`, for triangles A as in `linalg.solve_triangular`, and a copy of A.
 // A may be sparse: then it is converted to a strided one, there is no copy of it (`cloned_coefficient` has no elements), and one without entries gives NaN.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.solve_triangular, whose arguments are the other way round.
+TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 inline TriangularSolveResult triangular_solve(const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
   detail::Result<Tensor> solution;
   detail::Result<Tensor> cloned_coefficient;
@@ -4848,6 +4864,7 @@ inline TriangularSolveResult triangular_solve(const Tensor &self, const Tensor &
   return {solution.take(), cloned_coefficient.take()};
 }
 
+TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 inline void triangular_solve_out(const Tensor &solution, const Tensor &cloned_coefficient, const Tensor &self, const Tensor &A, Bool upper = true, Bool transpose = false, Bool unitriangular = false) {
   detail::check(::tensor_triangular_solve_out(self.get(), A.get(), upper, transpose, unitriangular, solution.get(), cloned_coefficient.get()));
 }
@@ -4869,12 +4886,14 @@ inline void lu_solve_out(const Tensor &out, const Tensor &LU, const Tensor &pivo
 
 // As `linalg.lu_solve`, with the right-hand sides first.
 // Deprecated, as in PyTorch, of which calls warn: use linalg.lu_solve, whose last argument is the first one here.
+TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 inline Tensor lu_solve(const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
   detail::Result<Tensor> out;
   detail::check(::tensor_lu_solve(self.get(), LU_data.get(), LU_pivots.get(), out.put()));
   return out.take();
 }
 
+TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 inline void lu_solve_out(const Tensor &out, const Tensor &self, const Tensor &LU_data, const Tensor &LU_pivots) {
   detail::check(::tensor_lu_solve_out(self.get(), LU_data.get(), LU_pivots.get(), out.get()));
 }
@@ -11684,8 +11703,10 @@ inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const S
 template <>
 inline Tensor Methods<Tensor>::scatter_(int64_t dim, const Tensor &index, const Scalar &value) const { return tensor::scatter_(self(), dim, index, value); }
 template <>
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter(self(), dim, index, src, reduce); }
 template <>
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor Methods<Tensor>::scatter_(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, src, reduce); }
 template <>
 inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter(self(), dim, index, value, reduce); }
@@ -11762,12 +11783,15 @@ inline Tensor Methods<Tensor>::matrix_power(int64_t n) const { return tensor::ma
 template <>
 inline Tensor Methods<Tensor>::matrix_exp() const { return tensor::matrix_exp(self()); }
 template <>
+TENSOR_DEPRECATED("use linalg.cholesky, or its mH for upper")
 inline Tensor Methods<Tensor>::cholesky(Bool upper) const { return tensor::cholesky(self(), upper); }
 template <>
+TENSOR_DEPRECATED("use linalg.lu_factor, or linalg.lu_factor_ex")
 inline LuResult Methods<Tensor>::lu(Bool pivot) const { return tensor::lu(self(), pivot); }
 template <>
 inline GeqrfResult Methods<Tensor>::geqrf() const { return tensor::geqrf(self()); }
 template <>
+TENSOR_DEPRECATED("use linalg.qr, whose mode is \"reduced\" or \"complete\" for some")
 inline QrResult Methods<Tensor>::qr(Bool some) const { return tensor::qr(self(), some); }
 template <>
 inline Tensor Methods<Tensor>::orgqr(const Tensor &tau) const { return tensor::orgqr(self(), tau); }
@@ -11784,8 +11808,10 @@ inline Tensor Methods<Tensor>::pinverse(double rcond) const { return tensor::pin
 template <>
 inline Tensor Methods<Tensor>::inverse() const { return tensor::inverse(self()); }
 template <>
+TENSOR_DEPRECATED("use linalg.solve_triangular, whose arguments are the other way round")
 inline TriangularSolveResult Methods<Tensor>::triangular_solve(const Tensor &A, Bool upper, Bool transpose, Bool unitriangular) const { return tensor::triangular_solve(self(), A, upper, transpose, unitriangular); }
 template <>
+TENSOR_DEPRECATED("use linalg.lu_solve, whose last argument is the first one here")
 inline Tensor Methods<Tensor>::lu_solve(const Tensor &LU_data, const Tensor &LU_pivots) const { return tensor::lu_solve(self(), LU_data, LU_pivots); }
 template <>
 inline Tensor Methods<Tensor>::cholesky_solve(const Tensor &L, Bool upper) const { return tensor::cholesky_solve(self(), L, upper); }
@@ -12470,6 +12496,8 @@ inline Tensor operator>=(const Tensor &self, const Operand &other) { return ge(s
 inline Tensor operator>=(const Scalar &number, const Tensor &other) { return ge(Operand(number).tensor(), other); }
 inline Tensor operator-(const Tensor &self) { return neg(self); }
 inline Tensor operator~(const Tensor &self) { return bitwise_not(self); }
+
+#pragma GCC diagnostic pop
 
 }  // namespace tensor
 

@@ -3,6 +3,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"text/template"
@@ -10,8 +11,16 @@ import (
 	"github.com/libtensor/libtensor/engine/schema"
 )
 
-// version of the library; the header, the packages and the shared object's name carry it.
-var version = struct{ Major, Minor, Patch int }{0, 1, 0}
+// version is the library's, as the Makefile has it.
+func version() (major, minor, patch int, err error) {
+	text, err := os.ReadFile("Makefile")
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	_, after, _ := strings.Cut(string(text), "\nVERSION := ")
+	_, err = fmt.Sscanf(after, "%d.%d.%d\n", &major, &minor, &patch)
+	return major, minor, patch, err
+}
 
 // leastStack is how many KiB of stack a calling thread must have, which capi/test/stack.c holds the library to.
 const leastStack = 256
@@ -207,11 +216,19 @@ func declarations(ops []*schema.Operator) string {
 				b.WriteString("// Absent: " + strings.Join(given, ", ") + ".\n")
 			}
 			for _, f := range forms(o) {
-				b.WriteString("TENSOR_API " + f.cSignature() + ";\n")
+				b.WriteString(deprecation(o, "\n") + "TENSOR_API " + f.cSignature() + ";\n")
 			}
 		}
 	}
 	return b.String()
+}
+
+// deprecation is the mark of an operator that is there for what was written before.
+func deprecation(o *schema.Operator, end string) string {
+	if o.Deprecated == "" {
+		return ""
+	}
+	return fmt.Sprintf("TENSOR_DEPRECATED(%q)%s", o.Deprecated, end)
 }
 
 // absences tells for each argument that may be left out what stands for that in C.
@@ -323,11 +340,15 @@ func generateC(out *output, ops []*schema.Operator) error {
 	if err != nil {
 		return err
 	}
+	major, minor, patch, err := version()
+	if err != nil {
+		return fmt.Errorf("the Makefile's VERSION: %w", err)
+	}
 	data := struct {
 		Major, Minor, Patch, Stack int
 		Operators                  string
 		Enums                      map[string]string
-	}{version.Major, version.Minor, version.Patch, leastStack, declarations(ops), headerEnums()}
+	}{major, minor, patch, leastStack, declarations(ops), headerEnums()}
 	if err := t.Execute(&header, data); err != nil {
 		return err
 	}

@@ -285,7 +285,7 @@ func (f *cppFunction) call(scalar bool) string {
 
 func (f *cppFunction) definition() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "inline %s %s(%s) {\n", f.returns(), f.name, f.declaredParams(0, true))
+	fmt.Fprintf(&b, "%sinline %s %s(%s) {\n", deprecation(f.op, "\n"), f.returns(), f.name, f.declaredParams(0, true))
 	var taken []string
 	if f.mode == "function" {
 		for _, r := range f.op.Returns {
@@ -323,8 +323,8 @@ func (f *cppFunction) method() (declared, defined string) {
 	for _, p := range f.params[1:] {
 		args = append(args, p.name)
 	}
-	declared = fmt.Sprintf("  %s %s(%s) const;\n", f.returns(), f.name, f.declaredParams(1, true))
-	defined = fmt.Sprintf("template <>\ninline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", f.returns(), f.name, f.declaredParams(1, false), f.name,
+	declared = fmt.Sprintf("  %s%s %s(%s) const;\n", deprecation(f.op, "\n  "), f.returns(), f.name, f.declaredParams(1, true))
+	defined = fmt.Sprintf("template <>\n%sinline %s Methods<Tensor>::%s(%s) const { return tensor::%s(%s); }\n", deprecation(f.op, "\n"), f.returns(), f.name, f.declaredParams(1, false), f.name,
 		strings.Join(append([]string{"self()"}, args...), ", "))
 	return declared, defined
 }
@@ -408,8 +408,10 @@ func generateCpp(out *output, ops []*schema.Operator) {
 	out.write("include/tensor/gen_methods.hpp", guard("GEN_METHODS", "#include \"handle.hpp\"\n",
 		"class Tensors;\nclass Operand;\nclass Indices;\n"+structs.String()+"\n// The operators that Python has as methods: x.NAME(...) is tensor::NAME(x, ...).\n// A template, since it has default arguments of types that need Tensor.\ntemplate <class Tensor>\nclass Methods {\n public:\n"+
 			declared.String()+"\n private:\n  const Tensor &self() const { return static_cast<const Tensor &>(*this); }\n};\n"))
+	// What is deprecated calls C's function that is, which is none of the program's business.
+	const quiet, loud = "#pragma GCC diagnostic push\n#pragma GCC diagnostic ignored \"-Wdeprecated-declarations\"\n\n", "\n#pragma GCC diagnostic pop\n"
 	out.write("include/tensor/gen_operators.hpp", guard("GEN_OPERATORS", "#include \"class.hpp\"\n",
-		results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
+		quiet+results.String()+defined.String()+"\n// ----------------------------------------------------------------------------------------------------- methods\n\n"+
 			methods.String()+
-			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)))
+			"\n// --------------------------------------------------------------------------------------------------- operators\n\n"+cppOperatorsOf(ops)+loud))
 }
