@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -24,10 +25,10 @@ func (k dropping) drop(c aten.Ctx, out, self *tensor.Tensor, p float64, train bo
 		return nil, status.Valuef("%s: p must be from 0 to 1, but is %v", k.op, p)
 	}
 	if p == 0 || !train || self.Numel() == 0 {
-		if out != nil {
-			return out, nil
+		if out == nil {
+			return self.Alias(), nil
 		}
-		return self.Alias(), nil
+		return out, iter.Writable(k.op, out)
 	}
 	d := self.DType()
 	switch {

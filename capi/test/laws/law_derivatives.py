@@ -173,7 +173,10 @@ def checked(function, call):
     if not finite(outputs) or any(t.dtype not in (torch.float64, torch.complex128) for t in outputs) or not any(t.numel() for t in outputs):
         return UNSUITED
     live = [t for t in outputs if t.requires_grad]
-    if live and not finite(torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True)):
+    gradients = torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True) if live else ()
+    if any(t.layout is not torch.strided for t in gradients):
+        return UNSUITED  # an argument asks for that; the same call without it is tried
+    if not finite(gradients):
         raise Wrong(f"{operands[0].dtype}: a gradient is not finite, though the results are", program(call))
     fast = max(t.numel() for t in (*operands, *outputs)) > LARGE
     try:

@@ -18,7 +18,8 @@ NUMBERS = ("bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint64
 ABOUT_NAMES = (
     *("equal", "names", "rename", "rename_", "align_to", "align_as", "align_tensors", "refine_names", "dim_by_name", "to_string"),
     *("outer", "ger", "addr", "addmv", "inner", "cdist", "meshgrid"),
-    *("nn.linear", "nn.nll_loss", "nn.cross_entropy"),  # a target has no dimension of classes, so that its others are further right
+    # A target or a variance lacks a dimension, so that its others are further right.
+    *("nn.linear", "nn.nll_loss", "nn.cross_entropy", "nn.gaussian_nll_loss", "nn.cosine_embedding_loss"),
 )
 UNSEEN = ("empty", "new_empty", "resize_", "set_", "lend", "data_ptr", "storage", "share_memory", "gradient", "file", "random", "query")
 

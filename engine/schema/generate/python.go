@@ -30,9 +30,12 @@ type pyFunction struct {
 func (f *pyFunction) internal() bool { return f.overloads[0].op.Python.Internal }
 
 func (f *pyFunction) has(variant string) bool {
-	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool {
-		return o.op.Has(variant) || o.inplace && variant == "method" && o.op.Category != "nn"
-	})
+	return slices.ContainsFunc(f.overloads, func(o *pyOverload) bool { return o.has(variant) })
+}
+
+// has tells of the operator's variants; what is in place is a method, but for nn's, which are so only where the operator is one.
+func (v *pyOverload) has(variant string) bool {
+	return v.op.Has(variant) || v.inplace && variant == "method" && v.op.Category != "nn"
 }
 
 // pyModules are the files of public names; a name without dots is in functions.

@@ -136,19 +136,25 @@ func pythonForms(o *schema.Operator) string {
 		}
 		b.WriteString(signature(fmt.Sprintf("%s%s(%s)%s", owner, name, pyParameters(list), pyResult(v))))
 	}
-	plain := &pyOverload{op: o}
+	plain, inplace := &pyOverload{op: o}, &pyOverload{op: o, inplace: true}
+	space, name := "torch.", o.Name
+	switch module, leaf := pyModule(o.Name); {
+	case module == functional:
+		space, name = "torch.nn.functional.", leaf
+	case strings.HasPrefix(o.Name, "quantized."):
+		space = "torch.ops."
+	}
 	if o.Has("function") {
-		space := "torch."
-		if strings.HasPrefix(o.Name, "quantized.") {
-			space = "torch.ops."
-		}
-		write(space, o.Name, plain)
+		write(space, name, plain)
 	}
 	if o.Has("method") {
 		write("Tensor.", o.Name, plain)
 	}
-	if o.Has("inplace") {
-		write("Tensor.", o.Name+"_", &pyOverload{op: o, inplace: true})
+	switch {
+	case o.Has("inplace") && inplace.has("method"):
+		write("Tensor.", o.Name+"_", inplace)
+	case o.Has("inplace"):
+		write(space, name+"_", inplace)
 	}
 	return b.String()
 }
@@ -181,9 +187,9 @@ func nodeForms(o *schema.Operator) string {
 	}
 	var b strings.Builder
 	write := func(owner, name, variant string) {
-		method := variant != "function"
+		method := owner != "lt"
 		result := tsResults(o, method)
-		if variant == "inplace" {
+		if variant == "inplace" && method {
 			result = "this"
 		}
 		args := o.Args
@@ -203,7 +209,10 @@ func nodeForms(o *schema.Operator) string {
 	case o.Has("method"):
 		write("tensor", e.last(), "method")
 	}
-	if o.Has("inplace") {
+	switch {
+	case o.Has("inplace") && e.path != e.last():
+		write("lt", e.path+"_", "inplace")
+	case o.Has("inplace"):
 		write("tensor", e.last()+"_", "inplace")
 	}
 	return b.String()
