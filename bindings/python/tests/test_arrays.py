@@ -6,6 +6,7 @@ import itertools
 import math
 import operator
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -87,12 +88,30 @@ def test_in_place_keeps_dtype_and_object():
     assert x.tolist() == [4, 5]
 
 
+@pytest.mark.parametrize("name", ("iadd", "isub", "imul", "ifloordiv", "imod", "ipow", "iand", "ior", "ixor"))
+def test_in_place_refuses_numbers_that_the_dtype_does_not_hold(name):
+    x = array([1, 2], "int8")
+    with pytest.raises(OverflowError, match="1000 is beyond torch.int8"):
+        getattr(operator, name)(x, 1000)
+    assert x.tolist() == [1, 2]
+
+
+def test_floats_beyond_the_dtype_are_infinities():
+    x = array([1.0, -1.0])
+    assert (x * 1e300).tolist() == [inf, -inf] and (x < 1e300).all() and not (x == 1e300).any() and (x * 3.4028235e38).isfinite().all()
+    assert xp.minimum(x, 1e300).tolist() == [1.0, -1.0] and (array([1.0], "complex64") * 1e300).isinf().all()
+
+
 def test_size_is_a_number_that_can_be_called():
     x = xp.zeros((2, 3))
     assert x.size == 6 and isinstance(x.size, int) and x.size * 2 == 12 and range(x.size)
     assert x.size() == torch.Size([2, 3]) and x.size(-1) == 3 == x.size(dim=1) and x.size()[0] == 2
     assert xp.zeros(()).size == 1 and xp.zeros((0, 4)).size == 0
     assert pickle.loads(pickle.dumps(x.size)) == 6
+    kept, alive = x.size, weakref.ref(x)
+    del x
+    assert alive() is None and kept == 6 and kept() == (2, 3)
+    x = xp.zeros((2, 3))
     with pytest.raises(IndexError, match="out of range"):
         x.size(2)
 
@@ -101,8 +120,19 @@ def test_masks_of_size_zero():
     x = xp.ones((3, 2))
     assert x[xp.zeros((0, 2), dtype=xp.bool)].shape == (0,) == x[xp.zeros((3, 0), dtype=xp.bool)].shape
     assert x[xp.zeros((3, 2), dtype=xp.bool)].shape == (0,) and x[xp.ones(3, dtype=xp.bool)].shape == (3, 2)
+    x[xp.zeros((0, 2), dtype=xp.bool)] = 7
+    assert (x == 1).all()
     with pytest.raises(IndexError, match="mask"):
         x[xp.ones((2, 2), dtype=xp.bool)]
+
+
+@pytest.mark.parametrize("dtype", ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+def test_integers_are_positions(dtype):
+    x = xp.arange(6).reshape(3, 2)
+    assert x[array([2, 0], dtype)].tolist() == [[4, 5], [0, 1]] and x[array(1, dtype)].tolist() == [2, 3]
+    assert x[array([2, 0], dtype), array([1, 1], dtype)].tolist() == [5, 1]
+    x[array([1], dtype)] = 9
+    assert x.tolist() == [[0, 1], [9, 9], [4, 5]]
 
 
 COMPUTED = {
@@ -194,6 +224,16 @@ def test_gradients_of_arrays():
     assert torch.func.jvp(torch.sin, (array([0.0]),), (array([1.0]),))[1].tolist() == [1.0]
 
 
+@pytest.mark.parametrize("of", (xp.remainder, operator.mod, operator.imod, lambda x, w: operator.imod(x, w)))
+def test_gradients_of_remainders_at_multiples(of):
+    x, w = (array(v, "float64").requires_grad_() for v in ([4.0, 5.0, -4.0, 4.0, 0.0], [2.0, 2.0, 2.0, -2.0, 3.0]))
+    of(x * 1, w).sum().backward()
+    assert x.grad.tolist() == [1.0] * 5 and w.grad.tolist() == [-2.0, -2.0, 2.0, 2.0, 0.0]
+    (first,) = torch.autograd.grad((of(x * 1, 3) ** 2).sum(), x, create_graph=True)
+    assert torch.autograd.grad(first.sum(), x)[0].tolist() == [2.0] * 5
+    assert torch.func.jvp(lambda v: of(v * 1, 2.0), (array([4.0]),), (array([1.0]),))[1].tolist() == [1.0]
+
+
 class Twice(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -209,6 +249,30 @@ def test_functions_of_ones_own_take_arrays():
     x = array([1.0]).requires_grad_()
     Twice.apply(x).sum().backward()
     assert x.grad.tolist() == [2.0]
+
+
+class PerElement(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x, None, torch.ones(1))
+        return x.sum()
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, nothing, plain = ctx.saved_tensors
+        assert type(x) is Array and nothing is None and type(plain) is torch.Tensor
+        return grad.expand(x.shape) / x.size
+
+
+def test_what_functions_and_checkpoints_save_stays_an_array():
+    x = xp.ones(4).requires_grad_()
+    PerElement.apply(x).backward()
+    assert x.grad.tolist() == [0.25] * 4
+    for reentrant in (True, False):
+        x, endless = xp.ones(3).requires_grad_(), array([inf] * 3)
+        run = torch.utils.checkpoint.checkpoint(lambda t, u: (t * (u // 2.0).clip(-5.0, 5.0)).sum(), x, endless, use_reentrant=reentrant)
+        run.backward()
+        assert x.grad.tolist() == [5.0] * 3
 
 
 def test_modes_see_calls_of_arrays():
@@ -249,6 +313,12 @@ def test_arrays_in_files(tmp_path):
 def test_arrays_beside_other_objects():
     x = array([1.0, 2.0])
     assert (x + np.ones(2, np.float32)).tolist() == [2.0, 3.0] and (np.ones(2, np.float32) + x).tolist() == [2.0, 3.0]
+    endless, narrow = array([inf]), array([1, 2], "int8")
+    assert (endless // np.array([2.0], "f4")).tolist() == [inf] and math.copysign(1, np.array([2.0], "f4") // -endless) == -1
+    assert (narrow + np.array(1000)).tolist() == [1001, 1002] == (np.array(1000) + narrow).tolist()
+    assert (x + np.array(1.5)).dtype is xp.float64 is (x @ np.ones(2)).dtype and type(np.ones(2) * x) is Array
+    endless //= np.array([2.0], "f4")
+    assert type(endless) is Array and endless.tolist() == [inf]
     assert (x == None) is False and (x != "a") is True  # noqa: E711
     assert f"{array(1.5):.2f}" == "1.50" and repr(x) == "Array([1., 2.])" and len({x, x}) == 1
     with pytest.raises(TypeError, match="unsupported operand|must be"):

@@ -7,7 +7,7 @@ from .._base.errors import keep_for_caller
 from .._base.library import SUBINTERPRETER, node_free
 from .._base.warnings import warn
 from .._core.modes import is_grad_enabled, no_grad
-from .._core.tensor import Tensor
+from .._core.tensor import Tensor, given_to
 from .._gen import gen_functions as _f
 from .forward import level_of, pushed
 from .nodes import Node
@@ -23,11 +23,16 @@ class FunctionCtx:
 
     needs_input_grad = ()
     materialize_grads = True
+    _classes = None  # of what was saved, where it is not all plain tensors
     to_save = dirty = non_differentiable = ()
 
     def save_for_backward(self, *tensors):
-        """Keeps tensors, which backward finds in saved_tensors. In place they must not change until then."""
+        """Keeps tensors, which backward finds in saved_tensors, of the classes that they have. In place they must not change until then."""
         self.to_save = tensors
+        for tensor in tensors:
+            if tensor.__class__ is not Tensor and tensor is not None:
+                self._classes = tuple(map(type, tensors))
+                break
 
     def save_for_forward(self, *tensors):
         """Accepted: derivatives in forward mode are those that backward gives."""
@@ -59,7 +64,10 @@ class BackwardFunction(FunctionCtx, Node):
 
     @property
     def saved_tensors(self):
-        return tuple(_f.node_saved(self._h)) if self._h else ()
+        saved = tuple(_f.node_saved(self._h)) if self._h else ()
+        if self._classes is None:
+            return saved
+        return tuple([t if t is None or kind is Tensor else given_to(kind, t) for t, kind in zip(saved, self._classes, strict=True)])
 
     @property
     def saved_variables(self):

@@ -12,7 +12,7 @@ from .._base.errors import in_name_of
 from .._base.extend import extends
 from .._core import match as _match
 from .._core.owner import untyped
-from .._core.tensor import Tensor, checked
+from .._core.tensor import Tensor, checked, given_to
 from .._data import arrow as _arrow
 from .._data import create as _create
 from .._data import dlpack as _dlpack
@@ -33,13 +33,6 @@ PACKAGE = __name__.partition(".")[0]
 def itself(tensor):
     """Another object for a tensor, with its history and tangents."""
     return tensor[...] if tensor.requires_grad or _f.jvp_level(tensor) else _f.detach(tensor)
-
-
-def given_to(cls, tensor):
-    """An object of a subclass with the handle of a tensor, which has none from now on."""
-    made = _direct.TensorBase.__new__(cls)
-    made._h, tensor._h = tensor._h, 0
-    return made
 
 
 def replaced(function, tensor, callable, **others):

@@ -1,21 +1,27 @@
 """Arrays: tensors whose operators and `size` are the standard's, where PyTorch's differ."""
 
+import sys
 from functools import wraps
 from numbers import Number
 
 from .._base import direct as _direct
 from .._base import overrides as _overrides
-from .._base.dtypes import bool_
+from .._base.dtypes import bool_, int8, int16, int64, uint8
 from .._core.tensor import Tensor
+from .._data.array_protocols import is_array
+from .._data.dlpack import from_numpy
 from .._gen import gen_functions as _f
 from . import elementwise, linalg
+from .dtypes import promoted
 
 BINARY = {
     **{"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide", "mod": "remainder", "pow": "pow"},
     **{"and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor", "lshift": "bitwise_left_shift", "rshift": "bitwise_right_shift"},
+    "matmul": "matmul",
 }
 COMPARED = {"lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal"}
-IN_PLACE = {"floordiv": "floor_divide", "mod": "remainder"}  # the others give what PyTorch's give
+AS_THE_STANDARD = ("floordiv", "mod")  # in place too, where the others give what tensors' give
+NARROW = (int8, int16, uint8)  # integers that are no positions to PyTorch
 
 
 class Count(int):
@@ -23,11 +29,11 @@ class Count(int):
 
     def __new__(cls, array):
         made = super().__new__(cls, array.numel())
-        made.array = array
+        made.sizes = array.shape
         return made
 
     def __call__(self, dim=None):
-        return Tensor.size(self.array, dim)
+        return self.sizes if dim is None else Tensor.size(_f.empty(self.sizes, device="meta"), dim)
 
     def __reduce__(self):
         return int, (int(self),)
@@ -46,47 +52,70 @@ class Array(Tensor):
         return Count(self)
 
     def __getitem__(self, key):
-        # A mask selects nothing along a size of 0, whatever the other sizes are.
-        if isinstance(key, Tensor) and key.dtype is bool_ and key.ndim == self.ndim and 0 in key.shape and key.shape != self.shape:
-            key = _f.zeros(self.shape, dtype=key.dtype, device=self.device)
-        return super().__getitem__(key)
+        return super().__getitem__(plain(self, key))
+
+    def __setitem__(self, key, value):
+        super().__setitem__(plain(self, key), value)
+
+
+def plain(array, key):
+    """A key as tensors take it: integers of every dtype are positions, and a mask with a size of 0 selects nothing, whatever the sizes are."""
+    if isinstance(key, tuple):
+        return tuple([plain(None, each) for each in key])
+    if not isinstance(key, Tensor):
+        return key
+    if key.dtype in NARROW:
+        return key.to(int64)
+    if key.dtype is bool_ and array is not None and key.ndim == array.ndim and 0 in key.shape and key.shape != array.shape:
+        return _f.zeros(array.shape, dtype=bool_, device=array.device)
+    return key
 
 
 def known(operand):
-    """Whether the namespace's functions take it; NumPy's arrays and others are what tensors' own operators take."""
-    return isinstance(operand, (Tensor, Number))
+    """What the namespace's functions take: a tensor, a number, or a tensor over one of NumPy's arrays. None for all else, which tensors' own
+    operators know how to take or refuse.
+    """
+    if isinstance(operand, (Tensor, Number)):
+        return operand
+    return from_numpy(operand) if "numpy" in sys.modules and is_array(operand) else None
 
 
 def binary(dunder, function, reflected=False):
-    plain = getattr(Tensor, dunder)
+    plainly = getattr(Tensor, dunder)
 
     def made(self, other):
-        if not known(other):
-            return plain(self, other)
-        return function(other, self) if reflected else function(self, other)
+        operand = known(other)
+        if operand is None:
+            return plainly(self, other)
+        return function(operand, self) if reflected else function(self, operand)
 
     return elementwise.described(made, dunder, function.__doc__)
 
 
-def in_place(dunder, function):
-    plain = getattr(Tensor, dunder)
+def in_place(name, function):
+    plainly = getattr(Tensor, f"__i{name}__")
 
     def made(self, other):
-        result = function(self, other) if known(other) else None
-        return plain(self, other) if result is None or not _f.can_cast(result.dtype, self.dtype) else self.copy_(result)
+        operand = known(other)
+        if isinstance(operand, Number):
+            promoted(function.__name__, self, operand)  # which refuses what the dtype does not hold
+        if name in AS_THE_STANDARD and operand is not None:
+            result = function(self.clone() if self.requires_grad else self, operand)
+            if _f.can_cast(result.dtype, self.dtype):
+                return self.copy_(result)
+        return plainly(self, other)
 
-    return elementwise.described(made, dunder, function.__doc__)
+    return elementwise.described(made, f"__i{name}__", function.__doc__)
 
 
 for _name, _of in BINARY.items():
-    setattr(Array, f"__{_name}__", binary(f"__{_name}__", getattr(elementwise, _of)))
-    setattr(Array, f"__r{_name}__", binary(f"__r{_name}__", getattr(elementwise, _of), reflected=True))
+    _function = getattr(elementwise, _of, None) or linalg.matmul
+    setattr(Array, f"__{_name}__", binary(f"__{_name}__", _function))
+    setattr(Array, f"__r{_name}__", binary(f"__r{_name}__", _function, reflected=True))
+    if _name != "matmul":  # x @= y gives x another tensor, as Python does by itself
+        setattr(Array, f"__i{_name}__", in_place(_name, _function))
 for _name, _of in COMPARED.items():
     setattr(Array, f"__{_name}__", binary(f"__{_name}__", getattr(elementwise, _of)))
-for _name, _of in IN_PLACE.items():
-    setattr(Array, f"__i{_name}__", in_place(f"__i{_name}__", getattr(elementwise, _of)))
-Array.__matmul__ = binary("__matmul__", linalg.matmul)
-Array.__rmatmul__ = binary("__rmatmul__", linalg.matmul, reflected=True)
 _direct.kin(Array)
 
 

@@ -63,10 +63,12 @@ def promoted(function, *operands):
 
 
 def filled(value, dtype, device, function):
-    """The tensor of a number, which the dtype must hold."""
+    """The tensor of a number, which an integer dtype must hold."""
     if dtype in KINDS["integral"] and not iinfo(dtype).min <= value <= iinfo(dtype).max:
         raise OverflowError(f"{function}(): {value} is beyond {dtype}, to which it is promoted; astype() gives the tensor a wider dtype")
-    return _f.full((), value, dtype=dtype, device=device)
+    if dtype in KINDS["integral"] or dtype is bool:
+        return _f.full((), value, dtype=dtype, device=device)
+    return _f.full((), value, dtype=complex128 if dtype.is_complex else float64, device=device).to(dtype)  # an infinity where it is beyond
 
 
 def can_cast(from_, to, /):

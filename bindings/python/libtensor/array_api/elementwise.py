@@ -1,5 +1,6 @@
 """Functions of each element."""
 
+from .._base import dtypes as _dtypes
 from .._core.tensor import Tensor, checked
 from .._data import compose as _compose
 from .._gen import gen_functions as _f
@@ -84,14 +85,20 @@ def floor_divide(x1, x2, /):
     """The largest integers up to the quotients. Those with an infinity are the quotients themselves: inf of inf // 2, -0 of 2 // -inf."""
     x1, x2 = promoted("floor_divide", x1, x2)
     made = _f.floor_divide(x1, x2)
-    return _f.where(_f.isfinite(x1) & _f.isfinite(x2), made, x1 / x2) if made.dtype.is_floating_point else made
+    if not made.dtype.is_floating_point or made.layout is not _dtypes.strided:
+        return made
+    return _f.where(_f.isfinite(x1) & _f.isfinite(x2), made, x1 / x2)
 
 
 def remainder(x1, x2, /):
     """What division leaves, with the sign of x2, a zero too."""
     x1, x2 = promoted("remainder", x1, x2)
     made = _f.remainder(x1, x2)
-    return _f.copysign(made, x2) if made.dtype.is_floating_point else made
+    if not made.dtype.is_floating_point or made.layout is not _dtypes.strided:
+        return made
+    # Zeros of either sign by steps with the derivative of `made` itself, of which copysign has none at 0.
+    zero = _f.where(_f.signbit(x2), -(made - made - made), made + 0.0)
+    return _f.where(made == 0, zero, made)
 
 
 def round(x, /):
