@@ -59,7 +59,7 @@ endif
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
 
-.PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -219,7 +219,11 @@ licenses: $(BLAS)
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
 FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
 
-install: $(LIB) $(STATIC) licenses ## Install headers, libraries, kernels of devices, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
+# Relative paths would be this folder's, and an empty one the whole system's.
+placed:
+	$(foreach name,PREFIX LIBDIR,$(if $(filter /%,$($(name))),,$(error $(name) is "$($(name))"; it must be a whole path, such as /usr/local$(if $(filter LIBDIR,$(name)),/lib64))))@:
+
+install: placed $(LIB) $(STATIC) licenses ## Install headers, libraries, kernels of devices, CMake package, pkg-config file and licences below PREFIX (libraries in LIBDIR, PREFIX/lib)
 	install -d "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(LIBDIR)/cmake/tensor" "$(DESTDIR)$(PREFIX)/share/licenses/libtensor"
 	install -m 644 include/tensor.h include/tensor.hpp "$(DESTDIR)$(PREFIX)/include/"
 	install -m 644 include/tensor/*.hpp "$(DESTDIR)$(PREFIX)/include/tensor/"
@@ -234,11 +238,12 @@ install: $(LIB) $(STATIC) licenses ## Install headers, libraries, kernels of dev
 	$(FILLED) cmake/tensor-config-version.cmake.in > "$(DESTDIR)$(LIBDIR)/cmake/tensor/tensor-config-version.cmake"
 	$(FILLED) cmake/tensor.pc.in > "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc"
 
-uninstall: ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
+uninstall: placed ## Remove what make install with the same PREFIX, LIBDIR and DESTDIR has put there
 	rm -f "$(DESTDIR)$(PREFIX)/include/tensor.h" "$(DESTDIR)$(PREFIX)/include/tensor.hpp" "$(DESTDIR)$(LIBDIR)/pkgconfig/tensor.pc" \
 	  $(addprefix "$(DESTDIR)$(LIBDIR)"/,libtensor.a libtensor.so $(SONAME) libtensor.so.$(VERSION) $(notdir $(BLAS)))
-	rm -rf "$(DESTDIR)$(PREFIX)/include/tensor" "$(DESTDIR)$(LIBDIR)/cmake/tensor" $(addprefix "$(DESTDIR)$(PREFIX)/share"/,licenses/libtensor libtensor-cuda)
-	-rmdir -p --ignore-fail-on-non-empty $(addprefix "$(DESTDIR)$(LIBDIR)"/,pkgconfig cmake) $(addprefix "$(DESTDIR)$(PREFIX)"/,include share/licenses)
+	rm -f $(addprefix "$(DESTDIR)$(PREFIX)"/,$(wildcard include/tensor/*.hpp))
+	rm -rf "$(DESTDIR)$(LIBDIR)/cmake/tensor" $(addprefix "$(DESTDIR)$(PREFIX)/share"/,licenses/libtensor libtensor-cuda)
+	-rmdir --ignore-fail-on-non-empty "$(DESTDIR)$(PREFIX)/include/tensor" 2> /dev/null
 
 PACKAGES ?= tarball deb wheel npm $(if $(ARCH),,cuda sdist source)
 dist: tools $(LIB) $(DIRECT) $(VENV)/ready $(ADDON) licenses ## Make all packages, in build/dist; PACKAGES="tarball deb" makes some, ARCH=arm64 those for arm64

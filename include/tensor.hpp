@@ -20,7 +20,8 @@
 //   ~ << >> and comparisons are element by element; % is Python's, of the divisor's sign.
 //
 // Arguments: the dtype, layout and device of a new tensor are one Options, or any of the three.
-//   Lists of numbers are braces, vectors, arrays, or one number: x.sum(0), x.sum({0, 1}). {} leaves
+//   A dtype is C's enumeration, and a number where a number has its place: eye(3, Options(float64)).
+//   Lists of numbers are braces, vectors and arrays of int64_t, or one number: x.sum(0), x.sum({0, 1}). {} leaves
 //   an optional list out. Flags are bool, and nothing else is. std::nullopt in a place where two
 //   overloads have an optional of another type needs its type: std::optional<double>(). Several
 //   results are a struct: auto [values, indices] = x.max(0).

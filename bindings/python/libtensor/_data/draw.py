@@ -1,6 +1,7 @@
 """Pictures of tensors as books draw them: the cells of a storage, which of them a tensor has, and its elements with the cells they lie in."""
 
 import itertools
+import math
 from html import escape
 
 from .._base import dtypes as _dtypes
@@ -106,7 +107,7 @@ class Part:
     def counts(self, limit=100_000):
         """How many elements lie in each cell that the tensor has, of the first elements of a large one."""
         found = {}
-        for place in itertools.islice(itertools.product(*map(range, self.sizes)), limit):
+        for place in first_places(self.sizes, limit):
             found[self.cell(place)] = found.get(self.cell(place), 0) + 1
         return found
 
@@ -127,6 +128,17 @@ class Part:
 
     def facts(self):
         return f"sizes [{', '.join(map(str, self.sizes))}], strides [{', '.join(map(str, self.strides))}], offset {self.offset}"
+
+
+def first_places(sizes, most):
+    """The first indices of elements, in their order."""
+    count = min(math.prod(sizes), most)
+    for at in range(count):
+        place = []
+        for size in reversed(sizes):
+            at, i = divmod(at, size)
+            place.append(i)
+        yield tuple(reversed(place))
 
 
 def type_of(tensor):
@@ -232,10 +244,7 @@ def draw_grid(page, y, part):
     if not part.tensor.numel():
         page.text(LEFT, y + 10, "no elements", "faint")
         return y + 24
-    outer = [*itertools.islice(itertools.product(*map(range, part.sizes[:-2])), PANELS)]
-    total = 1
-    for size in part.sizes[:-2]:
-        total *= size
+    outer, total = [*first_places(part.sizes[:-2], PANELS)], math.prod(part.sizes[:-2])
     rows = ends(part.sizes[-2], ALONG) if len(part.sizes) > 1 else [0]
     columns = ends(part.sizes[-1], ALONG) if part.sizes else [0]
     inner = [(*([r] if len(part.sizes) > 1 else []), *([c] if part.sizes else [])) for r in rows for c in columns if r is not None and c is not None]
@@ -320,6 +329,8 @@ def draw(*tensors, labels=None):
             raise TypeError(f"draw: argument 'tensors' must be tensors, not {type(tensor).__name__}")
     if len(tensors) > len(PALETTE):
         raise ValueError(f"draw: a picture has colours for {len(PALETTE)} tensors, not {len(tensors)}")
+    if isinstance(labels, str):
+        raise TypeError("draw: argument 'labels' must be a list with a text for each tensor, not a text")
     labels = [f"tensor {i}" if len(tensors) > 1 else "tensor" for i in range(len(tensors))] if labels is None else list(map(str, labels))
     if len(labels) != len(tensors):
         raise ValueError(f"draw: {len(labels)} labels for {len(tensors)} tensors")
