@@ -20,11 +20,11 @@
 //   ~ << >> and comparisons are element by element; % is Python's, of the divisor's sign.
 //
 // Arguments: the dtype, layout and device of a new tensor are one Options, or any of the three.
-//   A dtype is C's enumeration, and a number where a number has its place: eye(3, Options(float64)).
-//   Lists of numbers are braces, vectors and arrays of int64_t, or one number: x.sum(0), x.sum({0, 1}). {} leaves
-//   an optional list out. Flags are bool, and nothing else is. std::nullopt in a place where two
-//   overloads have an optional of another type needs its type: std::optional<double>(). Several
-//   results are a struct: auto [values, indices] = x.max(0).
+//   Integers are taken from integers alone, numbers from no constants of enumerations, and flags
+//   from bool. Lists of numbers are braces, vectors and arrays of int64_t, or one number: x.sum(0),
+//   x.sum({0, 1}). {} leaves an optional list out.
+//   std::nullopt in a place where two overloads have an optional of another type needs its type:
+//   std::optional<double>(). Several results are a struct: auto [values, indices] = x.max(0).
 //
 // Views: x[0] and x(0, slice(1, 3)), to which nothing can be assigned by mistake: write
 //   x[0].copy_(y), or x.set({0, slice(1, 3)}, y), which takes masks and index tensors too.

@@ -138,6 +138,18 @@ static void views() {
   THROWS(x[3], TENSOR_ERROR_INDEX, "3");
 }
 
+// A dtype is none of the numbers in whose place it stands, and fractions are no integers.
+static void numbers() {
+  static_assert(!std::is_convertible_v<tensor_dtype, Int> && !std::is_convertible_v<double, Int> &&
+                !std::is_convertible_v<bool, Int> && std::is_convertible_v<short, Int>);
+  static_assert(!std::is_convertible_v<tensor_dtype, Real> && !std::is_convertible_v<bool, Real> &&
+                std::is_convertible_v<int, Real>);
+  static_assert(!std::is_constructible_v<std::optional<Int>, tensor_device_type>);
+  CHECK(eye(3, float64).sizes() == (std::vector<int64_t>{3, 3}) &&
+        eye(3, float64).dtype() == float64);
+  CHECK(eye(2, size_t(3)).size(1) == 3 && eye(2, 3, int32).dtype() == int32);
+}
+
 static void texts() {
   std::ostringstream stream;
   stream << from({{1, 2}, {3, 4}});
@@ -158,6 +170,6 @@ static void texts() {
 
 int main() {
   const int64_t before = tensor_live_handles();
-  dtypes(), items(), operators(), arguments(), views(), texts();
+  dtypes(), items(), operators(), arguments(), numbers(), views(), texts();
   CHECK(tensor_live_handles() == before);
 }

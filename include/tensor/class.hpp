@@ -156,8 +156,7 @@ class Index {
   Index(NewAxis) : Index(TENSOR_INDEX_NEW_AXIS) {}
   Index(const Tensor &tensor) : Index(TENSOR_INDEX_TENSOR) { tensor_ = tensor; }
 
-  friend Index slice(std::optional<int64_t> start, std::optional<int64_t> stop,
-                     std::optional<int64_t> step);
+  friend Index slice(std::optional<Int> start, std::optional<Int> stop, std::optional<Int> step);
   tensor_index get() const {
     tensor_index made = item_;
     made.tensor = tensor_.get();
@@ -172,9 +171,8 @@ class Index {
 };
 
 // start:stop:step.
-inline Index slice(std::optional<int64_t> start = std::nullopt,
-                   std::optional<int64_t> stop = std::nullopt,
-                   std::optional<int64_t> step = std::nullopt) {
+inline Index slice(std::optional<Int> start = std::nullopt, std::optional<Int> stop = std::nullopt,
+                   std::optional<Int> step = std::nullopt) {
   return Index(TENSOR_INDEX_SLICE, detail::get(start), detail::get(stop), detail::get(step));
 }
 

@@ -930,7 +930,7 @@ inline int64_t node_edges(const Node &self) {
 
 // Where the gradient of operand `i` goes: to result `output` of a node, NULL where it is not wanted. Free the node with
 // tensor_node_free.
-inline NodeEdgeResult node_edge(const Node &self, int64_t i) {
+inline NodeEdgeResult node_edge(const Node &self, Int i) {
   detail::Result<Node> node;
   detail::Result<int64_t> output;
   detail::check(::tensor_node_edge(self.get(), i, node.put(), output.put()));
@@ -946,7 +946,7 @@ inline std::optional<Tensor> node_variable(const Node &self) {
 
 // What stands for result `output` of a recorded call where gradients are asked for, among the tensors or the inputs of
 // tensor_backward and tensor_autograd_grad: zeros of its sizes and dtype, with its history. Of a node AccumulateGrad it is the leaf.
-inline Tensor node_result(const Node &self, int64_t output) {
+inline Tensor node_result(const Node &self, Int output) {
   detail::Result<Tensor> out;
   detail::check(::tensor_node_result(self.get(), output, out.put()));
   return out.take();
@@ -978,7 +978,7 @@ inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const 
 
 // Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
 // again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
-inline void node_pack_saved(const Node &self, const std::string &name, int64_t i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
+inline void node_pack_saved(const Node &self, const std::string &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
   detail::check(::tensor_node_pack_saved(self.get(), name.c_str(), i, pack, unpack, drop, context, deleter));
 }
 
@@ -1049,7 +1049,7 @@ inline int64_t node_register_prehook(const Node &self, tensor_callback hook, voi
 }
 
 // Removes a hook by its number; nothing where it is gone. A run that is under way may still call it.
-inline void remove_hook(int64_t hook) {
+inline void remove_hook(Int hook) {
   detail::check(::tensor_remove_hook(hook));
 }
 
@@ -1339,14 +1339,14 @@ inline bool equal(const Tensor &self, const Tensor &other) {
 
 // Whether |`self` - `other`| <= `atol` + `rtol` * |`other`|, element by element, as bool. Equal infinities are close; NaN is
 // close to NaN where `equal_nan` is set. The dtypes must agree and the tolerances must not be negative.
-inline Tensor isclose(const Tensor &self, const Tensor &other, double rtol = 1e-05, double atol = 1e-08, Bool equal_nan = false) {
+inline Tensor isclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_isclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
 }
 
 // Whether `isclose` holds for every element.
-inline bool allclose(const Tensor &self, const Tensor &other, double rtol = 1e-05, double atol = 1e-08, Bool equal_nan = false) {
+inline bool allclose(const Tensor &self, const Tensor &other, Real rtol = 1e-05, Real atol = 1e-08, Bool equal_nan = false) {
   detail::Result<bool> out;
   detail::check(::tensor_allclose(self.get(), other.get(), rtol, atol, equal_nan, out.put()));
   return out.take();
@@ -1605,7 +1605,7 @@ inline Tensor set_(const Tensor &self, const Tensor &source) {
 }
 
 // Makes `self` a view of the storage of `source`. No `stride` means row-major. The geometry must stay inside the storage.
-inline Tensor set_(const Tensor &self, const Tensor &source, int64_t storage_offset, const Ints &size, const Ints &stride = {}) {
+inline Tensor set_(const Tensor &self, const Tensor &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
   detail::check(::tensor_set__tensor_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
   return self;
 }
@@ -1617,7 +1617,7 @@ inline Tensor set_(const Tensor &self, const Storage &source) {
 }
 
 // Makes `self` a view of `source`. No `stride` means row-major. The geometry must stay inside the storage.
-inline Tensor set_(const Tensor &self, const Storage &source, int64_t storage_offset, const Ints &size, const Ints &stride = {}) {
+inline Tensor set_(const Tensor &self, const Storage &source, Int storage_offset, const Ints &size, const Ints &stride = {}) {
   detail::check(::tensor_set__storage_geometry(self.get(), source.get(), storage_offset, size.data(), size.size(), stride.data(), stride.size()));
   return self;
 }
@@ -1747,130 +1747,130 @@ inline void range_out(const Tensor &out, const Scalar &start, const Scalar &end,
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included, which the dtype must be able to hold. `dtype` is the default dtype unless given.
-inline Tensor linspace(const Scalar &start, const Scalar &end, int64_t steps, const Options &options = {}) {
+inline Tensor linspace(const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, int64_t steps, const Options &options = {}) {
+inline void linspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
-inline Tensor linspace(const Tensor &start, const Tensor &end, int64_t steps, const Options &options = {}) {
+inline Tensor linspace(const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace_tensor_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, int64_t steps, const Options &options = {}) {
+inline void linspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_tensor_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
-inline Tensor linspace(const Tensor &start, const Scalar &end, int64_t steps, const Options &options = {}) {
+inline Tensor linspace(const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace_tensor_scalar(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, int64_t steps, const Options &options = {}) {
+inline void linspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_tensor_scalar_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` evenly spaced values from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
-inline Tensor linspace(const Scalar &start, const Tensor &end, int64_t steps, const Options &options = {}) {
+inline Tensor linspace(const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linspace_scalar_tensor(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, int64_t steps, const Options &options = {}) {
+inline void linspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, const Options &options = {}) {
   detail::check(::tensor_linspace_scalar_tensor_out(start.get(), end.get(), steps, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
-inline Tensor logspace(const Scalar &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline Tensor logspace(const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline void logspace_out(const Tensor &out, const Scalar &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
-inline Tensor logspace(const Tensor &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline Tensor logspace(const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace_tensor_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline void logspace_out(const Tensor &out, const Tensor &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_tensor_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
-inline Tensor logspace(const Tensor &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline Tensor logspace(const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace_tensor_scalar(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline void logspace_out(const Tensor &out, const Tensor &start, const Scalar &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_tensor_scalar_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes `steps` powers of `base` with evenly spaced exponents from `start` to `end`, both included. `dtype` is the default dtype unless given.
 // Tensors must have no dimensions.
-inline Tensor logspace(const Scalar &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline Tensor logspace(const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logspace_scalar_tensor(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, int64_t steps, double base = 10, const Options &options = {}) {
+inline void logspace_out(const Tensor &out, const Scalar &start, const Tensor &end, Int steps, Real base = 10, const Options &options = {}) {
   detail::check(::tensor_logspace_scalar_tensor_out(start.get(), end.get(), steps, base, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes the n x n identity matrix. `dtype` is the default dtype unless given.
-inline Tensor eye(int64_t n, const Options &options = {}) {
+inline Tensor eye(Int n, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_eye(n, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void eye_out(const Tensor &out, int64_t n, const Options &options = {}) {
+inline void eye_out(const Tensor &out, Int n, const Options &options = {}) {
   detail::check(::tensor_eye_out(n, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes an n x m matrix with ones on the diagonal and zeros elsewhere. `dtype` is the default dtype unless given.
-inline Tensor eye(int64_t n, int64_t m, const Options &options = {}) {
+inline Tensor eye(Int n, Int m, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_eye_m(n, m, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void eye_out(const Tensor &out, int64_t n, int64_t m, const Options &options = {}) {
+inline void eye_out(const Tensor &out, Int n, Int m, const Options &options = {}) {
   detail::check(::tensor_eye_m_out(n, m, options.dtype, options.layout, options.device, out.get()));
 }
 
 // Lists the rows and columns, as a 2 x N tensor, of the elements on and below diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
-inline Tensor tril_indices(int64_t row, int64_t col, int64_t offset = 0, const Options &options = {}) {
+inline Tensor tril_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tril_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Lists the rows and columns, as a 2 x N tensor, of the elements on and above diagonal `offset` of a row x col matrix. `dtype` is int64 unless given.
-inline Tensor triu_indices(int64_t row, int64_t col, int64_t offset = 0, const Options &options = {}) {
+inline Tensor triu_indices(Int row, Int col, Int offset = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu_indices(row, col, offset, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -1940,35 +1940,35 @@ inline Tensor new_ones(const Tensor &self, const Ints &size, const Options &opti
 }
 
 // Makes the triangular window 1 - abs(2 * i / (n - 1) - 1) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
-inline Tensor bartlett_window(int64_t window_length, Bool periodic = true, const Options &options = {}) {
+inline Tensor bartlett_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bartlett_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window 0.5 - 0.5 * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
-inline Tensor hann_window(int64_t window_length, Bool periodic = true, const Options &options = {}) {
+inline Tensor hann_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hann_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window alpha - beta * cos(2 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
-inline Tensor hamming_window(int64_t window_length, Bool periodic = true, double alpha = 0.54, double beta = 0.46, const Options &options = {}) {
+inline Tensor hamming_window(Int window_length, Bool periodic = true, Real alpha = 0.54, Real beta = 0.46, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hamming_window(window_length, periodic, alpha, beta, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window 0.42 - 0.5 * cos(2 * pi * i / (n - 1)) + 0.08 * cos(4 * pi * i / (n - 1)) of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
-inline Tensor blackman_window(int64_t window_length, Bool periodic = true, const Options &options = {}) {
+inline Tensor blackman_window(Int window_length, Bool periodic = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_blackman_window(window_length, periodic, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Makes the window I0(beta * sqrt(1 - (2 * i / (n - 1) - 1)**2)) / I0(beta), with the modified Bessel function I0, of `window_length` samples; a periodic window leaves out the last sample of one that is longer by one. `dtype` is floating, the default dtype unless given.
-inline Tensor kaiser_window(int64_t window_length, Bool periodic = true, double beta = 12.0, const Options &options = {}) {
+inline Tensor kaiser_window(Int window_length, Bool periodic = true, Real beta = 12.0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_kaiser_window(window_length, periodic, beta, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -1976,7 +1976,7 @@ inline Tensor kaiser_window(int64_t window_length, Bool periodic = true, double 
 
 // The matrix of the powers of the vector `x`, a row for each element: from power `N` - 1 down to 0, or with `increasing` up from 0. `N` is the length of `x` unless
 // given. Integers and bool give int64.
-inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nullopt, Bool increasing = false) {
+inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt, Bool increasing = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vander(x.get(), detail::get(N), increasing, out.put()));
   return out.take();
@@ -2035,7 +2035,7 @@ inline void device_reset_peak_memory(const Device &device) {
 
 // Makes allocations on `device` fail with TENSOR_ERROR_MEMORY that would have the library take more than `nbytes` of the driver, once it has
 // given back what is kept for reuse. 0 means no limit.
-inline void device_set_memory_limit(const Device &device, int64_t nbytes) {
+inline void device_set_memory_limit(const Device &device, Int nbytes) {
   detail::check(::tensor_device_set_memory_limit(device, nbytes));
 }
 
@@ -2093,7 +2093,7 @@ inline Device device_of_pointer(const std::string &type, const void * data) {
 // A stream of `device`: a queue of work that is done in order, independent of other streams'. Smaller priorities go first; out of range they
 // count as the nearest (stream_priorities). A stream is a number, which stays good until the process ends; there are 32 of each priority,
 // which are given out in turn. Streams without a device, such as that of the CPU, are refused.
-inline int64_t stream_new(const Device &device, int64_t priority = 0) {
+inline int64_t stream_new(const Device &device, Int priority = 0) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_new(device, priority, out.put()));
   return out.take();
@@ -2108,7 +2108,7 @@ inline StreamPrioritiesResult stream_priorities(const Device &device) {
 }
 
 // The stream behind a handle of the driver's (a CUstream), which another library has made and must keep until the process ends.
-inline int64_t stream_external(const Device &device, int64_t handle) {
+inline int64_t stream_external(const Device &device, Int handle) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_external(device, handle, out.put()));
   return out.take();
@@ -2123,7 +2123,7 @@ inline int64_t stream_current(const Device &device) {
 
 // Has the calls of this thread leave their work for the stream's device in `stream`. What other streams are still to write must be waited for
 // (stream_wait_stream).
-inline void stream_set_current(int64_t stream) {
+inline void stream_set_current(Int stream) {
   detail::check(::tensor_stream_set_current(stream));
 }
 
@@ -2135,39 +2135,39 @@ inline int64_t stream_default(const Device &device) {
 }
 
 // The device of `stream`.
-inline Device stream_device(int64_t stream) {
+inline Device stream_device(Int stream) {
   detail::Result<Device> out;
   detail::check(::tensor_stream_device(stream, out.put()));
   return out.take();
 }
 
 // The driver's handle of `stream` (a CUstream), for other libraries.
-inline int64_t stream_handle(int64_t stream) {
+inline int64_t stream_handle(Int stream) {
   detail::Result<int64_t> out;
   detail::check(::tensor_stream_handle(stream, out.put()));
   return out.take();
 }
 
 // Whether all work that `stream` was given is done.
-inline bool stream_query(int64_t stream) {
+inline bool stream_query(Int stream) {
   detail::Result<bool> out;
   detail::check(::tensor_stream_query(stream, out.put()));
   return out.take();
 }
 
 // Waits until all work that `stream` was given is done. What failed meanwhile is an error here.
-inline void stream_synchronize(int64_t stream) {
+inline void stream_synchronize(Int stream) {
   detail::check(::tensor_stream_synchronize(stream));
 }
 
 // Has work that `stream` is given from now on wait for all that `other` was given till now. The caller does not wait.
-inline void stream_wait_stream(int64_t stream, int64_t other) {
+inline void stream_wait_stream(Int stream, Int other) {
   detail::check(::tensor_stream_wait_stream(stream, other));
 }
 
 // Has work that `stream` is given from now on wait for what `event` was last recorded behind; without effect for an event that was not. The
 // caller does not wait.
-inline void stream_wait_event(int64_t stream, int64_t event) {
+inline void stream_wait_event(Int stream, Int event) {
   detail::check(::tensor_stream_wait_event(stream, event));
 }
 
@@ -2180,36 +2180,36 @@ inline int64_t event_new(const Device &device, Bool timing = false, Bool blockin
 }
 
 // Frees an event. Streams that wait for it still do.
-inline void event_free(int64_t event) {
+inline void event_free(Int event) {
   detail::check(::tensor_event_free(event));
 }
 
 // Sets `event` behind all work that `stream` was given till now. The first stream's device is the event's from then on.
-inline void event_record(int64_t event, int64_t stream) {
+inline void event_record(Int event, Int stream) {
   detail::check(::tensor_event_record(event, stream));
 }
 
 // Whether the work that `event` was last recorded behind is done; true for an event that was not recorded.
-inline bool event_query(int64_t event) {
+inline bool event_query(Int event) {
   detail::Result<bool> out;
   detail::check(::tensor_event_query(event, out.put()));
   return out.take();
 }
 
 // Waits for the work that `event` was last recorded behind; returns at once for an event that was not recorded.
-inline void event_synchronize(int64_t event) {
+inline void event_synchronize(Int event) {
   detail::check(::tensor_event_synchronize(event));
 }
 
 // The milliseconds between two events with timing, which were recorded on one device and whose work is done.
-inline double event_elapsed_time(int64_t start, int64_t end) {
+inline double event_elapsed_time(Int start, Int end) {
   detail::Result<double> out;
   detail::check(::tensor_event_elapsed_time(start, end, out.put()));
   return out.take();
 }
 
 // The driver's handle of `event` (a CUevent), for other libraries; 0 before it is recorded.
-inline int64_t event_handle(int64_t event) {
+inline int64_t event_handle(Int event) {
   detail::Result<int64_t> out;
   detail::check(::tensor_event_handle(event, out.put()));
   return out.take();
@@ -2217,7 +2217,7 @@ inline int64_t event_handle(int64_t event) {
 
 // The discrete Fourier transform of complex numbers along `dim`, forward or back, times `scale`; what `fft.fft` and its like end in. In memory, the dimensions `dim` of
 // the result are the innermost ones, by their strides in `self`.
-inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, double scale = 1.0) {
+inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, Real scale = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_c2c(self.get(), dim.data(), dim.size(), forward, scale, out.put()));
   return out.take();
@@ -2225,14 +2225,14 @@ inline Tensor fft_c2c(const Tensor &self, const Ints &dim, Bool forward = true, 
 
 // The discrete Fourier transform of real numbers along `dim`, times `scale`; along the last of `dim`, of size n, `onesided` keeps the first n // 2 + 1 elements. Both
 // halves are to be had along one dimension.
-inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, double scale = 1.0) {
+inline Tensor fft_r2c(const Tensor &self, const Ints &dim, Bool onesided = true, Real scale = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_r2c(self.get(), dim.data(), dim.size(), onesided, scale, out.put()));
   return out.take();
 }
 
 // The `size` real numbers along `dim` that `size` // 2 + 1 complex ones, the first half of their Hermitian transform, are transformed back to, times `scale`.
-inline Tensor fft_c2r(const Tensor &self, int64_t dim, int64_t size, double scale = 1.0) {
+inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_c2r(self.get(), dim, size, scale, out.put()));
   return out.take();
@@ -2242,7 +2242,7 @@ inline Tensor fft_c2r(const Tensor &self, int64_t dim, int64_t size, double scal
 // `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
 // Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor fft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_fft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
@@ -2250,7 +2250,7 @@ inline Tensor fft(const Tensor &self, const std::optional<int64_t> &n = std::nul
 }  // namespace fft
 
 namespace fft {
-inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
@@ -2259,7 +2259,7 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<i
 // `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
 // Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ifft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ifft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
@@ -2267,7 +2267,7 @@ inline Tensor ifft(const Tensor &self, const std::optional<int64_t> &n = std::nu
 }  // namespace fft
 
 namespace fft {
-inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
@@ -2276,7 +2276,7 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 // cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
 // inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor rfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_rfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
@@ -2284,7 +2284,7 @@ inline Tensor rfft(const Tensor &self, const std::optional<int64_t> &n = std::nu
 }  // namespace fft
 
 namespace fft {
-inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
@@ -2294,7 +2294,7 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
 // count as the default dtype.
 namespace fft {
-inline Tensor irfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_irfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
@@ -2302,7 +2302,7 @@ inline Tensor irfft(const Tensor &self, const std::optional<int64_t> &n = std::n
 }  // namespace fft
 
 namespace fft {
-inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
@@ -2312,7 +2312,7 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 // 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
 // by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor hfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_hfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
@@ -2320,7 +2320,7 @@ inline Tensor hfft(const Tensor &self, const std::optional<int64_t> &n = std::nu
 }  // namespace fft
 
 namespace fft {
-inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
@@ -2329,7 +2329,7 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
 // others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ihfft(const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
   return out.take();
@@ -2337,7 +2337,7 @@ inline Tensor ihfft(const Tensor &self, const std::optional<int64_t> &n = std::n
 }  // namespace fft
 
 namespace fft {
-inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &n = std::nullopt, int64_t dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
 }
 }  // namespace fft
@@ -2574,7 +2574,7 @@ inline Tensor ifftshift(const Tensor &self, const Ints &dim = std::nullopt) {
 
 // The frequencies of the elements of `fft` of `n` samples that are `d` apart: 0, 1, ..., (`n` - 1) // 2, -(`n` // 2), ..., -1, divided by `n` * `d`.
 namespace fft {
-inline Tensor fftfreq(int64_t n, double d = 1.0, const Options &options = {}) {
+inline Tensor fftfreq(Int n, Real d = 1.0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_fftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -2582,14 +2582,14 @@ inline Tensor fftfreq(int64_t n, double d = 1.0, const Options &options = {}) {
 }  // namespace fft
 
 namespace fft {
-inline void fftfreq_out(const Tensor &out, int64_t n, double d = 1.0, const Options &options = {}) {
+inline void fftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
   detail::check(::tensor_fft_fftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
 }
 }  // namespace fft
 
 // The frequencies of the elements of `rfft` of `n` samples that are `d` apart: 0, 1, ..., `n` // 2, divided by `n` * `d`.
 namespace fft {
-inline Tensor rfftfreq(int64_t n, double d = 1.0, const Options &options = {}) {
+inline Tensor rfftfreq(Int n, Real d = 1.0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_rfftfreq(n, d, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -2597,14 +2597,14 @@ inline Tensor rfftfreq(int64_t n, double d = 1.0, const Options &options = {}) {
 }  // namespace fft
 
 namespace fft {
-inline void rfftfreq_out(const Tensor &out, int64_t n, double d = 1.0, const Options &options = {}) {
+inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &options = {}) {
   detail::check(::tensor_fft_rfftfreq_out(n, d, options.dtype, options.layout, options.device, out.get()));
 }
 }  // namespace fft
 
 // `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
 // end (circular); what `stft` pads with.
-inline Tensor signal_pad(const Tensor &self, int64_t before, int64_t after, const std::string &mode = "reflect") {
+inline Tensor signal_pad(const Tensor &self, Int before, Int after, const std::string &mode = "reflect") {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_pad(self.get(), before, after, mode.c_str(), out.put()));
   return out.take();
@@ -2616,7 +2616,7 @@ inline Tensor signal_pad(const Tensor &self, int64_t before, int64_t after, cons
 // on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
 // (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
 // dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
-inline Tensor stft(const Tensor &self, int64_t n_fft, const std::optional<int64_t> &hop_length = std::nullopt, const std::optional<int64_t> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const std::string &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
+inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const std::string &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, pad_mode.c_str(), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
   return out.take();
@@ -2625,7 +2625,7 @@ inline Tensor stft(const Tensor &self, int64_t n_fft, const std::optional<int64_
 // The signal whose `stft`, with the same arguments, is nearest to `self`, a complex tensor of frequencies x pieces, or several of them: the pieces are transformed back
 // and added up where they belong, times the window, and divided by the sum of the squares of the windows, which must not be zero anywhere. `length` is that of the
 // result, which is filled up with zeros where nothing is known; `return_complex` gives a complex signal, of all frequencies.
-inline Tensor istft(const Tensor &self, int64_t n_fft, const std::optional<int64_t> &hop_length = std::nullopt, const std::optional<int64_t> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<int64_t> &length = std::nullopt, Bool return_complex = false) {
+inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Int> &length = std::nullopt, Bool return_complex = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_istft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, normalized, detail::get(onesided), detail::get(length), return_complex, out.put()));
   return out.take();
@@ -3335,13 +3335,13 @@ inline Tensor index_put_(const Tensor &self, const Tensors &indices, const Tenso
 }
 
 // Picks positions of dimension `dim`. `index` is an int32 or int64 vector of values in [0, size).
-inline Tensor index_select(const Tensor &self, int64_t dim, const Tensor &index) {
+inline Tensor index_select(const Tensor &self, Int dim, const Tensor &index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_select(self.get(), dim, index.get(), out.put()));
   return out.take();
 }
 
-inline void index_select_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index) {
+inline void index_select_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index) {
   detail::check(::tensor_index_select_out(self.get(), dim, index.get(), out.get()));
 }
 
@@ -3382,13 +3382,13 @@ inline Tensor masked_scatter_(const Tensor &self, const Tensor &mask, const Tens
 
 // For every position of `index`, the element of `self` at that position but, in dimension `dim`, where the index says. `index` is int32 or int64, of as
 // many dimensions as `self` and no larger apart from `dim`.
-inline Tensor gather(const Tensor &self, int64_t dim, const Tensor &index, Bool sparse_grad = false) {
+inline Tensor gather(const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_gather(self.get(), dim, index.get(), sparse_grad, out.put()));
   return out.take();
 }
 
-inline void gather_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, Bool sparse_grad = false) {
+inline void gather_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, Bool sparse_grad = false) {
   detail::check(::tensor_gather_out(self.get(), dim, index.get(), sparse_grad, out.get()));
 }
 
@@ -3404,13 +3404,13 @@ inline void take_out(const Tensor &out, const Tensor &self, const Tensor &index)
 }
 
 // `gather` with broadcasting; without `dim` from the flattened tensor.
-inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<int64_t> &dim = std::nullopt) {
+inline Tensor take_along_dim(const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_take_along_dim(self.get(), indices.get(), detail::get(dim), out.put()));
   return out.take();
 }
 
-inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<int64_t> &dim = std::nullopt) {
+inline void take_along_dim_out(const Tensor &out, const Tensor &self, const Tensor &indices, const std::optional<Int> &dim = std::nullopt) {
   detail::check(::tensor_take_along_dim_out(self.get(), indices.get(), detail::get(dim), out.get()));
 }
 
@@ -3453,103 +3453,103 @@ inline Tensor put_(const Tensor &self, const Tensor &index, const Tensor &source
 
 // The reverse of `gather`: writes the elements of `src` to the positions of dimension `dim` that `index` names; of several writes to one place
 // the last stays.
-inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src(self.get(), dim, index.get(), src.get(), out.put()));
   return out.take();
 }
 
-inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::check(::tensor_scatter_src_(self.get(), dim, index.get(), src.get()));
   return self;
 }
 
-inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::check(::tensor_scatter_src_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
 // Writes one number to the positions that `index` names.
-inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value) {
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value(self.get(), dim, index.get(), value.get(), out.put()));
   return out.take();
 }
 
-inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value) {
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::check(::tensor_scatter_value_(self.get(), dim, index.get(), value.get()));
   return self;
 }
 
-inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value) {
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value) {
   detail::check(::tensor_scatter_value_out(self.get(), dim, index.get(), value.get(), out.get()));
 }
 
 // Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 // Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.put()));
   return out.take();
 }
 
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str()));
   return self;
 }
 
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.get()));
 }
 
 // Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
-inline Tensor scatter(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.put()));
   return out.take();
 }
 
-inline Tensor scatter_(const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
   detail::check(::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), reduce.c_str()));
   return self;
 }
 
-inline void scatter_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
   detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.get()));
 }
 
 // Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
-inline Tensor scatter_add(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
+inline Tensor scatter_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_add(self.get(), dim, index.get(), src.get(), out.put()));
   return out.take();
 }
 
-inline Tensor scatter_add_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
+inline Tensor scatter_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::check(::tensor_scatter_add_(self.get(), dim, index.get(), src.get()));
   return self;
 }
 
-inline void scatter_add_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src) {
+inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src) {
   detail::check(::tensor_scatter_add_out(self.get(), dim, index.get(), src.get(), out.get()));
 }
 
 // Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
 // that were there do not count. Means of integers round down.
-inline Tensor scatter_reduce(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
+inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.put()));
   return out.take();
 }
 
-inline Tensor scatter_reduce_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
+inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
   detail::check(::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self));
   return self;
 }
 
-inline void scatter_reduce_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
+inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
   detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.get()));
 }
 
@@ -3558,69 +3558,69 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, int64_t di
 // those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
 // begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
 // or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
-inline Tensor segment_reduce(const Tensor &data, const std::string &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, int64_t axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
+inline Tensor segment_reduce(const Tensor &data, const std::string &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_segment_reduce(data.get(), reduce.c_str(), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
   return out.take();
 }
 
 // Adds `source`, scaled by `alpha`, to the positions of dimension `dim` that the vector `index` names. `alpha` is converted to the dtype of `self`, which must be able to hold it.
-inline Tensor index_add(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
+inline Tensor index_add(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_add(self.get(), dim, index.get(), source.get(), alpha.get(), out.put()));
   return out.take();
 }
 
-inline Tensor index_add_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
+inline Tensor index_add_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::check(::tensor_index_add_(self.get(), dim, index.get(), source.get(), alpha.get()));
   return self;
 }
 
-inline void index_add_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
+inline void index_add_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha = 1) {
   detail::check(::tensor_index_add_out(self.get(), dim, index.get(), source.get(), alpha.get(), out.get()));
 }
 
 // Writes `source` to the positions of dimension `dim` that the int64 vector `index` names.
-inline Tensor index_copy(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source) {
+inline Tensor index_copy(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_copy(self.get(), dim, index.get(), source.get(), out.put()));
   return out.take();
 }
 
-inline Tensor index_copy_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source) {
+inline Tensor index_copy_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::check(::tensor_index_copy_(self.get(), dim, index.get(), source.get()));
   return self;
 }
 
-inline void index_copy_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source) {
+inline void index_copy_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source) {
   detail::check(::tensor_index_copy_out(self.get(), dim, index.get(), source.get(), out.get()));
 }
 
 // Writes one value to the positions of dimension `dim` that the int64 vector `index` names.
-inline Tensor index_fill(const Tensor &self, int64_t dim, const Tensor &index, const Operand &value) {
+inline Tensor index_fill(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   detail::Result<Tensor> out;
   detail::check(value.is_number() ? ::tensor_index_fill_scalar(self.get(), dim, index.get(), value.number(), out.put()) : ::tensor_index_fill(self.get(), dim, index.get(), value.get(), out.put()));
   return out.take();
 }
 
-inline Tensor index_fill_(const Tensor &self, int64_t dim, const Tensor &index, const Operand &value) {
+inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, const Operand &value) {
   detail::check(value.is_number() ? ::tensor_index_fill_scalar_(self.get(), dim, index.get(), value.number()) : ::tensor_index_fill_(self.get(), dim, index.get(), value.get()));
   return self;
 }
 
 // Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
-inline Tensor index_reduce(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
+inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.put()));
   return out.take();
 }
 
-inline Tensor index_reduce_(const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
+inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
   detail::check(::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self));
   return self;
 }
 
-inline void index_reduce_out(const Tensor &out, const Tensor &self, int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
+inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
   detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.get()));
 }
 
@@ -3632,48 +3632,48 @@ inline std::vector<Tensor> where(const Tensor &condition) {
 }
 
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
-inline Tensor cat(const Tensors &tensors, int64_t dim = 0) {
+inline Tensor cat(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cat(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
-inline void cat_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
+inline void cat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_cat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Another name of `cat`.
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
-inline Tensor concat(const Tensors &tensors, int64_t dim = 0) {
+inline Tensor concat(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_concat(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
-inline void concat_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
+inline void concat_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_concat_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Another name of `cat`.
 // Joins tensors along dimension `dim`; their other sizes must be equal. One-dimensional empty tensors are passed over. dtypes are promoted.
-inline Tensor concatenate(const Tensors &tensors, int64_t dim = 0) {
+inline Tensor concatenate(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_concatenate(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
-inline void concatenate_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
+inline void concatenate_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_concatenate_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
 // Joins tensors of one shape along a new dimension `dim`. dtypes are promoted.
-inline Tensor stack(const Tensors &tensors, int64_t dim = 0) {
+inline Tensor stack(const Tensors &tensors, Int dim = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stack(tensors.data(), tensors.size(), dim, out.put()));
   return out.take();
 }
 
-inline void stack_out(const Tensor &out, const Tensors &tensors, int64_t dim = 0) {
+inline void stack_out(const Tensor &out, const Tensors &tensors, Int dim = 0) {
   detail::check(::tensor_stack_out(tensors.data(), tensors.size(), dim, out.get()));
 }
 
@@ -3798,7 +3798,7 @@ inline Tensor cartesian_prod(const Tensors &tensors) {
 }
 
 // The combinations of `r` elements of a vector, a row for each.
-inline Tensor combinations(const Tensor &self, int64_t r = 2, Bool with_replacement = false) {
+inline Tensor combinations(const Tensor &self, Int r = 2, Bool with_replacement = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_combinations(self.get(), r, with_replacement, out.put()));
   return out.take();
@@ -3826,21 +3826,21 @@ inline Tensor tile(const Tensor &self, const Ints &dims) {
 }
 
 // Repeats every element of dimension `dim`, or of the flattened tensor.
-inline Tensor repeat_interleave(const Tensor &self, int64_t repeats, const std::optional<int64_t> &dim = std::nullopt, const std::optional<int64_t> &output_size = std::nullopt) {
+inline Tensor repeat_interleave(const Tensor &self, Int repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave_int(self.get(), repeats, detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
 // Repeats every element of dimension `dim`, or of the flattened tensor, as often as the vector `repeats` says.
-inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<int64_t> &dim = std::nullopt, const std::optional<int64_t> &output_size = std::nullopt) {
+inline Tensor repeat_interleave(const Tensor &self, const Tensor &repeats, const std::optional<Int> &dim = std::nullopt, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave_tensor(self.get(), repeats.get(), detail::get(dim), detail::get(output_size), out.put()));
   return out.take();
 }
 
 // Lists every position of the int32 or int64 vector `repeats` as often as its value says.
-inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<int64_t> &output_size = std::nullopt) {
+inline Tensor repeat_interleave_(const Tensor &repeats, const std::optional<Int> &output_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_repeat_interleave(repeats.get(), detail::get(output_size), out.put()));
   return out.take();
@@ -3875,92 +3875,92 @@ inline Tensor flipud(const Tensor &self) {
 }
 
 // Turns the plane of two dimensions by `k` quarters, from the first dimension towards the second.
-inline Tensor rot90(const Tensor &self, int64_t k = 1, const Ints &dims = {0,1}) {
+inline Tensor rot90(const Tensor &self, Int k = 1, const Ints &dims = {0,1}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rot90(self.get(), k, dims.data(), dims.size(), out.put()));
   return out.take();
 }
 
 // Keeps the elements on and below a diagonal of matrices; the others are zero.
-inline Tensor tril(const Tensor &self, int64_t diagonal = 0) {
+inline Tensor tril(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tril(self.get(), diagonal, out.put()));
   return out.take();
 }
 
-inline Tensor tril_(const Tensor &self, int64_t diagonal = 0) {
+inline Tensor tril_(const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_tril_(self.get(), diagonal));
   return self;
 }
 
-inline void tril_out(const Tensor &out, const Tensor &self, int64_t diagonal = 0) {
+inline void tril_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_tril_out(self.get(), diagonal, out.get()));
 }
 
 // Keeps the elements on and above a diagonal of matrices; the others are zero.
-inline Tensor triu(const Tensor &self, int64_t diagonal = 0) {
+inline Tensor triu(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_triu(self.get(), diagonal, out.put()));
   return out.take();
 }
 
-inline Tensor triu_(const Tensor &self, int64_t diagonal = 0) {
+inline Tensor triu_(const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_triu_(self.get(), diagonal));
   return self;
 }
 
-inline void triu_out(const Tensor &out, const Tensor &self, int64_t diagonal = 0) {
+inline void triu_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_triu_out(self.get(), diagonal, out.get()));
 }
 
 // A matrix with a vector on its diagonal, or a copy of the diagonal of a matrix.
-inline Tensor diag(const Tensor &self, int64_t diagonal = 0) {
+inline Tensor diag(const Tensor &self, Int diagonal = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diag(self.get(), diagonal, out.put()));
   return out.take();
 }
 
-inline void diag_out(const Tensor &out, const Tensor &self, int64_t diagonal = 0) {
+inline void diag_out(const Tensor &out, const Tensor &self, Int diagonal = 0) {
   detail::check(::tensor_diag_out(self.get(), diagonal, out.get()));
 }
 
 // Spreads the last dimension over diagonal `offset` of two new dimensions of zeros.
-inline Tensor diag_embed(const Tensor &self, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {
+inline Tensor diag_embed(const Tensor &self, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diag_embed(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 // A matrix with the elements of `self` on its diagonal.
-inline Tensor diagflat(const Tensor &self, int64_t offset = 0) {
+inline Tensor diagflat(const Tensor &self, Int offset = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagflat(self.get(), offset, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces a diagonal.
-inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
+inline Tensor diagonal_scatter(const Tensor &self, const Tensor &src, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_scatter(self.get(), src.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces one position of a dimension.
-inline Tensor select_scatter(const Tensor &self, const Tensor &src, int64_t dim, int64_t index) {
+inline Tensor select_scatter(const Tensor &self, const Tensor &src, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_scatter(self.get(), src.get(), dim, index, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces positions start:end:step of a dimension.
-inline Tensor slice_scatter(const Tensor &self, const Tensor &src, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
+inline Tensor slice_scatter(const Tensor &self, const Tensor &src, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_scatter(self.get(), src.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
 // A copy of `self` in which `src` replaces the elements of `as_strided(size, stride, storage_offset)`.
-inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
+inline Tensor as_strided_scatter(const Tensor &self, const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_scatter(self.get(), src.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
@@ -4005,7 +4005,7 @@ inline void matmul_out(const Tensor &out, const Tensor &self, const Tensor &othe
 
 // The cross product of vectors of three elements along `dim`; the other dimensions broadcast. Both have as many dimensions.
 namespace linalg {
-inline Tensor cross(const Tensor &self, const Tensor &other, int64_t dim = -1) {
+inline Tensor cross(const Tensor &self, const Tensor &other, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_cross(self.get(), other.get(), dim, out.put()));
   return out.take();
@@ -4013,14 +4013,14 @@ inline Tensor cross(const Tensor &self, const Tensor &other, int64_t dim = -1) {
 }  // namespace linalg
 
 namespace linalg {
-inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, int64_t dim = -1) {
+inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dim = -1) {
   detail::check(::tensor_linalg_cross_out(self.get(), other.get(), dim, out.get()));
 }
 }  // namespace linalg
 
 // Diagonal `offset` of dimensions `dim1` and `dim2`, the last two unless given; a view, in which it is the last dimension.
 namespace linalg {
-inline Tensor diagonal(const Tensor &A, int64_t offset = 0, int64_t dim1 = -2, int64_t dim2 = -1) {
+inline Tensor diagonal(const Tensor &A, Int offset = 0, Int dim1 = -2, Int dim2 = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_diagonal(A.get(), offset, dim1, dim2, out.put()));
   return out.take();
@@ -4029,7 +4029,7 @@ inline Tensor diagonal(const Tensor &A, int64_t offset = 0, int64_t dim1 = -2, i
 
 // The sum of the products of the conjugated elements of `x` and those of `y` along `dim`; the other dimensions broadcast.
 namespace linalg {
-inline Tensor vecdot(const Tensor &x, const Tensor &y, int64_t dim = -1) {
+inline Tensor vecdot(const Tensor &x, const Tensor &y, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_vecdot(x.get(), y.get(), dim, out.put()));
   return out.take();
@@ -4037,7 +4037,7 @@ inline Tensor vecdot(const Tensor &x, const Tensor &y, int64_t dim = -1) {
 }  // namespace linalg
 
 namespace linalg {
-inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, int64_t dim = -1) {
+inline void vecdot_out(const Tensor &out, const Tensor &x, const Tensor &y, Int dim = -1) {
   detail::check(::tensor_linalg_vecdot_out(x.get(), y.get(), dim, out.get()));
 }
 }  // namespace linalg
@@ -4073,7 +4073,7 @@ inline void chain_matmul_out(const Tensor &out, const Tensors &matrices) {
 
 // The `n`-th power of each square matrix in a batch, by repeated squaring; for negative `n` that of the inverse, which floats and complex numbers have. The zeroth is the identity.
 namespace linalg {
-inline Tensor matrix_power(const Tensor &self, int64_t n) {
+inline Tensor matrix_power(const Tensor &self, Int n) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_matrix_power(self.get(), n, out.put()));
   return out.take();
@@ -4081,19 +4081,19 @@ inline Tensor matrix_power(const Tensor &self, int64_t n) {
 }  // namespace linalg
 
 namespace linalg {
-inline void matrix_power_out(const Tensor &out, const Tensor &self, int64_t n) {
+inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
   detail::check(::tensor_linalg_matrix_power_out(self.get(), n, out.get()));
 }
 }  // namespace linalg
 
 // Another name of `linalg.matrix_power`, and a method.
-inline Tensor matrix_power(const Tensor &self, int64_t n) {
+inline Tensor matrix_power(const Tensor &self, Int n) {
   detail::Result<Tensor> out;
   detail::check(::tensor_matrix_power(self.get(), n, out.put()));
   return out.take();
 }
 
-inline void matrix_power_out(const Tensor &out, const Tensor &self, int64_t n) {
+inline void matrix_power_out(const Tensor &out, const Tensor &self, Int n) {
   detail::check(::tensor_matrix_power_out(self.get(), n, out.get()));
 }
 
@@ -4116,7 +4116,7 @@ inline Tensor matrix_exp(const Tensor &self) {
 
 // The powers from 0 to `N` - 1, or to n - 1, of each element of vectors `x` (..., n), in rows: (..., n, N). Integers give int64.
 namespace linalg {
-inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nullopt) {
+inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_vander(x.get(), detail::get(N), out.put()));
   return out.take();
@@ -4125,7 +4125,7 @@ inline Tensor vander(const Tensor &x, const std::optional<int64_t> &N = std::nul
 
 // The inverse for `tensordot` over `ind` dimensions: that of the square matrix which the first `ind` dimensions make by the others, with these dimensions exchanged.
 namespace linalg {
-inline Tensor tensorinv(const Tensor &self, int64_t ind = 2) {
+inline Tensor tensorinv(const Tensor &self, Int ind = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_tensorinv(self.get(), ind, out.put()));
   return out.take();
@@ -4133,7 +4133,7 @@ inline Tensor tensorinv(const Tensor &self, int64_t ind = 2) {
 }  // namespace linalg
 
 namespace linalg {
-inline void tensorinv_out(const Tensor &out, const Tensor &self, int64_t ind = 2) {
+inline void tensorinv_out(const Tensor &out, const Tensor &self, Int ind = 2) {
   detail::check(::tensor_linalg_tensorinv_out(self.get(), ind, out.get()));
 }
 }  // namespace linalg
@@ -4278,7 +4278,7 @@ inline void lu_unpack_out(const Tensor &P, const Tensor &L, const Tensor &U, con
 }
 
 // The order of `n` rows, int64 (..., n), that the exchanges in `pivots`, int32 (..., k) and counted from 1, lead to.
-inline Tensor pivots_permutation(const Tensor &pivots, int64_t n) {
+inline Tensor pivots_permutation(const Tensor &pivots, Int n) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pivots_permutation(pivots.get(), n, out.put()));
   return out.take();
@@ -4637,7 +4637,7 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::string &p
 // The number of singular values of each matrix in a batch (..., m, n) that are greater than max(`atol`, `rtol` times the largest), int64 (...). `atol` is 0 unless given; `rtol` the dtype's epsilon times
 // max(m, n), or 0 where `atol` is given and positive. With `hermitian` the absolute values of eigenvalues are counted, and the lower triangle read.
 namespace linalg {
-inline Tensor matrix_rank(const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
+inline Tensor matrix_rank(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_matrix_rank(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
   return out.take();
@@ -4645,7 +4645,7 @@ inline Tensor matrix_rank(const Tensor &self, const std::optional<double> &atol 
 }  // namespace linalg
 
 namespace linalg {
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::check(::tensor_linalg_matrix_rank_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
 }  // namespace linalg
@@ -4667,7 +4667,7 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const std::op
 
 // As above with `tol` for `atol`, and an `rtol` of 0.
 namespace linalg {
-inline Tensor matrix_rank(const Tensor &self, double tol, Bool hermitian) {
+inline Tensor matrix_rank(const Tensor &self, Real tol, Bool hermitian) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_matrix_rank_tol(self.get(), tol, hermitian, out.put()));
   return out.take();
@@ -4675,7 +4675,7 @@ inline Tensor matrix_rank(const Tensor &self, double tol, Bool hermitian) {
 }  // namespace linalg
 
 namespace linalg {
-inline void matrix_rank_out(const Tensor &out, const Tensor &self, double tol, Bool hermitian) {
+inline void matrix_rank_out(const Tensor &out, const Tensor &self, Real tol, Bool hermitian) {
   detail::check(::tensor_linalg_matrix_rank_tol_out(self.get(), tol, hermitian, out.get()));
 }
 }  // namespace linalg
@@ -4698,7 +4698,7 @@ inline void matrix_rank_out(const Tensor &out, const Tensor &self, const Tensor 
 // The pseudoinverse (..., n, m) of each matrix in a batch (..., m, n), of whose singular values those that are not greater than max(`atol`, `rtol` times the largest) count as zero. The defaults, and
 // `hermitian`, are those of `linalg.matrix_rank`.
 namespace linalg {
-inline Tensor pinv(const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
+inline Tensor pinv(const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_pinv(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.put()));
   return out.take();
@@ -4706,7 +4706,7 @@ inline Tensor pinv(const Tensor &self, const std::optional<double> &atol = std::
 }  // namespace linalg
 
 namespace linalg {
-inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<double> &atol = std::nullopt, const std::optional<double> &rtol = std::nullopt, Bool hermitian = false) {
+inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<Real> &atol = std::nullopt, const std::optional<Real> &rtol = std::nullopt, Bool hermitian = false) {
   detail::check(::tensor_linalg_pinv_out(self.get(), detail::get(atol), detail::get(rtol), hermitian, out.get()));
 }
 }  // namespace linalg
@@ -4728,7 +4728,7 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const std::optional<
 
 // As above with `rcond` for `rtol`.
 namespace linalg {
-inline Tensor pinv(const Tensor &self, double rcond, Bool hermitian) {
+inline Tensor pinv(const Tensor &self, Real rcond, Bool hermitian) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_pinv_rcond(self.get(), rcond, hermitian, out.put()));
   return out.take();
@@ -4736,7 +4736,7 @@ inline Tensor pinv(const Tensor &self, double rcond, Bool hermitian) {
 }  // namespace linalg
 
 namespace linalg {
-inline void pinv_out(const Tensor &out, const Tensor &self, double rcond, Bool hermitian) {
+inline void pinv_out(const Tensor &out, const Tensor &self, Real rcond, Bool hermitian) {
   detail::check(::tensor_linalg_pinv_rcond_out(self.get(), rcond, hermitian, out.get()));
 }
 }  // namespace linalg
@@ -4757,7 +4757,7 @@ inline void pinv_out(const Tensor &out, const Tensor &self, const Tensor &rcond,
 }  // namespace linalg
 
 // As `linalg.pinv` with `rcond` for `rtol`.
-inline Tensor pinverse(const Tensor &self, double rcond = 1e-15) {
+inline Tensor pinverse(const Tensor &self, Real rcond = 1e-15) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pinverse(self.get(), rcond, out.put()));
   return out.take();
@@ -4940,7 +4940,7 @@ inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &piv
 // (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
 // driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
 namespace linalg {
-inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<double> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
+inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
   detail::Result<Tensor> solution;
   detail::Result<Tensor> residuals;
   detail::Result<Tensor> rank;
@@ -4951,7 +4951,7 @@ inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, cons
 }  // namespace linalg
 
 namespace linalg {
-inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<double> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
+inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
   detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
 }
 }  // namespace linalg
@@ -5070,7 +5070,7 @@ inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<
 // Nearly the `q` largest singular values S (..., q) of matrices A (..., m, n), or of A - `M`, and their vectors U (..., m, q) and V (..., n, q): A = U diag(S) V^H where the rank is not above `q`. They are
 // those of A on a subspace that `niter` powers of A A^H make of `q` random vectors, for large matrices whose rank is small (N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, 2011).
 // `M` is broadcast. Where `q` is larger than m or n there are as many values as that. `niter` is at most 10,000.
-inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<int64_t> &q = 6, const std::optional<int64_t> &niter = 2, const std::optional<Tensor> &M = std::nullopt) {
+inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<Int> &q = 6, const std::optional<Int> &niter = 2, const std::optional<Tensor> &M = std::nullopt) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> V;
@@ -5080,7 +5080,7 @@ inline SvdLowrankResult svd_lowrank(const Tensor &A, const std::optional<int64_t
 
 // As `svd_lowrank`, of matrices without the means of their columns where `center` is set: the columns of V are the principal directions of m samples of n numbers, the squares of S / sqrt(m - 1) the
 // variances along them. `q` is at most the least of m and n; 6 or that unless given.
-inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<int64_t> &q = std::nullopt, Bool center = true, int64_t niter = 2) {
+inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<Int> &q = std::nullopt, Bool center = true, Int niter = 2) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> V;
@@ -5093,7 +5093,7 @@ inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<int64_t
 // `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
 // of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
 // some eigenvalues of large matrices; `linalg.eigh` has all.
-inline LobpcgResult lobpcg(const Tensor &A, const std::optional<int64_t> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<int64_t> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<int64_t> &niter = std::nullopt, const std::optional<double> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<std::string> &method = std::nullopt) {
+inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<Int> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<Int> &niter = std::nullopt, const std::optional<Real> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<std::string> &method = std::nullopt) {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
   detail::check(::tensor_lobpcg(A.get(), detail::get(k), detail::get(B), detail::get(X), detail::get(n), detail::get(iK), detail::get(niter), detail::get(tol), detail::get(largest), detail::get(method), eigenvalues.put(), eigenvectors.put()));
@@ -5470,13 +5470,13 @@ inline Tensor einsum(const std::string &equation, const Tensors &tensors) {
 }
 
 // Multiplies and sums over the last `dims` dimensions of `self` and the first `dims` of `other`.
-inline Tensor tensordot(const Tensor &self, const Tensor &other, int64_t dims = 2) {
+inline Tensor tensordot(const Tensor &self, const Tensor &other, Int dims = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_tensordot(self.get(), other.get(), dims, out.put()));
   return out.take();
 }
 
-inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, int64_t dims = 2) {
+inline void tensordot_out(const Tensor &out, const Tensor &self, const Tensor &other, Int dims = 2) {
   detail::check(::tensor_tensordot_out(self.get(), other.get(), dims, out.get()));
 }
 
@@ -5508,7 +5508,7 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // Euclidean distances (p of 2) of more than 25 rows are the roots of |a|^2 - 2ab + |b|^2, which is fast but loses the digits that |a|^2 and
 // |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
 // differences are then formed, as for any other p.
-inline Tensor cdist(const Tensor &x1, const Tensor &x2, double p = 2.0, const std::string &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
+inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const std::string &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
   detail::Result<Tensor> out;
   detail::check(::tensor_cdist(x1.get(), x2.get(), p, compute_mode.c_str(), out.put()));
   return out.take();
@@ -5516,7 +5516,7 @@ inline Tensor cdist(const Tensor &x1, const Tensor &x2, double p = 2.0, const st
 
 // The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
 // p of 0 counts the differing elements, inf takes the largest difference.
-inline Tensor pdist(const Tensor &self, double p = 2) {
+inline Tensor pdist(const Tensor &self, Real p = 2) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pdist(self.get(), p, out.put()));
   return out.take();
@@ -5524,7 +5524,7 @@ inline Tensor pdist(const Tensor &self, double p = 2) {
 
 // The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
 // is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
-inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, int64_t dim = 1, double eps = 1e-8) {
+inline Tensor cosine_similarity(const Tensor &x1, const Tensor &x2, Int dim = 1, Real eps = 1e-8) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cosine_similarity(x1.get(), x2.get(), dim, eps, out.put()));
   return out.take();
@@ -5591,7 +5591,7 @@ inline std::vector<Tensor> align_tensors(const Tensors &tensors) {
 
 // Multiplies negative elements by `negative_slope`.
 namespace nn {
-inline Tensor leaky_relu(const Tensor &self, double negative_slope = 0.01) {
+inline Tensor leaky_relu(const Tensor &self, Real negative_slope = 0.01) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_leaky_relu(self.get(), negative_slope, out.put()));
   return out.take();
@@ -5599,7 +5599,7 @@ inline Tensor leaky_relu(const Tensor &self, double negative_slope = 0.01) {
 }  // namespace nn
 
 namespace nn {
-inline Tensor leaky_relu_(const Tensor &self, double negative_slope = 0.01) {
+inline Tensor leaky_relu_(const Tensor &self, Real negative_slope = 0.01) {
   detail::check(::tensor_nn_leaky_relu_(self.get(), negative_slope));
   return self;
 }
@@ -5661,19 +5661,19 @@ inline void threshold_out(const Tensor &out, const Tensor &self, const Scalar &t
 }
 
 // Replaces elements from -`lambd` to `lambd` by 0.
-inline Tensor hardshrink(const Tensor &self, double lambd = 0.5) {
+inline Tensor hardshrink(const Tensor &self, Real lambd = 0.5) {
   detail::Result<Tensor> out;
   detail::check(::tensor_hardshrink(self.get(), lambd, out.put()));
   return out.take();
 }
 
-inline void hardshrink_out(const Tensor &out, const Tensor &self, double lambd = 0.5) {
+inline void hardshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
   detail::check(::tensor_hardshrink_out(self.get(), lambd, out.get()));
 }
 
 // Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
 namespace nn {
-inline Tensor softshrink(const Tensor &self, double lambd = 0.5) {
+inline Tensor softshrink(const Tensor &self, Real lambd = 0.5) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_softshrink(self.get(), lambd, out.put()));
   return out.take();
@@ -5681,7 +5681,7 @@ inline Tensor softshrink(const Tensor &self, double lambd = 0.5) {
 }  // namespace nn
 
 namespace nn {
-inline void softshrink_out(const Tensor &out, const Tensor &self, double lambd = 0.5) {
+inline void softshrink_out(const Tensor &out, const Tensor &self, Real lambd = 0.5) {
   detail::check(::tensor_nn_softshrink_out(self.get(), lambd, out.get()));
 }
 }  // namespace nn
@@ -5720,7 +5720,7 @@ inline Tensor hardswish_(const Tensor &self) {
 
 // Replaces negative elements x by `alpha` * (exp(x) - 1).
 namespace nn {
-inline Tensor elu(const Tensor &self, double alpha = 1.0) {
+inline Tensor elu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_elu(self.get(), alpha, out.put()));
   return out.take();
@@ -5728,20 +5728,20 @@ inline Tensor elu(const Tensor &self, double alpha = 1.0) {
 }  // namespace nn
 
 namespace nn {
-inline Tensor elu_(const Tensor &self, double alpha = 1.0) {
+inline Tensor elu_(const Tensor &self, Real alpha = 1.0) {
   detail::check(::tensor_nn_elu_(self.get(), alpha));
   return self;
 }
 }  // namespace nn
 
 // Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
-inline Tensor celu(const Tensor &self, double alpha = 1.0) {
+inline Tensor celu(const Tensor &self, Real alpha = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_celu(self.get(), alpha, out.put()));
   return out.take();
 }
 
-inline Tensor celu_(const Tensor &self, double alpha = 1.0) {
+inline Tensor celu_(const Tensor &self, Real alpha = 1.0) {
   detail::check(::tensor_celu_(self.get(), alpha));
   return self;
 }
@@ -5761,7 +5761,7 @@ inline Tensor selu_(const Tensor &self) {
 
 // log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
 namespace nn {
-inline Tensor softplus(const Tensor &self, double beta = 1.0, double threshold = 20.0) {
+inline Tensor softplus(const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_softplus(self.get(), beta, threshold, out.put()));
   return out.take();
@@ -5769,7 +5769,7 @@ inline Tensor softplus(const Tensor &self, double beta = 1.0, double threshold =
 }  // namespace nn
 
 namespace nn {
-inline void softplus_out(const Tensor &out, const Tensor &self, double beta = 1.0, double threshold = 20.0) {
+inline void softplus_out(const Tensor &out, const Tensor &self, Real beta = 1.0, Real threshold = 20.0) {
   detail::check(::tensor_nn_softplus_out(self.get(), beta, threshold, out.get()));
 }
 }  // namespace nn
@@ -5856,20 +5856,20 @@ inline Tensor softsign(const Tensor &self) {
 
 // Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
 // `upper`.
-inline Tensor rrelu(const Tensor &self, double lower = 0.125, double upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor rrelu(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_rrelu(self.get(), lower, upper, training, detail::get(generator), out.put()));
   return out.take();
 }
 
-inline Tensor rrelu_(const Tensor &self, double lower = 0.125, double upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor rrelu_(const Tensor &self, Real lower = 0.125, Real upper = 0.3333333333333333, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_rrelu_(self.get(), lower, upper, training, detail::get(generator)));
   return self;
 }
 
 // The first half of `self` along `dim` times `sigmoid` of the second one.
 namespace nn {
-inline Tensor glu(const Tensor &self, int64_t dim = -1) {
+inline Tensor glu(const Tensor &self, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_glu(self.get(), dim, out.put()));
   return out.take();
@@ -5878,7 +5878,7 @@ inline Tensor glu(const Tensor &self, int64_t dim = -1) {
 
 // `softmax` of -`self`. `dtype` converts elements first.
 namespace nn {
-inline Tensor softmin(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor softmin(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_softmin(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -5888,7 +5888,7 @@ inline Tensor softmin(const Tensor &self, int64_t dim, const std::optional<Dtype
 // Another name of `softmax`.
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 namespace nn {
-inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -5896,7 +5896,7 @@ inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype
 }  // namespace nn
 
 namespace nn {
-inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_nn_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 }  // namespace nn
@@ -5904,7 +5904,7 @@ inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, cons
 // Another name of `log_softmax`.
 // Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
 namespace nn {
-inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -5912,26 +5912,26 @@ inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<D
 }  // namespace nn
 
 namespace nn {
-inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_nn_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 }  // namespace nn
 
 // With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
-inline Tensor dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_dropout(self.get(), p, train, detail::get(generator), out.put()));
   return out.take();
 }
 
-inline Tensor dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_dropout_(self.get(), p, train, detail::get(generator)));
   return self;
 }
 
 // With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
 namespace nn {
-inline Tensor dropout(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_dropout(self.get(), p, training, detail::get(generator), out.put()));
   return out.take();
@@ -5939,27 +5939,27 @@ inline Tensor dropout(const Tensor &self, double p = 0.5, Bool training = true, 
 }  // namespace nn
 
 namespace nn {
-inline Tensor dropout_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_nn_dropout_(self.get(), p, training, detail::get(generator)));
   return self;
 }
 }  // namespace nn
 
 // `dropout` of whole channels: of all that lies at one place of the first two dimensions.
-inline Tensor feature_dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor feature_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_dropout(self.get(), p, train, detail::get(generator), out.put()));
   return out.take();
 }
 
-inline Tensor feature_dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor feature_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_feature_dropout_(self.get(), p, train, detail::get(generator)));
   return self;
 }
 
 // `feature_dropout` of a sequence with channels, or of several.
 namespace nn {
-inline Tensor dropout1d(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout1d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_dropout1d(self.get(), p, training, detail::get(generator), out.put()));
   return out.take();
@@ -5967,7 +5967,7 @@ inline Tensor dropout1d(const Tensor &self, double p = 0.5, Bool training = true
 }  // namespace nn
 
 namespace nn {
-inline Tensor dropout1d_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout1d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_nn_dropout1d_(self.get(), p, training, detail::get(generator)));
   return self;
 }
@@ -5975,7 +5975,7 @@ inline Tensor dropout1d_(const Tensor &self, double p = 0.5, Bool training = tru
 
 // `feature_dropout` of images: the first two dimensions are those of examples and channels.
 namespace nn {
-inline Tensor dropout2d(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout2d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_dropout2d(self.get(), p, training, detail::get(generator), out.put()));
   return out.take();
@@ -5983,7 +5983,7 @@ inline Tensor dropout2d(const Tensor &self, double p = 0.5, Bool training = true
 }  // namespace nn
 
 namespace nn {
-inline Tensor dropout2d_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout2d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_nn_dropout2d_(self.get(), p, training, detail::get(generator)));
   return self;
 }
@@ -5991,7 +5991,7 @@ inline Tensor dropout2d_(const Tensor &self, double p = 0.5, Bool training = tru
 
 // `feature_dropout` of a volume with channels or, with 5 dimensions, of several.
 namespace nn {
-inline Tensor dropout3d(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout3d(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_dropout3d(self.get(), p, training, detail::get(generator), out.put()));
   return out.take();
@@ -5999,7 +5999,7 @@ inline Tensor dropout3d(const Tensor &self, double p = 0.5, Bool training = true
 }  // namespace nn
 
 namespace nn {
-inline Tensor dropout3d_(const Tensor &self, double p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor dropout3d_(const Tensor &self, Real p = 0.5, Bool training = true, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_nn_dropout3d_(self.get(), p, training, detail::get(generator)));
   return self;
 }
@@ -6007,13 +6007,13 @@ inline Tensor dropout3d_(const Tensor &self, double p = 0.5, Bool training = tru
 
 // With `train`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
 // it gives `self`.
-inline Tensor alpha_dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
   return out.take();
 }
 
-inline Tensor alpha_dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_alpha_dropout_(self.get(), p, train, detail::get(generator)));
   return self;
 }
@@ -6021,7 +6021,7 @@ inline Tensor alpha_dropout_(const Tensor &self, double p, Bool train, const std
 // With `training`, replaces elements by the least value of `selu` with the probability `p`, and scales and moves all so that a mean of 0 and a variance of 1 stay; else
 // it gives `self`.
 namespace nn {
-inline Tensor alpha_dropout(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_alpha_dropout(self.get(), p, training, detail::get(generator), out.put()));
   return out.take();
@@ -6029,27 +6029,27 @@ inline Tensor alpha_dropout(const Tensor &self, double p = 0.5, Bool training = 
 }  // namespace nn
 
 namespace nn {
-inline Tensor alpha_dropout_(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_nn_alpha_dropout_(self.get(), p, training, detail::get(generator)));
   return self;
 }
 }  // namespace nn
 
 // `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
-inline Tensor feature_alpha_dropout(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor feature_alpha_dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_feature_alpha_dropout(self.get(), p, train, detail::get(generator), out.put()));
   return out.take();
 }
 
-inline Tensor feature_alpha_dropout_(const Tensor &self, double p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor feature_alpha_dropout_(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_feature_alpha_dropout_(self.get(), p, train, detail::get(generator)));
   return self;
 }
 
 // `alpha_dropout` of whole channels: of all that lies at one place of the first two dimensions.
 namespace nn {
-inline Tensor feature_alpha_dropout(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor feature_alpha_dropout(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_feature_alpha_dropout(self.get(), p, training, detail::get(generator), out.put()));
   return out.take();
@@ -6057,7 +6057,7 @@ inline Tensor feature_alpha_dropout(const Tensor &self, double p = 0.5, Bool tra
 }  // namespace nn
 
 namespace nn {
-inline Tensor feature_alpha_dropout_(const Tensor &self, double p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor feature_alpha_dropout_(const Tensor &self, Real p = 0.5, Bool training = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_nn_feature_alpha_dropout_(self.get(), p, training, detail::get(generator)));
   return self;
 }
@@ -6088,7 +6088,7 @@ inline Tensor bilinear(const Tensor &input1, const Tensor &input2, const Tensor 
 
 // Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
 namespace nn {
-inline Tensor normalize(const Tensor &self, double p = 2.0, const Ints &dim = {1}, double eps = 1e-12) {
+inline Tensor normalize(const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_normalize(self.get(), p, dim.data(), dim.size(), eps, out.put()));
   return out.take();
@@ -6096,13 +6096,13 @@ inline Tensor normalize(const Tensor &self, double p = 2.0, const Ints &dim = {1
 }  // namespace nn
 
 namespace nn {
-inline void normalize_out(const Tensor &out, const Tensor &self, double p = 2.0, const Ints &dim = {1}, double eps = 1e-12) {
+inline void normalize_out(const Tensor &out, const Tensor &self, Real p = 2.0, const Ints &dim = {1}, Real eps = 1e-12) {
   detail::check(::tensor_nn_normalize_out(self.get(), p, dim.data(), dim.size(), eps, out.get()));
 }
 }  // namespace nn
 
 // The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
-inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, double p = 2, double eps = 1e-06, Bool keepdim = false) {
+inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, Real p = 2, Real eps = 1e-06, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pairwise_distance(x1.get(), x2.get(), p, eps, keepdim, out.put()));
   return out.take();
@@ -6111,7 +6111,7 @@ inline Tensor pairwise_distance(const Tensor &x1, const Tensor &x2, double p = 2
 // Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
 // element tells.
 namespace nn {
-inline Tensor one_hot(const Tensor &self, int64_t num_classes = -1) {
+inline Tensor one_hot(const Tensor &self, Int num_classes = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_one_hot(self.get(), num_classes, out.put()));
   return out.take();
@@ -6119,21 +6119,21 @@ inline Tensor one_hot(const Tensor &self, int64_t num_classes = -1) {
 }  // namespace nn
 
 // Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
-inline Tensor pixel_shuffle(const Tensor &self, int64_t upscale_factor) {
+inline Tensor pixel_shuffle(const Tensor &self, Int upscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_shuffle(self.get(), upscale_factor, out.put()));
   return out.take();
 }
 
 // Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
-inline Tensor pixel_unshuffle(const Tensor &self, int64_t downscale_factor) {
+inline Tensor pixel_unshuffle(const Tensor &self, Int downscale_factor) {
   detail::Result<Tensor> out;
   detail::check(::tensor_pixel_unshuffle(self.get(), downscale_factor, out.put()));
   return out.take();
 }
 
 // Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
-inline Tensor channel_shuffle(const Tensor &self, int64_t groups) {
+inline Tensor channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_channel_shuffle(self.get(), groups, out.put()));
   return out.take();
@@ -6141,7 +6141,7 @@ inline Tensor channel_shuffle(const Tensor &self, int64_t groups) {
 
 // Another name of `channel_shuffle`.
 // Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
-inline Tensor native_channel_shuffle(const Tensor &self, int64_t groups) {
+inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
   detail::Result<Tensor> out;
   detail::check(::tensor_native_channel_shuffle(self.get(), groups, out.put()));
   return out.take();
@@ -6151,7 +6151,7 @@ inline Tensor native_channel_shuffle(const Tensor &self, int64_t groups) {
 // `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
 // dimensions behind that of channels. Negative numbers cut off.
 namespace nn {
-inline Tensor pad(const Tensor &self, const Ints &pad, const std::string &mode = "constant", const std::optional<double> &value = std::nullopt) {
+inline Tensor pad(const Tensor &self, const Ints &pad, const std::string &mode = "constant", const std::optional<Real> &value = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_pad(self.get(), pad.data(), pad.size(), mode.c_str(), detail::get(value), out.put()));
   return out.take();
@@ -6161,7 +6161,7 @@ inline Tensor pad(const Tensor &self, const Ints &pad, const std::string &mode =
 // Picks the rows of `weight` that `self` names. The row `padding_idx` gets no gradient. With `max_norm` the rows that are picked and whose `norm_type`-norm is larger are
 // shortened first, in `weight`. With `scale_grad_by_freq` gradients of rows are divided by how often these are picked, and with `sparse` the gradient is sparse.
 namespace nn {
-inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<int64_t> &padding_idx = std::nullopt, const std::optional<double> &max_norm = std::nullopt, double norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
+inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::optional<Int> &padding_idx = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, Bool sparse = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_embedding(self.get(), weight.get(), detail::get(padding_idx), detail::get(max_norm), norm_type, scale_grad_by_freq, sparse, out.put()));
   return out.take();
@@ -6170,14 +6170,14 @@ inline Tensor embedding(const Tensor &self, const Tensor &weight, const std::opt
 
 // Picks the rows of `weight` that `indices` name. The row `padding_idx` gets no gradient. With `scale_grad_by_freq` gradients of rows are divided by how often these are
 // picked, and with `sparse` the gradient is sparse.
-inline Tensor embedding(const Tensor &weight, const Tensor &indices, int64_t padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
+inline Tensor embedding(const Tensor &weight, const Tensor &indices, Int padding_idx = -1, Bool scale_grad_by_freq = false, Bool sparse = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_embedding(weight.get(), indices.get(), padding_idx, scale_grad_by_freq, sparse, out.put()));
   return out.take();
 }
 
 // Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
-inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, double max_norm, double norm_type) {
+inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real max_norm, Real norm_type) {
   detail::check(::tensor_embedding_renorm_(self.get(), indices.get(), max_norm, norm_type));
   return self;
 }
@@ -6205,7 +6205,7 @@ inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::opti
 // Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", double beta = 1.0) {
+inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Real beta = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_smooth_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), beta, out.put()));
   return out.take();
@@ -6215,7 +6215,7 @@ inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std
 // Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
 namespace nn {
-inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::string &reduction = "mean", double delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
+inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::string &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_huber_loss(self.get(), target.get(), reduction.c_str(), delta, detail::get(weight), out.put()));
   return out.take();
@@ -6237,7 +6237,7 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 // of the class `ignore_index` do not count. `self` may be one example (C).
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, int64_t ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_nll_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6248,7 +6248,7 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 // `label_smoothing` is what is taken from them and given to all classes alike.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, int64_t ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", double label_smoothing = 0.0) {
+inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Real label_smoothing = 0.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), reduction.c_str(), label_smoothing, out.put()));
   return out.take();
@@ -6279,7 +6279,7 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor 
 // log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, double eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_poisson_nll_loss(self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6290,7 +6290,7 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 // constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
 namespace nn {
-inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, double eps = 1e-06, const std::string &reduction = "mean") {
+inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(var.is_number() ? ::tensor_nn_gaussian_nll_loss_scalar(self.get(), target.get(), var.number(), full, eps, reduction.c_str(), out.put()) : ::tensor_nn_gaussian_nll_loss(self.get(), target.get(), var.get(), full, eps, reduction.c_str(), out.put()));
   return out.take();
@@ -6300,7 +6300,7 @@ inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const 
 // `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, double margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_hinge_embedding_loss(self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6310,7 +6310,7 @@ inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, dou
 // max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, double margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_margin_ranking_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6330,7 +6330,7 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 // The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, int64_t p = 1, double margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_multi_margin_loss(self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6361,7 +6361,7 @@ inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &targ
 // 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, double margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_cosine_embedding_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6372,7 +6372,7 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 // smaller than that of `anchor` and `negative`.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, double margin = 1.0, double p = 2, double eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
   return out.take();
@@ -6382,7 +6382,7 @@ inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
-inline Tensor quantize_per_tensor(const Tensor &self, double scale, int64_t zero_point, Dtype dtype) {
+inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Dtype dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor(self.get(), scale, zero_point, dtype, out.put()));
   return out.take();
@@ -6411,7 +6411,7 @@ inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Dtype dtype, Bool 
 }
 
 // quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
-inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, int64_t axis, Dtype dtype) {
+inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Dtype dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_channel(self.get(), scales.get(), zero_points.get(), axis, dtype, out.put()));
   return out.take();
@@ -6488,28 +6488,28 @@ inline bool is_quantized(const Tensor &self) {
 }
 
 // A quantized copy of integers of uint8, int8 or int32, which stand for (integer - zero_point) * scale.
-inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, double scale, int64_t zero_point) {
+inline Tensor make_per_tensor_quantized_tensor(const Tensor &self, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_make_per_tensor_quantized_tensor(self.get(), scale, zero_point, out.put()));
   return out.take();
 }
 
 // A quantized copy of integers of uint8, int8 or int32, with an element of `scale` and of `zero_point` for each index along `axis`.
-inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis) {
+inline Tensor make_per_channel_quantized_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis) {
   detail::Result<Tensor> out;
   detail::check(::tensor_make_per_channel_quantized_tensor(self.get(), scale.get(), zero_point.get(), axis, out.put()));
   return out.take();
 }
 
 // A quantized tensor of arbitrary integers with one scale and zero point.
-inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, double scale = 1.0, int64_t zero_point = 0) {
+inline Tensor empty_affine_quantized(const Ints &size, const Options &options = {}, Real scale = 1.0, Int zero_point = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_affine_quantized(size.data(), size.size(), options.dtype, options.layout, options.device, scale, zero_point, out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // A quantized tensor of arbitrary integers with an element of `scales` and of `zero_points` for each index along `axis`.
-inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, int64_t axis, const Options &options = {}) {
+inline Tensor empty_per_channel_affine_quantized(const Ints &size, const Tensor &scales, const Tensor &zero_points, Int axis, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_empty_per_channel_affine_quantized(size.data(), size.size(), scales.get(), zero_points.get(), axis, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -6525,21 +6525,21 @@ inline ChooseQparamsPerTensorResult choose_qparams_per_tensor(const Tensor &self
 
 // The numbers that quantizing makes of a tensor of floats, in its dtype: round(x * (1 / scale)) + zero_point, ties to even, held to [`quant_min`,
 // `quant_max`], as a number again. NaN stays NaN. The gradient is 1 where x is in that range, and 0 elsewhere.
-inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max) {
+inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_tensor_affine(self.get(), scale, zero_point, quant_min, quant_max, out.put()));
   return out.take();
 }
 
 // fake_quantize_per_tensor_affine with a scale and a zero point that are tensors of one element, to which no gradient flows.
-inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t quant_min, int64_t quant_max) {
+inline Tensor fake_quantize_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_tensor_affine_tensor_qparams(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, out.put()));
   return out.take();
 }
 
 // fake_quantize_per_tensor_affine, and a tensor of bool that is true where a number is in the range.
-inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affine_cachemask(const Tensor &self, double scale, int64_t zero_point, int64_t quant_min, int64_t quant_max) {
+inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affine_cachemask(const Tensor &self, Real scale, Int zero_point, Int quant_min, Int quant_max) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> mask;
   detail::check(::tensor_fake_quantize_per_tensor_affine_cachemask(self.get(), scale, zero_point, quant_min, quant_max, output.put(), mask.put()));
@@ -6547,14 +6547,14 @@ inline FakeQuantizePerTensorAffineCachemaskResult fake_quantize_per_tensor_affin
 }
 
 // fake_quantize_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`, to which no gradient flows.
-inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis, int64_t quant_min, int64_t quant_max) {
+inline Tensor fake_quantize_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, out.put()));
   return out.take();
 }
 
 // fake_quantize_per_channel_affine, and a tensor of bool that is true where a number is in the range.
-inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_affine_cachemask(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis, int64_t quant_min, int64_t quant_max) {
+inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_affine_cachemask(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> mask;
   detail::check(::tensor_fake_quantize_per_channel_affine_cachemask(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, output.put(), mask.put()));
@@ -6565,14 +6565,14 @@ inline FakeQuantizePerChannelAffineCachemaskResult fake_quantize_per_channel_aff
 // `grad_factor`. The zero point, of floats, is rounded and held to [`quant_min`, `quant_max`]. The gradient of the scale is the error of
 // rounding in units of the scale where a number is in the range, elsewhere the end of the range less the zero point; that of the zero
 // point is minus the scale where a number is not in the range.
-inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t quant_min, int64_t quant_max, double grad_factor = 1.0) {
+inline Tensor fake_quantize_learnable_per_tensor_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_learnable_per_tensor_affine(self.get(), scale.get(), zero_point.get(), quant_min, quant_max, grad_factor, out.put()));
   return out.take();
 }
 
 // fake_quantize_learnable_per_tensor_affine with an element of `scale` and of `zero_point` for each index along the dimension `axis`.
-inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, int64_t axis, int64_t quant_min, int64_t quant_max, double grad_factor = 1.0) {
+inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Int axis, Int quant_min, Int quant_max, Real grad_factor = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fake_quantize_learnable_per_channel_affine(self.get(), scale.get(), zero_point.get(), axis, quant_min, quant_max, grad_factor, out.put()));
   return out.take();
@@ -6580,7 +6580,7 @@ inline Tensor fake_quantize_learnable_per_channel_affine(const Tensor &self, con
 
 // The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
 namespace quantized {
-inline Tensor add(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
+inline Tensor add(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_add(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
@@ -6589,7 +6589,7 @@ inline Tensor add(const Tensor &qa, const Tensor &qb, double scale, int64_t zero
 
 // The sum of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
 namespace quantized {
-inline Tensor add_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
+inline Tensor add_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_add_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
@@ -6598,7 +6598,7 @@ inline Tensor add_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t
 
 // The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`.
 namespace quantized {
-inline Tensor mul(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
+inline Tensor mul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_mul(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
@@ -6607,7 +6607,7 @@ inline Tensor mul(const Tensor &qa, const Tensor &qb, double scale, int64_t zero
 
 // The product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and `zero_point`, and 0 where it is less.
 namespace quantized {
-inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
+inline Tensor mul_relu(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_mul_relu(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
@@ -6662,7 +6662,7 @@ inline Tensor relu6(const Tensor &self) {
 
 // Joins quantized tensors along `dim`, quantized with `scale` and `zero_point`: those of the first tensor unless given.
 namespace quantized {
-inline Tensor cat(const Tensors &tensors, int64_t dim, const std::optional<double> &scale = std::nullopt, const std::optional<int64_t> &zero_point = std::nullopt) {
+inline Tensor cat(const Tensors &tensors, Int dim, const std::optional<Real> &scale = std::nullopt, const std::optional<Int> &zero_point = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_cat(tensors.data(), tensors.size(), dim, detail::get(scale), detail::get(zero_point), out.put()));
   return out.take();
@@ -6672,7 +6672,7 @@ inline Tensor cat(const Tensors &tensors, int64_t dim, const std::optional<doubl
 // The matrix product of two tensors that are quantized with one scale each and have the same dtype, quantized with `scale` and
 // `zero_point`: of vectors and of batches of matrices too, as matmul has it. Sums of 8-bit integers are of integers, in int32.
 namespace quantized {
-inline Tensor matmul(const Tensor &qa, const Tensor &qb, double scale, int64_t zero_point) {
+inline Tensor matmul(const Tensor &qa, const Tensor &qb, Real scale, Int zero_point) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_matmul(qa.get(), qb.get(), scale, zero_point, out.put()));
   return out.take();
@@ -6694,7 +6694,7 @@ inline Tensor linear_pack(const Tensor &weight) {
 // quantized with `scale` and `zero_point` in the dtype of `self`. `weight` has one scale, or one for each row. Sums are of integers, in int32. `packed` is nothing, or what quantized.linear_pack made of
 // `weight`, whose integers are read there.
 namespace quantized {
-inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, double scale, int64_t zero_point, const std::optional<Tensor> &packed = std::nullopt) {
+inline Tensor linear(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_linear(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
   return out.take();
@@ -6703,7 +6703,7 @@ inline Tensor linear(const Tensor &self, const Tensor &weight, const std::option
 
 // quantized.linear, and 0 where it is less.
 namespace quantized {
-inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, double scale, int64_t zero_point, const std::optional<Tensor> &packed = std::nullopt) {
+inline Tensor linear_relu(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, Real scale, Int zero_point, const std::optional<Tensor> &packed = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantized_linear_relu(self.get(), weight.get(), detail::get(bias), scale, zero_point, detail::get(packed), out.put()));
   return out.take();
@@ -6722,7 +6722,7 @@ inline Tensor linear_dynamic(const Tensor &self, const Tensor &weight, const std
 // Prints the tensor as PyTorch does: floats with `precision` digits, tensors of more than `threshold` elements summarized to
 // `edgeitems` at each end of a dimension, lines of `linewidth` characters, scientific notation as `sci_mode` says or, when
 // absent, as the elements need.
-inline std::string to_string(const Tensor &self, int64_t precision = 4, int64_t threshold = 1000, int64_t edgeitems = 3, int64_t linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) {
+inline std::string to_string(const Tensor &self, Int precision = 4, Int threshold = 1000, Int edgeitems = 3, Int linewidth = 80, const std::optional<Bool> &sci_mode = std::nullopt) {
   detail::Result<std::string> out;
   detail::check(::tensor_to_string(self.get(), precision, threshold, edgeitems, linewidth, detail::get(sci_mode), out.put()));
   return out.take();
@@ -6828,7 +6828,7 @@ inline bool is_warn_always_enabled() {
 }
 
 // Sets how many threads one operator may use; at least 1. Results do not depend on it.
-inline void set_num_threads(int64_t n) {
+inline void set_num_threads(Int n) {
   detail::check(::tensor_set_num_threads(n));
 }
 
@@ -6922,35 +6922,35 @@ inline void randn_out(const Tensor &out, const Ints &size, const Options &option
 }
 
 // Makes a tensor of random integers from [low, high). `dtype` is int64 unless given.
-inline Tensor randint(int64_t low, int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor randint(Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void randint_out(const Tensor &out, int64_t low, int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline void randint_out(const Tensor &out, Int low, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randint_out(low, high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a tensor of random integers from [0, high). `dtype` is int64 unless given.
-inline Tensor randint(int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor randint(Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_high(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void randint_out(const Tensor &out, int64_t high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline void randint_out(const Tensor &out, Int high, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randint_high_out(high, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
 // Makes a random permutation of the integers from 0 to n-1. `dtype` is int64 unless given.
-inline Tensor randperm(int64_t n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor randperm(Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randperm(n, detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void randperm_out(const Tensor &out, int64_t n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline void randperm_out(const Tensor &out, Int n, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_randperm_out(n, detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
@@ -6969,14 +6969,14 @@ inline Tensor randn_like(const Tensor &self, const Options &options = {}, const 
 }
 
 // randint with the shape, dtype and device of `self`.
-inline Tensor randint_like(const Tensor &self, int64_t low, int64_t high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor randint_like(const Tensor &self, Int low, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_like(self.get(), low, high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
 }
 
 // Random integers from [0, high) with the shape, dtype and device of `self`.
-inline Tensor randint_like(const Tensor &self, int64_t high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor randint_like(const Tensor &self, Int high, const Options &options = {}, const std::optional<MemoryFormat> &memory_format = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_randint_like_high(self.get(), high, detail::get(generator), options.dtype, options.layout, options.device, detail::get(memory_format), out.put()));
   return detail::tracked(out.take(), options);
@@ -6994,13 +6994,13 @@ inline void normal_out(const Tensor &out, const Operand &mean, const Operand &st
 }
 
 // Makes a tensor of shape `size` of normally distributed random numbers.
-inline Tensor normal(double mean, double std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor normal(Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_normal_size(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
-inline void normal_out(const Tensor &out, double mean, double std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
+inline void normal_out(const Tensor &out, Real mean, Real std, const Ints &size, const Options &options = {}, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_normal_size_out(mean, std, size.data(), size.size(), detail::get(generator), options.dtype, options.layout, options.device, out.get()));
 }
 
@@ -7016,20 +7016,20 @@ inline void bernoulli_out(const Tensor &out, const Tensor &self, const std::opti
 }
 
 // Draws 0 or 1, with probability `p` of 1, in the shape and dtype of `self`.
-inline Tensor bernoulli(const Tensor &self, double p, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor bernoulli(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bernoulli_p(self.get(), p, detail::get(generator), out.put()));
   return out.take();
 }
 
 // Draws `num_samples` indices from each row of weights in `self`, of one or two dimensions.
-inline Tensor multinomial(const Tensor &self, int64_t num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor multinomial(const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_multinomial(self.get(), num_samples, replacement, detail::get(generator), out.put()));
   return out.take();
 }
 
-inline void multinomial_out(const Tensor &out, const Tensor &self, int64_t num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
+inline void multinomial_out(const Tensor &out, const Tensor &self, Int num_samples, Bool replacement = false, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_multinomial_out(self.get(), num_samples, replacement, detail::get(generator), out.get()));
 }
 
@@ -7049,13 +7049,13 @@ inline Tensor binomial(const Tensor &count, const Tensor &prob, const std::optio
 }
 
 // Fills `self` from the uniform distribution on [from_, to).
-inline Tensor uniform_(const Tensor &self, double from_ = 0, double to = 1, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor uniform_(const Tensor &self, Real from_ = 0, Real to = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_uniform_(self.get(), from_, to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the normal distribution.
-inline Tensor normal_(const Tensor &self, double mean = 0, double std = 1, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor normal_(const Tensor &self, Real mean = 0, Real std = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
@@ -7067,13 +7067,13 @@ inline Tensor random_(const Tensor &self, const std::optional<Generator> &genera
 }
 
 // Fills `self` with random integers from [0, to).
-inline Tensor random_(const Tensor &self, int64_t to, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor random_(const Tensor &self, Int to, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random__to(self.get(), to, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with random integers from [from_, to).
-inline Tensor random_(const Tensor &self, int64_t from_, const std::optional<int64_t> &to, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor random_(const Tensor &self, Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_random__from(self.get(), from_, detail::get(to), detail::get(generator)));
   return self;
 }
@@ -7085,37 +7085,37 @@ inline Tensor bernoulli_(const Tensor &self, const Tensor &p, const std::optiona
 }
 
 // Fills `self` with 1 with probability `p`, otherwise 0.
-inline Tensor bernoulli_(const Tensor &self, double p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor bernoulli_(const Tensor &self, Real p = 0.5, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_bernoulli_(self.get(), p, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the exponential distribution of rate `lambd`.
-inline Tensor exponential_(const Tensor &self, double lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor exponential_(const Tensor &self, Real lambd = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_exponential_(self.get(), lambd, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the Cauchy distribution.
-inline Tensor cauchy_(const Tensor &self, double median = 0, double sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor cauchy_(const Tensor &self, Real median = 0, Real sigma = 1, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_cauchy_(self.get(), median, sigma, detail::get(generator)));
   return self;
 }
 
 // Fills `self` with numbers whose logarithms are normally distributed with the given mean and standard deviation.
-inline Tensor log_normal_(const Tensor &self, double mean = 1, double std = 2, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor log_normal_(const Tensor &self, Real mean = 1, Real std = 2, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_log_normal_(self.get(), mean, std, detail::get(generator)));
   return self;
 }
 
 // Fills `self` from the geometric distribution with success probability `p`.
-inline Tensor geometric_(const Tensor &self, double p, const std::optional<Generator> &generator = std::nullopt) {
+inline Tensor geometric_(const Tensor &self, Real p, const std::optional<Generator> &generator = std::nullopt) {
   detail::check(::tensor_geometric_(self.get(), p, detail::get(generator)));
   return self;
 }
 
 // Restarts the default generator from `seed`.
-inline void manual_seed(int64_t seed) {
+inline void manual_seed(Int seed) {
   detail::check(::tensor_manual_seed(seed));
 }
 
@@ -7151,7 +7151,7 @@ inline Generator generator_new(const std::optional<Device> &device = std::nullop
 }
 
 // Restarts the generator from `seed`; negative seeds count as their two's complement.
-inline void generator_manual_seed(const Generator &self, int64_t seed) {
+inline void generator_manual_seed(const Generator &self, Int seed) {
   detail::check(::tensor_generator_manual_seed(self.get(), seed));
 }
 
@@ -7198,7 +7198,7 @@ inline int64_t generator_get_offset(const Generator &self) {
 }
 
 // Lets a philox generator continue from an offset, a multiple of 4 of [0, 2^62].
-inline void generator_set_offset(const Generator &self, int64_t offset) {
+inline void generator_set_offset(const Generator &self, Int offset) {
   detail::check(::tensor_generator_set_offset(self.get(), offset));
 }
 
@@ -7240,13 +7240,13 @@ inline void nansum_out(const Tensor &out, const Tensor &self, const Ints &dim = 
 
 // Multiplies the elements along `dim`, or all of them. `keepdim` keeps the reduced dimension with size 1.
 // Integers and bool give int64, uint64 itself, unless `dtype` is given. An empty product is 1.
-inline Tensor prod(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor prod(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_prod(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
-inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void prod_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_prod_out(self.get(), detail::get(dim), keepdim, detail::get(dtype), out.get()));
 }
 
@@ -7478,14 +7478,14 @@ inline void max_out(const Tensor &out, const Tensor &self) {
 }
 
 // The largest elements along `dim` and the int64 index of the first of each. NaN counts as larger than every number.
-inline MaxDimResult max(const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline MaxDimResult max(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_max_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline void max_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_max_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
@@ -7501,14 +7501,14 @@ inline void min_out(const Tensor &out, const Tensor &self) {
 }
 
 // The smallest elements along `dim` and the int64 index of the first of each. NaN counts as smaller than every number.
-inline MinDimResult min(const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline MinDimResult min(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_min_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline void min_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_min_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
@@ -7535,36 +7535,36 @@ inline void min_out(const Tensor &out, const Tensor &self, const Tensor &other) 
 }
 
 // The smallest and the largest elements along `dim`, or of all.
-inline AminmaxResult aminmax(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
+inline AminmaxResult aminmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> min;
   detail::Result<Tensor> max;
   detail::check(::tensor_aminmax(self.get(), detail::get(dim), keepdim, min.put(), max.put()));
   return {min.take(), max.take()};
 }
 
-inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
+inline void aminmax_out(const Tensor &min, const Tensor &max, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_aminmax_out(self.get(), detail::get(dim), keepdim, min.get(), max.get()));
 }
 
 // The int64 index of the first largest element along `dim`, or among all elements in row-major order. The first NaN counts as the largest.
-inline Tensor argmax(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
+inline Tensor argmax(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmax(self.get(), detail::get(dim), keepdim, out.put()));
   return out.take();
 }
 
-inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
+inline void argmax_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_argmax_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
 
 // The int64 index of the first smallest element along `dim`, or among all elements in row-major order. The first NaN counts as the smallest.
-inline Tensor argmin(const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
+inline Tensor argmin(const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argmin(self.get(), detail::get(dim), keepdim, out.put()));
   return out.take();
 }
 
-inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false) {
+inline void argmin_out(const Tensor &out, const Tensor &self, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_argmin_out(self.get(), detail::get(dim), keepdim, out.get()));
 }
 
@@ -7635,18 +7635,18 @@ inline void fix_out(const Tensor &out, const Tensor &self) {
 
 // Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
 // negative). Integers stay as they are and accept no decimals.
-inline Tensor round(const Tensor &self, int64_t decimals = 0) {
+inline Tensor round(const Tensor &self, Int decimals = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_round(self.get(), decimals, out.put()));
   return out.take();
 }
 
-inline Tensor round_(const Tensor &self, int64_t decimals = 0) {
+inline Tensor round_(const Tensor &self, Int decimals = 0) {
   detail::check(::tensor_round_(self.get(), decimals));
   return self;
 }
 
-inline void round_out(const Tensor &out, const Tensor &self, int64_t decimals = 0) {
+inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
   detail::check(::tensor_round_out(self.get(), decimals, out.get()));
 }
 
@@ -7837,69 +7837,69 @@ inline void where_out(const Tensor &out, const Tensor &condition, const Operand 
 }
 
 // Running sum along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
-inline Tensor cumsum(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor cumsum(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumsum(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
-inline Tensor cumsum_(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor cumsum_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_cumsum_(self.get(), dim, detail::get(dtype)));
   return self;
 }
 
-inline void cumsum_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void cumsum_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_cumsum_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Running product along `dim`. Integers and bool give int64, uint64 itself, unless `dtype` is given; in place the dtype stays, and a result of bool is refused. Float32 accumulates in float64.
-inline Tensor cumprod(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor cumprod(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumprod(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
-inline Tensor cumprod_(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor cumprod_(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_cumprod_(self.get(), dim, detail::get(dtype)));
   return self;
 }
 
-inline void cumprod_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void cumprod_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_cumprod_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Running largest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
-inline CummaxResult cummax(const Tensor &self, int64_t dim) {
+inline CummaxResult cummax(const Tensor &self, Int dim) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_cummax(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim) {
+inline void cummax_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) {
   detail::check(::tensor_cummax_out(self.get(), dim, values.get(), indices.get()));
 }
 
 // Running smallest element along `dim` and the int64 index of its last occurrence so far. From the first NaN on, all values are NaN.
-inline CumminResult cummin(const Tensor &self, int64_t dim) {
+inline CumminResult cummin(const Tensor &self, Int dim) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_cummin(self.get(), dim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim) {
+inline void cummin_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim) {
   detail::check(::tensor_cummin_out(self.get(), dim, values.get(), indices.get()));
 }
 
 // Logarithm of the running sum of exponentials along `dim`, without overflow.
-inline Tensor logcumsumexp(const Tensor &self, int64_t dim) {
+inline Tensor logcumsumexp(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logcumsumexp(self.get(), dim, out.put()));
   return out.take();
 }
 
-inline void logcumsumexp_out(const Tensor &out, const Tensor &self, int64_t dim) {
+inline void logcumsumexp_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_logcumsumexp_out(self.get(), dim, out.get()));
 }
 
@@ -7916,31 +7916,31 @@ inline void logsumexp_out(const Tensor &out, const Tensor &self, const Ints &dim
 }
 
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
-inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
-inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
-inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
 }
 
-inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 
 // Makes the triangular window 1 - abs(x), x going from -1 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
 // leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor bartlett(int64_t M, Bool sym = true, const Options &options = {}) {
+inline Tensor bartlett(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_bartlett(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -7950,7 +7950,7 @@ inline Tensor bartlett(int64_t M, Bool sym = true, const Options &options = {}) 
 // Makes the window 0.42 - 0.5 * cos(2 * pi * x) + 0.08 * cos(4 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is
 // False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor blackman(int64_t M, Bool sym = true, const Options &options = {}) {
+inline Tensor blackman(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_blackman(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -7960,7 +7960,7 @@ inline Tensor blackman(int64_t M, Bool sym = true, const Options &options = {}) 
 // Makes the window sin(pi * x), x going from 1 / (2 * `M`) to 1 - 1 / (2 * `M`). The window has `M` samples; one that is not symmetric (`sym` is False), for use
 // with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor cosine(int64_t M, Bool sym = true, const Options &options = {}) {
+inline Tensor cosine(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_cosine(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -7971,7 +7971,7 @@ inline Tensor cosine(int64_t M, Bool sym = true, const Options &options = {}) {
 // has `M` samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32
 // or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor exponential(int64_t M, const std::optional<double> &center = std::nullopt, double tau = 1.0, Bool sym = true, const Options &options = {}) {
+inline Tensor exponential(Int M, const std::optional<Real> &center = std::nullopt, Real tau = 1.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_exponential(M, detail::get(center), tau, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -7981,7 +7981,7 @@ inline Tensor exponential(int64_t M, const std::optional<double> &center = std::
 // Makes the window exp(-(x / `std`)**2 / 2), x being the distance of a sample from the middle. The window has `M` samples; one that is not symmetric (`sym` is
 // False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor gaussian(int64_t M, double std = 1.0, Bool sym = true, const Options &options = {}) {
+inline Tensor gaussian(Int M, Real std = 1.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_gaussian(M, std, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -7991,7 +7991,7 @@ inline Tensor gaussian(int64_t M, double std = 1.0, Bool sym = true, const Optio
 // Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
 // (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor general_cosine(int64_t M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
+inline Tensor general_cosine(Int M, const Doubles &coefficients, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_general_cosine(M, coefficients.data(), coefficients.size(), sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -8001,7 +8001,7 @@ inline Tensor general_cosine(int64_t M, const Doubles &coefficients, Bool sym = 
 // Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
 // with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor general_hamming(int64_t M, double alpha = 0.54, Bool sym = true, const Options &options = {}) {
+inline Tensor general_hamming(Int M, Real alpha = 0.54, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_general_hamming(M, alpha, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -8011,7 +8011,7 @@ inline Tensor general_hamming(int64_t M, double alpha = 0.54, Bool sym = true, c
 // Makes the window 0.54 - 0.46 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with
 // periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor hamming(int64_t M, Bool sym = true, const Options &options = {}) {
+inline Tensor hamming(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_hamming(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -8021,7 +8021,7 @@ inline Tensor hamming(int64_t M, Bool sym = true, const Options &options = {}) {
 // Makes the window 0.5 - 0.5 * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use with periods,
 // leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor hann(int64_t M, Bool sym = true, const Options &options = {}) {
+inline Tensor hann(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_hann(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -8032,7 +8032,7 @@ inline Tensor hann(int64_t M, Bool sym = true, const Options &options = {}) {
 // is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default
 // dtype unless given.
 namespace signal::windows {
-inline Tensor kaiser(int64_t M, double beta = 12.0, Bool sym = true, const Options &options = {}) {
+inline Tensor kaiser(Int M, Real beta = 12.0, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_kaiser(M, beta, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -8043,7 +8043,7 @@ inline Tensor kaiser(int64_t M, double beta = 12.0, Bool sym = true, const Optio
 // samples; one that is not symmetric (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or
 // float64, the default dtype unless given.
 namespace signal::windows {
-inline Tensor nuttall(int64_t M, Bool sym = true, const Options &options = {}) {
+inline Tensor nuttall(Int M, Bool sym = true, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_windows_nuttall(M, sym, options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -8051,38 +8051,38 @@ inline Tensor nuttall(int64_t M, Bool sym = true, const Options &options = {}) {
 }  // namespace signal::windows
 
 // Orders the elements along `dim` and gives the int64 indices that they came from. NaN counts as the largest; equal elements keep their order.
-inline SortResult sort(const Tensor &self, int64_t dim = -1, Bool descending = false) {
+inline SortResult sort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_sort(self.get(), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim = -1, Bool descending = false) {
+inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::check(::tensor_sort_out(self.get(), dim, descending, values.get(), indices.get()));
 }
 
 // As `sort`, which is always stable.
-inline SortStableResult sort(const Tensor &self, const std::optional<Bool> &stable, int64_t dim = -1, Bool descending = false) {
+inline SortStableResult sort(const Tensor &self, const std::optional<Bool> &stable, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_sort_stable(self.get(), detail::get(stable), dim, descending, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, const std::optional<Bool> &stable, int64_t dim = -1, Bool descending = false) {
+inline void sort_out(const Tensor &values, const Tensor &indices, const Tensor &self, const std::optional<Bool> &stable, Int dim = -1, Bool descending = false) {
   detail::check(::tensor_sort_stable_out(self.get(), detail::get(stable), dim, descending, values.get(), indices.get()));
 }
 
 // The int64 indices that sort `self` along `dim`.
-inline Tensor argsort(const Tensor &self, int64_t dim = -1, Bool descending = false) {
+inline Tensor argsort(const Tensor &self, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argsort(self.get(), dim, descending, out.put()));
   return out.take();
 }
 
 // As `argsort`, which is always stable.
-inline Tensor argsort(const Tensor &self, Bool stable, int64_t dim = -1, Bool descending = false) {
+inline Tensor argsort(const Tensor &self, Bool stable, Int dim = -1, Bool descending = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_argsort_stable(self.get(), stable, dim, descending, out.put()));
   return out.take();
@@ -8100,14 +8100,14 @@ inline void msort_out(const Tensor &out, const Tensor &self) {
 }
 
 // The `k` largest (or smallest) elements along `dim`, in order, and their int64 indices. `k` must not exceed the dimension's size.
-inline TopkResult topk(const Tensor &self, int64_t k, int64_t dim = -1, Bool largest = true, Bool sorted = true) {
+inline TopkResult topk(const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_topk(self.get(), k, dim, largest, sorted, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t k, int64_t dim = -1, Bool largest = true, Bool sorted = true) {
+inline void topk_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool largest = true, Bool sorted = true) {
   detail::check(::tensor_topk_out(self.get(), k, dim, largest, sorted, values.get(), indices.get()));
 }
 
@@ -8119,14 +8119,14 @@ inline Tensor median(const Tensor &self) {
 }
 
 // Along `dim`, the lower median; NaN where there is one, and its int64 index.
-inline MedianDimResult median(const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline MedianDimResult median(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_median_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void median_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline void median_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_median_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
@@ -8138,38 +8138,38 @@ inline Tensor nanmedian(const Tensor &self) {
 }
 
 // Along `dim`, the lower median of what is not NaN, and its int64 index.
-inline NanmedianDimResult nanmedian(const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline NanmedianDimResult nanmedian(const Tensor &self, Int dim, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_nanmedian_dim(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim, Bool keepdim = false) {
+inline void nanmedian_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim, Bool keepdim = false) {
   detail::check(::tensor_nanmedian_dim_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
 // The `k`-th smallest element along `dim`, counted from 1, and its int64 index. NaN counts as the largest.
-inline KthvalueResult kthvalue(const Tensor &self, int64_t k, int64_t dim = -1, Bool keepdim = false) {
+inline KthvalueResult kthvalue(const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_kthvalue(self.get(), k, dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t k, int64_t dim = -1, Bool keepdim = false) {
+inline void kthvalue_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int k, Int dim = -1, Bool keepdim = false) {
   detail::check(::tensor_kthvalue_out(self.get(), k, dim, keepdim, values.get(), indices.get()));
 }
 
 // The most frequent element along `dim`, the smallest of several, and the int64 index of one occurrence. NaN equals nothing.
-inline ModeResult mode(const Tensor &self, int64_t dim = -1, Bool keepdim = false) {
+inline ModeResult mode(const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::Result<Tensor> values;
   detail::Result<Tensor> indices;
   detail::check(::tensor_mode(self.get(), dim, keepdim, values.put(), indices.put()));
   return {values.take(), indices.take()};
 }
 
-inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &self, int64_t dim = -1, Bool keepdim = false) {
+inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &self, Int dim = -1, Bool keepdim = false) {
   detail::check(::tensor_mode_out(self.get(), dim, keepdim, values.get(), indices.get()));
 }
 
@@ -8200,7 +8200,7 @@ inline void bucketize_out(const Tensor &out, const Operand &self, const Tensor &
 // The distinct elements of `self` in order, always sorted, as a vector; with `dim`, the distinct slices along it in lexicographic order. NaN comes last,
 // and each counts as an element of its own. `inverse_indices`, int64, of the shape of `self` (a vector with `dim`), tells where among them each
 // input element is; `counts`, int64, how often each occurs. What is not asked for is empty. Refuses meta tensors, whose result has no known size.
-inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_inverse = false, Bool return_counts = false, const std::optional<int64_t> &dim = std::nullopt) {
+inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_inverse = false, Bool return_counts = false, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
   detail::Result<Tensor> counts;
@@ -8209,7 +8209,7 @@ inline UniqueResult unique(const Tensor &self, Bool sorted = true, Bool return_i
 }
 
 // As `unique` without sorting: of equal neighbours only the first is kept.
-inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool return_inverse = false, Bool return_counts = false, const std::optional<int64_t> &dim = std::nullopt) {
+inline UniqueConsecutiveResult unique_consecutive(const Tensor &self, Bool return_inverse = false, Bool return_counts = false, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> inverse_indices;
   detail::Result<Tensor> counts;
@@ -8262,21 +8262,21 @@ inline Tensor to_dense(const Tensor &self, const std::optional<Dtype> &dtype = s
 // divide those of the matrices, is about sparse_bsr and sparse_bsc. The last `dense_dim` dimensions stay dense. A tensor that has the layout
 // already is given as it is. A sparse tensor keeps its dense dimensions and sizes of blocks; blocks go to sparse_coo and to blocks, batches of
 // sparse_csr and sparse_csc not to blocks, coordinates to compressed layouts where two dimensions are sparse: to_dense goes between.
-inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<int64_t> &dense_dim = std::nullopt) {
+inline Tensor to_sparse(const Tensor &self, const std::optional<Layout> &layout = std::nullopt, const Ints &blocksize = std::nullopt, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse(self.get(), detail::get(layout), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_coo with `sparse_dim` sparse dimensions: the entries are rows of it that are not all zero.
-inline Tensor to_sparse(const Tensor &self, int64_t sparse_dim) {
+inline Tensor to_sparse(const Tensor &self, Int sparse_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_sparse_dim(self.get(), sparse_dim, out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_coo, of which the last `dense_dim` dimensions are dense.
-inline Tensor to_sparse_coo(const Tensor &self, const std::optional<int64_t> &dense_dim = std::nullopt) {
+inline Tensor to_sparse_coo(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_coo(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
@@ -8284,28 +8284,28 @@ inline Tensor to_sparse_coo(const Tensor &self, const std::optional<int64_t> &de
 
 // The tensor in the layout sparse_csr, compressed rows. Dimensions before the matrices' are batches, which must have as many entries each;
 // the last `dense_dim` are dense.
-inline Tensor to_sparse_csr(const Tensor &self, const std::optional<int64_t> &dense_dim = std::nullopt) {
+inline Tensor to_sparse_csr(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_csr(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_csc, compressed columns; see to_sparse_csr.
-inline Tensor to_sparse_csc(const Tensor &self, const std::optional<int64_t> &dense_dim = std::nullopt) {
+inline Tensor to_sparse_csc(const Tensor &self, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_csc(self.get(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_bsr, compressed rows of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
-inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<int64_t> &dense_dim = std::nullopt) {
+inline Tensor to_sparse_bsr(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_bsr(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
 }
 
 // The tensor in the layout sparse_bsc, compressed columns of blocks of sizes `blocksize` that are not all zero; see to_sparse_csr.
-inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<int64_t> &dense_dim = std::nullopt) {
+inline Tensor to_sparse_bsc(const Tensor &self, const Ints &blocksize, const std::optional<Int> &dense_dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_to_sparse_bsc(self.get(), blocksize.data(), blocksize.size(), detail::get(dense_dim), out.put()));
   return out.take();
@@ -8413,13 +8413,13 @@ inline Tensor sparse_mask(const Tensor &self, const Tensor &mask) {
 
 // Gives a tensor of layout sparse_coo other sizes. One with entries keeps its number of sparse dimensions, each entry must have its place, and
 // dense sizes do not become smaller: new elements of entries are 0.
-inline Tensor sparse_resize_(const Tensor &self, const Ints &size, int64_t sparse_dim, int64_t dense_dim) {
+inline Tensor sparse_resize_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
   detail::check(::tensor_sparse_resize_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
 }
 
 // Gives a tensor of layout sparse_coo other sizes and dimensions, and no entries.
-inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, int64_t sparse_dim, int64_t dense_dim) {
+inline Tensor sparse_resize_and_clear_(const Tensor &self, const Ints &size, Int sparse_dim, Int dense_dim) {
   detail::check(::tensor_sparse_resize_and_clear_(self.get(), size.data(), size.size(), sparse_dim, dense_dim));
   return self;
 }
@@ -8557,7 +8557,7 @@ inline void sampled_addmm_out(const Tensor &out, const Tensor &self, const Tenso
 // The softmax of the entries of a sparse tensor along `dim`; elements that it does not keep count as minus infinity. `dtype`
 // converts the entries first.
 namespace sparse {
-inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sparse_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -8566,7 +8566,7 @@ inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype
 
 // The logarithm of sparse.softmax.
 namespace sparse {
-inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sparse_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -8610,7 +8610,7 @@ inline Tensor csr_sddmm(const Tensor &crow_indices, const Tensor &col_indices, c
 
 // The parts of the product of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, of which the second has so
 // many `columns`: int64 indices, the columns of each row in order, and values. An index out of range is refused.
-inline CsrSpgemmResult csr_spgemm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &values, const Tensor &other_crow, const Tensor &other_col, const Tensor &other_values, int64_t columns) {
+inline CsrSpgemmResult csr_spgemm(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &values, const Tensor &other_crow, const Tensor &other_col, const Tensor &other_values, Int columns) {
   detail::Result<Tensor> crow;
   detail::Result<Tensor> col;
   detail::Result<Tensor> product;
@@ -8620,7 +8620,7 @@ inline CsrSpgemmResult csr_spgemm(const Tensor &crow_indices, const Tensor &col_
 
 // The parts of the sum of two sparse matrices of the same dtype, given by the parts of their layout sparse_csr, which both have so many
 // `columns`: int64 indices, the columns of each row in order, and values. Indices out of range, and columns that do not rise, are refused.
-inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &values, const Tensor &other_crow, const Tensor &other_col, const Tensor &other_values, int64_t columns) {
+inline CsrSpaddResult csr_spadd(const Tensor &crow_indices, const Tensor &col_indices, const Tensor &values, const Tensor &other_crow, const Tensor &other_col, const Tensor &other_values, Int columns) {
   detail::Result<Tensor> crow;
   detail::Result<Tensor> col;
   detail::Result<Tensor> sum;
@@ -8741,45 +8741,45 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 }
 
 // log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
-inline Tensor logit(const Tensor &self, const std::optional<double> &eps = std::nullopt) {
+inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_logit(self.get(), detail::get(eps), out.put()));
   return out.take();
 }
 
-inline Tensor logit_(const Tensor &self, const std::optional<double> &eps = std::nullopt) {
+inline Tensor logit_(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::check(::tensor_logit_(self.get(), detail::get(eps)));
   return self;
 }
 
-inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<double> &eps = std::nullopt) {
+inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::check(::tensor_logit_out(self.get(), detail::get(eps), out.get()));
 }
 
 // The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
-inline Tensor polygamma(int64_t n, const Tensor &self) {
+inline Tensor polygamma(Int n, const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_polygamma(n, self.get(), out.put()));
   return out.take();
 }
 
-inline void polygamma_out(const Tensor &out, int64_t n, const Tensor &self) {
+inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
   detail::check(::tensor_polygamma_out(n, self.get(), out.get()));
 }
 
 // The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
-inline Tensor mvlgamma(const Tensor &self, int64_t p) {
+inline Tensor mvlgamma(const Tensor &self, Int p) {
   detail::Result<Tensor> out;
   detail::check(::tensor_mvlgamma(self.get(), p, out.put()));
   return out.take();
 }
 
-inline Tensor mvlgamma_(const Tensor &self, int64_t p) {
+inline Tensor mvlgamma_(const Tensor &self, Int p) {
   detail::check(::tensor_mvlgamma_(self.get(), p));
   return self;
 }
 
-inline void mvlgamma_out(const Tensor &out, const Tensor &self, int64_t p) {
+inline void mvlgamma_out(const Tensor &out, const Tensor &self, Int p) {
   detail::check(::tensor_mvlgamma_out(self.get(), p, out.get()));
 }
 
@@ -8946,18 +8946,18 @@ inline void frexp_out(const Tensor &mantissa, const Tensor &exponent, const Tens
 }
 
 // Replaces NaN by `nan` (0 unless given) and infinities by `posinf` and `neginf` (the largest and smallest finite numbers of the dtype unless given); of complex numbers, in both parts.
-inline Tensor nan_to_num(const Tensor &self, const std::optional<double> &nan = std::nullopt, const std::optional<double> &posinf = std::nullopt, const std::optional<double> &neginf = std::nullopt) {
+inline Tensor nan_to_num(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nan_to_num(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.put()));
   return out.take();
 }
 
-inline Tensor nan_to_num_(const Tensor &self, const std::optional<double> &nan = std::nullopt, const std::optional<double> &posinf = std::nullopt, const std::optional<double> &neginf = std::nullopt) {
+inline Tensor nan_to_num_(const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   detail::check(::tensor_nan_to_num_(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf)));
   return self;
 }
 
-inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<double> &nan = std::nullopt, const std::optional<double> &posinf = std::nullopt, const std::optional<double> &neginf = std::nullopt) {
+inline void nan_to_num_out(const Tensor &out, const Tensor &self, const std::optional<Real> &nan = std::nullopt, const std::optional<Real> &posinf = std::nullopt, const std::optional<Real> &neginf = std::nullopt) {
   detail::check(::tensor_nan_to_num_out(self.get(), detail::get(nan), detail::get(posinf), detail::get(neginf), out.get()));
 }
 
@@ -9189,7 +9189,7 @@ inline void sinc_out(const Tensor &out, const Tensor &self) {
 // Rounds every element to the nearest integer, ties to even, or to `decimals` places after the point (before it, where
 // negative). Integers stay as they are and accept no decimals.
 namespace special {
-inline Tensor round(const Tensor &self, int64_t decimals = 0) {
+inline Tensor round(const Tensor &self, Int decimals = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_special_round(self.get(), decimals, out.put()));
   return out.take();
@@ -9197,7 +9197,7 @@ inline Tensor round(const Tensor &self, int64_t decimals = 0) {
 }  // namespace special
 
 namespace special {
-inline void round_out(const Tensor &out, const Tensor &self, int64_t decimals = 0) {
+inline void round_out(const Tensor &out, const Tensor &self, Int decimals = 0) {
   detail::check(::tensor_special_round_out(self.get(), decimals, out.get()));
 }
 }  // namespace special
@@ -9205,7 +9205,7 @@ inline void round_out(const Tensor &out, const Tensor &self, int64_t decimals = 
 // Another name of `logit`.
 // log(x / (1 - x)) of every element, which is limited to [eps, 1 - eps] where `eps` is given. Integers and bool count as the default dtype.
 namespace special {
-inline Tensor logit(const Tensor &self, const std::optional<double> &eps = std::nullopt) {
+inline Tensor logit(const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_special_logit(self.get(), detail::get(eps), out.put()));
   return out.take();
@@ -9213,7 +9213,7 @@ inline Tensor logit(const Tensor &self, const std::optional<double> &eps = std::
 }  // namespace special
 
 namespace special {
-inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<double> &eps = std::nullopt) {
+inline void logit_out(const Tensor &out, const Tensor &self, const std::optional<Real> &eps = std::nullopt) {
   detail::check(::tensor_special_logit_out(self.get(), detail::get(eps), out.get()));
 }
 }  // namespace special
@@ -9221,7 +9221,7 @@ inline void logit_out(const Tensor &out, const Tensor &self, const std::optional
 // Another name of `polygamma`.
 // The `n`-th derivative of digamma, `n` >= 0. Integers and bool count as the default dtype.
 namespace special {
-inline Tensor polygamma(int64_t n, const Tensor &self) {
+inline Tensor polygamma(Int n, const Tensor &self) {
   detail::Result<Tensor> out;
   detail::check(::tensor_special_polygamma(n, self.get(), out.put()));
   return out.take();
@@ -9229,7 +9229,7 @@ inline Tensor polygamma(int64_t n, const Tensor &self) {
 }  // namespace special
 
 namespace special {
-inline void polygamma_out(const Tensor &out, int64_t n, const Tensor &self) {
+inline void polygamma_out(const Tensor &out, Int n, const Tensor &self) {
   detail::check(::tensor_special_polygamma_out(n, self.get(), out.get()));
 }
 }  // namespace special
@@ -9237,7 +9237,7 @@ inline void polygamma_out(const Tensor &out, int64_t n, const Tensor &self) {
 // Another name of `mvlgamma`.
 // The logarithm of the multivariate gamma function of dimension `p`, from 1 to 8192. Integers and bool count as the default dtype.
 namespace special {
-inline Tensor multigammaln(const Tensor &self, int64_t p) {
+inline Tensor multigammaln(const Tensor &self, Int p) {
   detail::Result<Tensor> out;
   detail::check(::tensor_special_multigammaln(self.get(), p, out.put()));
   return out.take();
@@ -9245,7 +9245,7 @@ inline Tensor multigammaln(const Tensor &self, int64_t p) {
 }  // namespace special
 
 namespace special {
-inline void multigammaln_out(const Tensor &out, const Tensor &self, int64_t p) {
+inline void multigammaln_out(const Tensor &out, const Tensor &self, Int p) {
   detail::check(::tensor_special_multigammaln_out(self.get(), p, out.get()));
 }
 }  // namespace special
@@ -9331,7 +9331,7 @@ inline void zeta_out(const Tensor &out, const Operand &self, const Operand &othe
 // Another name of `softmax`.
 // e^x divided by its sum along `dim`, computed relative to the largest element. `dtype` converts elements first.
 namespace special {
-inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_special_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -9339,7 +9339,7 @@ inline Tensor softmax(const Tensor &self, int64_t dim, const std::optional<Dtype
 }  // namespace special
 
 namespace special {
-inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_special_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 }  // namespace special
@@ -9347,7 +9347,7 @@ inline void softmax_out(const Tensor &out, const Tensor &self, int64_t dim, cons
 // Another name of `log_softmax`.
 // Logarithm of `softmax`, computed without cancellation. `dtype` converts elements first.
 namespace special {
-inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor log_softmax(const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_special_log_softmax(self.get(), dim, detail::get(dtype), out.put()));
   return out.take();
@@ -9355,7 +9355,7 @@ inline Tensor log_softmax(const Tensor &self, int64_t dim, const std::optional<D
 }  // namespace special
 
 namespace special {
-inline void log_softmax_out(const Tensor &out, const Tensor &self, int64_t dim, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_special_log_softmax_out(self.get(), dim, detail::get(dtype), out.get()));
 }
 }  // namespace special
@@ -9861,53 +9861,53 @@ inline void shifted_chebyshev_polynomial_w_out(const Tensor &out, const Operand 
 
 // The `n`-th difference of neighbours along `dim`: out[i] = self[i+1] - self[i], `n` times. `prepend` and `append` are joined to `self` before.
 // For bool, whether neighbours differ.
-inline Tensor diff(const Tensor &self, int64_t n = 1, int64_t dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
+inline Tensor diff(const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diff(self.get(), n, dim, detail::get(prepend), detail::get(append), out.put()));
   return out.take();
 }
 
-inline void diff_out(const Tensor &out, const Tensor &self, int64_t n = 1, int64_t dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
+inline void diff_out(const Tensor &out, const Tensor &self, Int n = 1, Int dim = -1, const std::optional<Tensor> &prepend = std::nullopt, const std::optional<Tensor> &append = std::nullopt) {
   detail::check(::tensor_diff_out(self.get(), n, dim, detail::get(prepend), detail::get(append), out.get()));
 }
 
 // Integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
-inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, int64_t dim = -1) {
+inline Tensor trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapezoid(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
 // Integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
-inline Tensor trapezoid(const Tensor &y, const Tensor &x, int64_t dim = -1) {
+inline Tensor trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapezoid_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
 // As `trapezoid`: integral of `y` along `dim`, with points `dx` apart.
-inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, int64_t dim = -1) {
+inline Tensor trapz(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapz(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
 // As `trapezoid`: integral of `y` along `dim`, at the points `x`, which broadcast with `y`.
-inline Tensor trapz(const Tensor &y, const Tensor &x, int64_t dim = -1) {
+inline Tensor trapz(const Tensor &y, const Tensor &x, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_trapz_x(y.get(), x.get(), dim, out.put()));
   return out.take();
 }
 
 // Running integral of `y` along `dim` by the trapezoidal rule, with points `dx` apart.
-inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, int64_t dim = -1) {
+inline Tensor cumulative_trapezoid(const Tensor &y, const Scalar &dx = 1, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumulative_trapezoid(y.get(), dx.get(), dim, out.put()));
   return out.take();
 }
 
 // Running integral of `y` along `dim` by the trapezoidal rule, at the points `x`, which broadcast with `y`.
-inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, int64_t dim = -1) {
+inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, Int dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cumulative_trapezoid_x(y.get(), x.get(), dim, out.put()));
   return out.take();
@@ -9915,7 +9915,7 @@ inline Tensor cumulative_trapezoid(const Tensor &y, const Tensor &x, int64_t dim
 
 // Covariance matrix of variables in rows and observations in columns (at most two dimensions). `fweights`, integers, count how often each
 // observation occurs; `aweights`, floats, say how much it weighs. Sums are divided by the weight of the observations less `correction`.
-inline Tensor cov(const Tensor &self, int64_t correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) {
+inline Tensor cov(const Tensor &self, Int correction = 1, const std::optional<Tensor> &fweights = std::nullopt, const std::optional<Tensor> &aweights = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cov(self.get(), correction, detail::get(fweights), detail::get(aweights), out.put()));
   return out.take();
@@ -9929,13 +9929,13 @@ inline Tensor corrcoef(const Tensor &self) {
 }
 
 // Cross product of vectors of three elements along `dim`, the first dimension of size 3 unless given; the others broadcast.
-inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<int64_t> &dim = std::nullopt) {
+inline Tensor cross(const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_cross(self.get(), other.get(), detail::get(dim), out.put()));
   return out.take();
 }
 
-inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<int64_t> &dim = std::nullopt) {
+inline void cross_out(const Tensor &out, const Tensor &self, const Tensor &other, const std::optional<Int> &dim = std::nullopt) {
   detail::check(::tensor_cross_out(self.get(), other.get(), detail::get(dim), out.get()));
 }
 
@@ -9955,7 +9955,7 @@ inline Tensor dist(const Tensor &self, const Tensor &other, const Scalar &p = 2)
 
 // Counts how often each integer from 0 to the largest occurs in the vector `self` of integers >= 0: int64, at least `minlength` long. With `weights` of
 // the same length, adds these up instead: float32 for float32 weights, otherwise float64.
-inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, int64_t minlength = 0) {
+inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights = std::nullopt, Int minlength = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_bincount(self.get(), detail::get(weights), minlength, out.put()));
   return out.take();
@@ -9963,27 +9963,27 @@ inline Tensor bincount(const Tensor &self, const std::optional<Tensor> &weights 
 
 // Counts the elements in `bins` equal bins from `min` to `max`, or from the smallest to the largest where both are equal. Elements outside and NaN are left
 // out; the last bin includes `max`. The result has the dtype of `self`; integers and bool are refused.
-inline Tensor histc(const Tensor &self, int64_t bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
+inline Tensor histc(const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_histc(self.get(), bins, min.get(), max.get(), out.put()));
   return out.take();
 }
 
-inline void histc_out(const Tensor &out, const Tensor &self, int64_t bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
+inline void histc_out(const Tensor &out, const Tensor &self, Int bins = 100, const Scalar &min = 0, const Scalar &max = 0) {
   detail::check(::tensor_histc_out(self.get(), bins, min.get(), max.get(), out.get()));
 }
 
 // Counts the elements of `self` (float32 or float64), or adds up their `weight` (of the shape and dtype of `self`), in `bins` equal bins
 // of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
 // the last bin includes its upper edge.
-inline HistogramResult histogram(const Tensor &self, int64_t bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
+inline HistogramResult histogram(const Tensor &self, Int bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<Tensor> hist;
   detail::Result<Tensor> bin_edges;
   detail::check(::tensor_histogram(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.put(), bin_edges.put()));
   return {hist.take(), bin_edges.take()};
 }
 
-inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, int64_t bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
+inline void histogram_out(const Tensor &hist, const Tensor &bin_edges, const Tensor &self, Int bins = 100, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::check(::tensor_histogram_out(self.get(), bins, range.data(), range.size(), detail::get(weight), density, hist.get(), bin_edges.get()));
 }
 
@@ -10018,46 +10018,46 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 
 // Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
-inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
   return out.take();
 }
 
-inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
 }
 
 // Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
-inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
   return out.take();
 }
 
-inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<int64_t> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
 }
 
 // Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
 // ones of order `edge_order`, 1 or 2, at the ends. `spacing` is the distance of neighbours, 1 unless given. Integers give the default dtype, after
 // differences that wrap; uint8 and bool are refused. A dimension needs at least `edge_order` + 1 samples.
-inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, int64_t edge_order = 1) {
+inline std::vector<Tensor> gradient(const Tensor &self, const std::optional<Scalar> &spacing = std::nullopt, const Ints &dim = std::nullopt, Int edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient(self.get(), detail::get(spacing), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
 // As `gradient` with a distance for each dimension.
-inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, int64_t edge_order = 1) {
+inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient_scalars(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
 }
 
 // As `gradient` with the coordinates of the samples given as a vector for each dimension.
-inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim, int64_t edge_order) {
+inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim, Int edge_order) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient_tensors(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
@@ -10065,18 +10065,18 @@ inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &s
 
 // Scales down every slice along `dim` whose `p`-norm, `p` > 0, exceeds `maxnorm`, so that it does not: by maxnorm / (norm + 1e-7). `self` has at least two
 // dimensions and a floating or complex dtype.
-inline Tensor renorm(const Tensor &self, const Scalar &p, int64_t dim, const Scalar &maxnorm) {
+inline Tensor renorm(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   detail::Result<Tensor> out;
   detail::check(::tensor_renorm(self.get(), p.get(), dim, maxnorm.get(), out.put()));
   return out.take();
 }
 
-inline Tensor renorm_(const Tensor &self, const Scalar &p, int64_t dim, const Scalar &maxnorm) {
+inline Tensor renorm_(const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   detail::check(::tensor_renorm_(self.get(), p.get(), dim, maxnorm.get()));
   return self;
 }
 
-inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, int64_t dim, const Scalar &maxnorm) {
+inline void renorm_out(const Tensor &out, const Tensor &self, const Scalar &p, Int dim, const Scalar &maxnorm) {
   detail::check(::tensor_renorm_out(self.get(), p.get(), dim, maxnorm.get(), out.get()));
 }
 
@@ -10092,14 +10092,14 @@ inline Tensor from_data(const void * data, const Ints &size, const std::optional
 // must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
 // tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
 // `read_only` bytes refuse to be written.
-inline Tensor from_blob(void * data, int64_t nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
+inline Tensor from_blob(void * data, Int nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_blob(data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
 }
 
 // from_blob for memory of `device`, which nobody but that device reads.
-inline Tensor from_blob(const Device &device, void * data, int64_t nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
+inline Tensor from_blob(const Device &device, void * data, Int nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_blob_on(device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
@@ -10140,7 +10140,7 @@ inline LendResult lend(const Tensor &self) {
 // Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
 // lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
 // cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
-inline Tensor from_file(const std::string &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<int64_t> &size = 0, const Options &options = {}) {
+inline Tensor from_file(const std::string &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_file(filename.c_str(), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -10170,7 +10170,7 @@ inline Tensor pin_memory(const Tensor &self) {
 
 // Notes that `stream` uses the memory of `self`, which is then not used again before that stream has done what it was given. Operators
 // note it by themselves; other libraries' work needs it.
-inline void record_stream(const Tensor &self, int64_t stream) {
+inline void record_stream(const Tensor &self, Int stream) {
   detail::check(::tensor_record_stream(self.get(), stream));
 }
 
@@ -10182,7 +10182,7 @@ inline bool is_pinned(const Tensor &self) {
 }
 
 // Makes a storage of `nbytes` zero bytes. A storage on `meta` has a size and no bytes.
-inline Storage storage_new(int64_t nbytes, const std::optional<Device> &device = std::nullopt) {
+inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std::nullopt) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_new(nbytes, detail::get(device), out.put()));
   return out.take();
@@ -10191,7 +10191,7 @@ inline Storage storage_new(int64_t nbytes, const std::optional<Device> &device =
 // Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
 // short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
 // not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
-inline Storage storage_from_file(const std::string &filename, Bool shared = false, int64_t nbytes = 0) {
+inline Storage storage_from_file(const std::string &filename, Bool shared = false, Int nbytes = 0) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_from_file(filename.c_str(), shared, nbytes, out.put()));
   return out.take();
@@ -10234,7 +10234,7 @@ inline Tensor storage_view(const Storage &self, const std::optional<Dtype> &dtyp
 }
 
 // The bytes from `start` to `stop`, shared. Neither storage can be resized from then on.
-inline Storage storage_slice(const Storage &self, int64_t start, int64_t stop) {
+inline Storage storage_slice(const Storage &self, Int start, Int stop) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_slice(self.get(), start, stop, out.put()));
   return out.take();
@@ -10248,7 +10248,7 @@ inline Storage storage_clone(const Storage &self) {
 }
 
 // Sets every byte to the low 8 bits of `value`.
-inline void storage_fill_(const Storage &self, int64_t value) {
+inline void storage_fill_(const Storage &self, Int value) {
   detail::check(::tensor_storage_fill_(self.get(), value));
 }
 
@@ -10266,7 +10266,7 @@ inline void storage_byteswap_(const Storage &self, Dtype dtype) {
 // Changes the storage's size, keeping the bytes that fit. Tensors that view it keep their shapes, and must not be used
 // where they reach beyond a shrunk storage. Mapped storages, slices, and storages whose memory another library owns or uses
 // cannot be resized.
-inline void storage_resize_(const Storage &self, int64_t nbytes) {
+inline void storage_resize_(const Storage &self, Int nbytes) {
   detail::check(::tensor_storage_resize_(self.get(), nbytes));
 }
 
@@ -10300,7 +10300,7 @@ inline int64_t storage_descriptor(const Storage &self) {
 
 // Maps `nbytes` bytes of the shared memory that a descriptor from another process names. The descriptor stays the caller's.
 // Memory that this process has mapped already gives the storage that it has.
-inline Storage storage_from_descriptor(int64_t descriptor, int64_t nbytes) {
+inline Storage storage_from_descriptor(Int descriptor, Int nbytes) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_from_descriptor(descriptor, nbytes, out.put()));
   return out.take();
@@ -10384,13 +10384,13 @@ inline void empty_cache() {
 
 // Makes allocations fail with TENSOR_ERROR_MEMORY when they would bring the bytes in use above `nbytes`. 0 means no limit. The environment
 // variable LIBTENSOR_MEMORY_LIMIT sets it at the first call: bytes, or a number with K, M, G or T for powers of 1024.
-inline void set_memory_limit(int64_t nbytes) {
+inline void set_memory_limit(Int nbytes) {
   detail::check(::tensor_set_memory_limit(nbytes));
 }
 
 // Makes number `countdown` of the allocations of tensor memory and of the views from now on fail with TENSOR_ERROR_MEMORY, once, in
 // whichever thread it happens; 1 is the next one, 0 takes it back. For tests of what a program does without memory.
-inline void fail_allocation(int64_t countdown) {
+inline void fail_allocation(Int countdown) {
   detail::check(::tensor_fail_allocation(countdown));
 }
 
@@ -10403,14 +10403,14 @@ inline int64_t transform_level() {
 
 // Ends all transforms that the calling thread began inside of that of the number `level`, or all with 0, and has the thread in that one. Where
 // it is there already, nothing happens: a binding that asks for transform_level before it begins one can leave it whatever happened meanwhile.
-inline void transform_leave(int64_t level) {
+inline void transform_leave(Int level) {
   detail::check(::tensor_transform_leave(level));
 }
 
 // Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
 // for all. `randomness` says what becomes of random operators: they are refused with `error`, draw once for all with `same`, and for each
 // example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
-inline int64_t vmap_begin(int64_t size, const std::string &randomness) {
+inline int64_t vmap_begin(Int size, const std::string &randomness) {
   detail::Result<int64_t> out;
   detail::check(::tensor_vmap_begin(size, randomness.c_str(), out.put()));
   return out.take();
@@ -10418,12 +10418,12 @@ inline int64_t vmap_begin(int64_t size, const std::string &randomness) {
 
 // Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Calls on tensors that are left of it
 // are refused.
-inline void vmap_end(int64_t level) {
+inline void vmap_end(Int level) {
   detail::check(::tensor_vmap_end(level));
 }
 
 // A tensor that stands for each of the examples along dimension `dim` of `self`, which it shares its memory with, in the transform `level`.
-inline Tensor vmap_wrap(const Tensor &self, int64_t dim, int64_t level) {
+inline Tensor vmap_wrap(const Tensor &self, Int dim, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vmap_wrap(self.get(), dim, level, out.put()));
   return out.take();
@@ -10431,14 +10431,14 @@ inline Tensor vmap_wrap(const Tensor &self, int64_t dim, int64_t level) {
 
 // All examples that `self` stands for in the transform `level`, along dimension `dim` of the result; where it is the same for all, that
 // many times.
-inline Tensor vmap_unwrap(const Tensor &self, int64_t dim, int64_t level) {
+inline Tensor vmap_unwrap(const Tensor &self, Int dim, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_vmap_unwrap(self.get(), dim, level, out.put()));
   return out.take();
 }
 
 // Whether `self` stands for each of the examples of the transform `level`.
-inline bool vmap_maps(const Tensor &self, int64_t level) {
+inline bool vmap_maps(const Tensor &self, Int level) {
   detail::Result<bool> out;
   detail::check(::tensor_vmap_maps(self.get(), level, out.put()));
   return out.take();
@@ -10463,27 +10463,27 @@ inline int64_t jvp_begin() {
 
 // Ends the transform of a number and those that were begun inside it, and has the thread in the one around it. Tensors that are left of it are
 // their primals.
-inline void jvp_end(int64_t level) {
+inline void jvp_end(Int level) {
   detail::check(::tensor_jvp_end(level));
 }
 
 // `primal` with the tangent `tangent`, which has its sizes, device and category of dtypes, in the transform `level`. The result shares the
 // memory of `primal`, and has a copy of `tangent`.
-inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, int64_t level) {
+inline Tensor jvp_wrap(const Tensor &primal, const Tensor &tangent, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_jvp_wrap(primal.get(), tangent.get(), level, out.put()));
   return out.take();
 }
 
 // `self` without its tangent in the transform `level`, sharing its memory.
-inline Tensor jvp_primal(const Tensor &self, int64_t level) {
+inline Tensor jvp_primal(const Tensor &self, Int level) {
   detail::Result<Tensor> out;
   detail::check(::tensor_jvp_primal(self.get(), level, out.put()));
   return out.take();
 }
 
 // The tangent of `self` in the transform `level`, sharing its memory; NULL where `self` does not depend on what has tangents there.
-inline std::optional<Tensor> jvp_tangent(const Tensor &self, int64_t level) {
+inline std::optional<Tensor> jvp_tangent(const Tensor &self, Int level) {
   detail::Result<std::optional<Tensor>> out;
   detail::check(::tensor_jvp_tangent(self.get(), level, out.put()));
   return out.take();
@@ -10548,14 +10548,14 @@ inline Tensor reshape_as(const Tensor &self, const Tensor &other) {
 }
 
 // Joins dimensions `start_dim` to `end_dim` into one; a view where strides allow it.
-inline Tensor flatten(const Tensor &self, int64_t start_dim = 0, int64_t end_dim = -1) {
+inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten(self.get(), start_dim, end_dim, out.put()));
   return out.take();
 }
 
 // Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
-inline Tensor flatten(const Tensor &self, int64_t start_dim, int64_t end_dim, const std::string &out_dim) {
+inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const std::string &out_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, out_dim.c_str(), out.put()));
   return out.take();
@@ -10569,14 +10569,14 @@ inline Tensor flatten(const Tensor &self, const Ints &dims, const std::string &o
 }
 
 // Splits dimension `dim` into several of the given sizes, one of which may be -1.
-inline Tensor unflatten(const Tensor &self, int64_t dim, const Ints &sizes) {
+inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unflatten(self.get(), dim, sizes.data(), sizes.size(), out.put()));
   return out.take();
 }
 
 // Splits dimension `dim` into several of the given sizes and names.
-inline Tensor unflatten_names(const Tensor &self, int64_t dim, const Ints &sizes, const Strings &names) {
+inline Tensor unflatten_names(const Tensor &self, Int dim, const Ints &sizes, const Strings &names) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data(), names.size(), out.put()));
   return out.take();
@@ -10602,38 +10602,38 @@ inline Tensor t_(const Tensor &self) {
 }
 
 // Swaps two dimensions.
-inline Tensor transpose(const Tensor &self, int64_t dim0, int64_t dim1) {
+inline Tensor transpose(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose(self.get(), dim0, dim1, out.put()));
   return out.take();
 }
 
-inline Tensor transpose_(const Tensor &self, int64_t dim0, int64_t dim1) {
+inline Tensor transpose_(const Tensor &self, Int dim0, Int dim1) {
   detail::check(::tensor_transpose_(self.get(), dim0, dim1));
   return self;
 }
 
 // `transpose` under NumPy's name.
-inline Tensor swapaxes(const Tensor &self, int64_t axis0, int64_t axis1) {
+inline Tensor swapaxes(const Tensor &self, Int axis0, Int axis1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_swapaxes(self.get(), axis0, axis1, out.put()));
   return out.take();
 }
 
-inline Tensor swapaxes_(const Tensor &self, int64_t axis0, int64_t axis1) {
+inline Tensor swapaxes_(const Tensor &self, Int axis0, Int axis1) {
   detail::check(::tensor_swapaxes_(self.get(), axis0, axis1));
   return self;
 }
 
 // Another name of `transpose`.
 // Swaps two dimensions.
-inline Tensor swapdims(const Tensor &self, int64_t dim0, int64_t dim1) {
+inline Tensor swapdims(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_swapdims(self.get(), dim0, dim1, out.put()));
   return out.take();
 }
 
-inline Tensor swapdims_(const Tensor &self, int64_t dim0, int64_t dim1) {
+inline Tensor swapdims_(const Tensor &self, Int dim0, Int dim1) {
   detail::check(::tensor_swapdims_(self.get(), dim0, dim1));
   return self;
 }
@@ -10646,7 +10646,7 @@ inline Tensor permute(const Tensor &self, const Ints &dims) {
 }
 
 // Moves dimension `source` to `destination`; the others keep their order.
-inline Tensor movedim(const Tensor &self, int64_t source, int64_t destination) {
+inline Tensor movedim(const Tensor &self, Int source, Int destination) {
   detail::Result<Tensor> out;
   detail::check(::tensor_movedim(self.get(), source, destination, out.put()));
   return out.take();
@@ -10661,7 +10661,7 @@ inline Tensor movedim_list(const Tensor &self, const Ints &source, const Ints &d
 
 // Another name of `movedim`.
 // Moves dimension `source` to `destination`; the others keep their order.
-inline Tensor moveaxis(const Tensor &self, int64_t source, int64_t destination) {
+inline Tensor moveaxis(const Tensor &self, Int source, Int destination) {
   detail::Result<Tensor> out;
   detail::check(::tensor_moveaxis(self.get(), source, destination, out.put()));
   return out.take();
@@ -10744,13 +10744,13 @@ inline Tensor squeeze_(const Tensor &self) {
 }
 
 // Drops dimension `dim` if its size is 1.
-inline Tensor squeeze(const Tensor &self, int64_t dim) {
+inline Tensor squeeze(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_dim(self.get(), dim, out.put()));
   return out.take();
 }
 
-inline Tensor squeeze_(const Tensor &self, int64_t dim) {
+inline Tensor squeeze_(const Tensor &self, Int dim) {
   detail::check(::tensor_squeeze_dim_(self.get(), dim));
   return self;
 }
@@ -10768,73 +10768,73 @@ inline Tensor squeeze_dims_(const Tensor &self, const Ints &dim) {
 }
 
 // Inserts a dimension of size 1 at `dim`.
-inline Tensor unsqueeze(const Tensor &self, int64_t dim) {
+inline Tensor unsqueeze(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze(self.get(), dim, out.put()));
   return out.take();
 }
 
-inline Tensor unsqueeze_(const Tensor &self, int64_t dim) {
+inline Tensor unsqueeze_(const Tensor &self, Int dim) {
   detail::check(::tensor_unsqueeze_(self.get(), dim));
   return self;
 }
 
 // Positions `start` to `start + length` of dimension `dim`.
-inline Tensor narrow(const Tensor &self, int64_t dim, int64_t start, int64_t length) {
+inline Tensor narrow(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow(self.get(), dim, start, length, out.put()));
   return out.take();
 }
 
 // `narrow` from a position that a zero-dim integral tensor holds.
-inline Tensor narrow(const Tensor &self, int64_t dim, const Tensor &start, int64_t length) {
+inline Tensor narrow(const Tensor &self, Int dim, const Tensor &start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow_tensor(self.get(), dim, start.get(), length, out.put()));
   return out.take();
 }
 
 // Position `index` of dimension `dim`, which goes away.
-inline Tensor select(const Tensor &self, int64_t dim, int64_t index) {
+inline Tensor select(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select(self.get(), dim, index, out.put()));
   return out.take();
 }
 
 // Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
-inline Tensor slice(const Tensor &self, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
+inline Tensor slice(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
 // Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
-inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
+inline Tensor as_strided(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
-inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
+inline Tensor as_strided_(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::check(::tensor_as_strided_(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset)));
   return self;
 }
 
 // All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
-inline Tensor unfold(const Tensor &self, int64_t dimension, int64_t size, int64_t step) {
+inline Tensor unfold(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold(self.get(), dimension, size, step, out.put()));
   return out.take();
 }
 
 // Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
-inline Tensor diagonal(const Tensor &self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
+inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
 // The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
-inline Tensor diagonal(const Tensor &self, const std::string &outdim, int64_t dim1, int64_t dim2, int64_t offset = 0) {
+inline Tensor diagonal(const Tensor &self, const std::string &outdim, Int dim1, Int dim2, Int offset = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_outdim(self.get(), outdim.c_str(), dim1, dim2, offset, out.put()));
   return out.take();
@@ -10848,14 +10848,14 @@ inline Tensor detach(const Tensor &self) {
 }
 
 // Every position of dimension `dim`, which goes away.
-inline std::vector<Tensor> unbind(const Tensor &self, int64_t dim = 0) {
+inline std::vector<Tensor> unbind(const Tensor &self, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unbind(self.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
-inline std::vector<Tensor> split(const Tensor &self, int64_t split_size, int64_t dim = 0) {
+inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
@@ -10863,70 +10863,70 @@ inline std::vector<Tensor> split(const Tensor &self, int64_t split_size, int64_t
 
 // Another name of `split_with_sizes`.
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
-inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, int64_t dim) {
+inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_sizes(self.get(), split_size.data(), split_size.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
-inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, int64_t dim = 0) {
+inline std::vector<Tensor> split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into at most `chunks` equal pieces, the last of which may be smaller.
-inline std::vector<Tensor> chunk(const Tensor &self, int64_t chunks, int64_t dim = 0) {
+inline std::vector<Tensor> chunk(const Tensor &self, Int chunks, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_chunk(self.get(), chunks, dim, out.put(), out.length()));
   return out.take();
 }
 
 // `chunk` whose pieces may be written to also where calls are recorded.
-inline std::vector<Tensor> unsafe_chunk(const Tensor &self, int64_t chunks, int64_t dim = 0) {
+inline std::vector<Tensor> unsafe_chunk(const Tensor &self, Int chunks, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unsafe_chunk(self.get(), chunks, dim, out.put(), out.length()));
   return out.take();
 }
 
 // `split` whose pieces may be written to also where calls are recorded.
-inline std::vector<Tensor> unsafe_split(const Tensor &self, int64_t split_size, int64_t dim = 0) {
+inline std::vector<Tensor> unsafe_split(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unsafe_split(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
 }
 
 // `split_with_sizes` whose pieces may be written to also where calls are recorded.
-inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, int64_t dim = 0) {
+inline std::vector<Tensor> unsafe_split_with_sizes(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unsafe_split_with_sizes(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension into `sections` pieces whose sizes differ by at most 1.
-inline std::vector<Tensor> tensor_split(const Tensor &self, int64_t sections, int64_t dim = 0) {
+inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split(self.get(), sections, dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts a dimension before each of the listed positions.
-inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, int64_t dim) {
+inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // `tensor_split` by a CPU int64 tensor: a zero-dim one counts sections, a one-dim one lists positions.
-inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, int64_t dim = 0) {
+inline std::vector<Tensor> tensor_split(const Tensor &self, const Tensor &tensor_indices_or_sections, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_tensor(self.get(), tensor_indices_or_sections.get(), dim, out.put(), out.length()));
   return out.take();
 }
 
 // Cuts columns (the only dimension of a vector) into equal sections; the size must divide.
-inline std::vector<Tensor> hsplit(const Tensor &self, int64_t sections) {
+inline std::vector<Tensor> hsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_hsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
@@ -10940,7 +10940,7 @@ inline std::vector<Tensor> hsplit_indices(const Tensor &self, const Ints &indice
 }
 
 // Cuts rows into equal sections; the size must divide.
-inline std::vector<Tensor> vsplit(const Tensor &self, int64_t sections) {
+inline std::vector<Tensor> vsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_vsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
@@ -10954,7 +10954,7 @@ inline std::vector<Tensor> vsplit_indices(const Tensor &self, const Ints &indice
 }
 
 // Cuts dimension 2 into equal sections; the size must divide.
-inline std::vector<Tensor> dsplit(const Tensor &self, int64_t sections) {
+inline std::vector<Tensor> dsplit(const Tensor &self, Int sections) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_dsplit(self.get(), sections, out.put(), out.length()));
   return out.take();
@@ -11018,13 +11018,13 @@ inline void permute_copy_out(const Tensor &out, const Tensor &self, const Ints &
 
 // `transpose` with memory of its own, row-major.
 // Swaps two dimensions.
-inline Tensor transpose_copy(const Tensor &self, int64_t dim0, int64_t dim1) {
+inline Tensor transpose_copy(const Tensor &self, Int dim0, Int dim1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_transpose_copy(self.get(), dim0, dim1, out.put()));
   return out.take();
 }
 
-inline void transpose_copy_out(const Tensor &out, const Tensor &self, int64_t dim0, int64_t dim1) {
+inline void transpose_copy_out(const Tensor &out, const Tensor &self, Int dim0, Int dim1) {
   detail::check(::tensor_transpose_copy_out(self.get(), dim0, dim1, out.get()));
 }
 
@@ -11054,13 +11054,13 @@ inline void squeeze_copy_out(const Tensor &out, const Tensor &self) {
 
 // `squeeze` with memory of its own, row-major.
 // Drops dimension `dim` if its size is 1.
-inline Tensor squeeze_copy(const Tensor &self, int64_t dim) {
+inline Tensor squeeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_squeeze_copy_dim(self.get(), dim, out.put()));
   return out.take();
 }
 
-inline void squeeze_copy_out(const Tensor &out, const Tensor &self, int64_t dim) {
+inline void squeeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_squeeze_copy_dim_out(self.get(), dim, out.get()));
 }
 
@@ -11078,85 +11078,85 @@ inline void squeeze_copy_dims_out(const Tensor &out, const Tensor &self, const I
 
 // `unsqueeze` with memory of its own, row-major.
 // Inserts a dimension of size 1 at `dim`.
-inline Tensor unsqueeze_copy(const Tensor &self, int64_t dim) {
+inline Tensor unsqueeze_copy(const Tensor &self, Int dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unsqueeze_copy(self.get(), dim, out.put()));
   return out.take();
 }
 
-inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, int64_t dim) {
+inline void unsqueeze_copy_out(const Tensor &out, const Tensor &self, Int dim) {
   detail::check(::tensor_unsqueeze_copy_out(self.get(), dim, out.get()));
 }
 
 // `narrow` with memory of its own, row-major.
 // Positions `start` to `start + length` of dimension `dim`.
-inline Tensor narrow_copy(const Tensor &self, int64_t dim, int64_t start, int64_t length) {
+inline Tensor narrow_copy(const Tensor &self, Int dim, Int start, Int length) {
   detail::Result<Tensor> out;
   detail::check(::tensor_narrow_copy(self.get(), dim, start, length, out.put()));
   return out.take();
 }
 
-inline void narrow_copy_out(const Tensor &out, const Tensor &self, int64_t dim, int64_t start, int64_t length) {
+inline void narrow_copy_out(const Tensor &out, const Tensor &self, Int dim, Int start, Int length) {
   detail::check(::tensor_narrow_copy_out(self.get(), dim, start, length, out.get()));
 }
 
 // `select` with memory of its own, row-major.
 // Position `index` of dimension `dim`, which goes away.
-inline Tensor select_copy(const Tensor &self, int64_t dim, int64_t index) {
+inline Tensor select_copy(const Tensor &self, Int dim, Int index) {
   detail::Result<Tensor> out;
   detail::check(::tensor_select_copy(self.get(), dim, index, out.put()));
   return out.take();
 }
 
-inline void select_copy_out(const Tensor &out, const Tensor &self, int64_t dim, int64_t index) {
+inline void select_copy_out(const Tensor &out, const Tensor &self, Int dim, Int index) {
   detail::check(::tensor_select_copy_out(self.get(), dim, index, out.get()));
 }
 
 // `slice` with memory of its own, row-major.
 // Positions start:end:step of a dimension, by Python's rules; `step` must be positive.
-inline Tensor slice_copy(const Tensor &self, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
+inline Tensor slice_copy(const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_slice_copy(self.get(), dim, detail::get(start), detail::get(end), step, out.put()));
   return out.take();
 }
 
-inline void slice_copy_out(const Tensor &out, const Tensor &self, int64_t dim = 0, const std::optional<int64_t> &start = std::nullopt, const std::optional<int64_t> &end = std::nullopt, int64_t step = 1) {
+inline void slice_copy_out(const Tensor &out, const Tensor &self, Int dim = 0, const std::optional<Int> &start = std::nullopt, const std::optional<Int> &end = std::nullopt, Int step = 1) {
   detail::check(::tensor_slice_copy_out(self.get(), dim, detail::get(start), detail::get(end), step, out.get()));
 }
 
 // `as_strided` with memory of its own, row-major.
 // Views the storage of `self` with any geometry that stays inside it; strides must not be negative. Without `storage_offset` that of `self` is used.
-inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
+inline Tensor as_strided_copy(const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_as_strided_copy(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.put()));
   return out.take();
 }
 
-inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset = std::nullopt) {
+inline void as_strided_copy_out(const Tensor &out, const Tensor &self, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset = std::nullopt) {
   detail::check(::tensor_as_strided_copy_out(self.get(), size.data(), size.size(), stride.data(), stride.size(), detail::get(storage_offset), out.get()));
 }
 
 // `unfold` with memory of its own, row-major.
 // All windows of `size` positions of a dimension, `step` apart; the positions in a window become the last dimension.
-inline Tensor unfold_copy(const Tensor &self, int64_t dimension, int64_t size, int64_t step) {
+inline Tensor unfold_copy(const Tensor &self, Int dimension, Int size, Int step) {
   detail::Result<Tensor> out;
   detail::check(::tensor_unfold_copy(self.get(), dimension, size, step, out.put()));
   return out.take();
 }
 
-inline void unfold_copy_out(const Tensor &out, const Tensor &self, int64_t dimension, int64_t size, int64_t step) {
+inline void unfold_copy_out(const Tensor &out, const Tensor &self, Int dimension, Int size, Int step) {
   detail::check(::tensor_unfold_copy_out(self.get(), dimension, size, step, out.get()));
 }
 
 // `diagonal` with memory of its own, row-major.
 // Diagonal `offset` of dimensions `dim1` and `dim2`; it becomes the last dimension.
-inline Tensor diagonal_copy(const Tensor &self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
+inline Tensor diagonal_copy(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_copy(self.get(), offset, dim1, dim2, out.put()));
   return out.take();
 }
 
-inline void diagonal_copy_out(const Tensor &out, const Tensor &self, int64_t offset = 0, int64_t dim1 = 0, int64_t dim2 = 1) {
+inline void diagonal_copy_out(const Tensor &out, const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim2 = 1) {
   detail::check(::tensor_diagonal_copy_out(self.get(), offset, dim1, dim2, out.get()));
 }
 
@@ -11174,7 +11174,7 @@ inline void detach_copy_out(const Tensor &out, const Tensor &self) {
 
 // `unbind` with memory of its own, row-major.
 // Every position of dimension `dim`, which goes away.
-inline std::vector<Tensor> unbind_copy(const Tensor &self, int64_t dim = 0) {
+inline std::vector<Tensor> unbind_copy(const Tensor &self, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_unbind_copy(self.get(), dim, out.put(), out.length()));
   return out.take();
@@ -11182,7 +11182,7 @@ inline std::vector<Tensor> unbind_copy(const Tensor &self, int64_t dim = 0) {
 
 // `split` with memory of its own, row-major.
 // Cuts a dimension into pieces of `split_size`, the last of which may be smaller.
-inline std::vector<Tensor> split_copy(const Tensor &self, int64_t split_size, int64_t dim = 0) {
+inline std::vector<Tensor> split_copy(const Tensor &self, Int split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_copy(self.get(), split_size, dim, out.put(), out.length()));
   return out.take();
@@ -11190,7 +11190,7 @@ inline std::vector<Tensor> split_copy(const Tensor &self, int64_t split_size, in
 
 // `split_with_sizes` with memory of its own, row-major.
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
-inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, int64_t dim = 0) {
+inline std::vector<Tensor> split_with_sizes_copy(const Tensor &self, const Ints &split_sizes, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_with_sizes_copy(self.get(), split_sizes.data(), split_sizes.size(), dim, out.put(), out.length()));
   return out.take();
@@ -11457,9 +11457,9 @@ inline Tensor Methods<Tensor>::greater_equal_(const Operand &other) const { retu
 template <>
 inline bool Methods<Tensor>::equal(const Tensor &other) const { return tensor::equal(self(), other); }
 template <>
-inline Tensor Methods<Tensor>::isclose(const Tensor &other, double rtol, double atol, Bool equal_nan) const { return tensor::isclose(self(), other, rtol, atol, equal_nan); }
+inline Tensor Methods<Tensor>::isclose(const Tensor &other, Real rtol, Real atol, Bool equal_nan) const { return tensor::isclose(self(), other, rtol, atol, equal_nan); }
 template <>
-inline bool Methods<Tensor>::allclose(const Tensor &other, double rtol, double atol, Bool equal_nan) const { return tensor::allclose(self(), other, rtol, atol, equal_nan); }
+inline bool Methods<Tensor>::allclose(const Tensor &other, Real rtol, Real atol, Bool equal_nan) const { return tensor::allclose(self(), other, rtol, atol, equal_nan); }
 template <>
 inline Tensor Methods<Tensor>::isnan() const { return tensor::isnan(self()); }
 template <>
@@ -11513,11 +11513,11 @@ inline Tensor Methods<Tensor>::set_() const { return tensor::set_(self()); }
 template <>
 inline Tensor Methods<Tensor>::set_(const Tensor &source) const { return tensor::set_(self(), source); }
 template <>
-inline Tensor Methods<Tensor>::set_(const Tensor &source, int64_t storage_offset, const Ints &size, const Ints &stride) const { return tensor::set_(self(), source, storage_offset, size, stride); }
+inline Tensor Methods<Tensor>::set_(const Tensor &source, Int storage_offset, const Ints &size, const Ints &stride) const { return tensor::set_(self(), source, storage_offset, size, stride); }
 template <>
 inline Tensor Methods<Tensor>::set_(const Storage &source) const { return tensor::set_(self(), source); }
 template <>
-inline Tensor Methods<Tensor>::set_(const Storage &source, int64_t storage_offset, const Ints &size, const Ints &stride) const { return tensor::set_(self(), source, storage_offset, size, stride); }
+inline Tensor Methods<Tensor>::set_(const Storage &source, Int storage_offset, const Ints &size, const Ints &stride) const { return tensor::set_(self(), source, storage_offset, size, stride); }
 template <>
 inline Tensor Methods<Tensor>::fill_diagonal_(const Scalar &fill_value, Bool wrap) const { return tensor::fill_diagonal_(self(), fill_value, wrap); }
 template <>
@@ -11531,9 +11531,9 @@ inline Tensor Methods<Tensor>::new_zeros(const Ints &size, const Options &option
 template <>
 inline Tensor Methods<Tensor>::new_ones(const Ints &size, const Options &options) const { return tensor::new_ones(self(), size, options); }
 template <>
-inline Tensor Methods<Tensor>::stft(int64_t n_fft, const std::optional<int64_t> &hop_length, const std::optional<int64_t> &win_length, const std::optional<Tensor> &window, Bool center, const std::string &pad_mode, Bool normalized, const std::optional<Bool> &onesided, const std::optional<Bool> &return_complex, const std::optional<Bool> &align_to_window) const { return tensor::stft(self(), n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window); }
+inline Tensor Methods<Tensor>::stft(Int n_fft, const std::optional<Int> &hop_length, const std::optional<Int> &win_length, const std::optional<Tensor> &window, Bool center, const std::string &pad_mode, Bool normalized, const std::optional<Bool> &onesided, const std::optional<Bool> &return_complex, const std::optional<Bool> &align_to_window) const { return tensor::stft(self(), n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window); }
 template <>
-inline Tensor Methods<Tensor>::istft(int64_t n_fft, const std::optional<int64_t> &hop_length, const std::optional<int64_t> &win_length, const std::optional<Tensor> &window, Bool center, Bool normalized, const std::optional<Bool> &onesided, const std::optional<int64_t> &length, Bool return_complex) const { return tensor::istft(self(), n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
+inline Tensor Methods<Tensor>::istft(Int n_fft, const std::optional<Int> &hop_length, const std::optional<Int> &win_length, const std::optional<Tensor> &window, Bool center, Bool normalized, const std::optional<Bool> &onesided, const std::optional<Int> &length, Bool return_complex) const { return tensor::istft(self(), n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
 template <>
 inline Tensor Methods<Tensor>::sqrt() const { return tensor::sqrt(self()); }
 template <>
@@ -11669,7 +11669,7 @@ inline Tensor Methods<Tensor>::index_put(const Tensors &indices, const Tensor &v
 template <>
 inline Tensor Methods<Tensor>::index_put_(const Tensors &indices, const Tensor &values, Bool accumulate) const { return tensor::index_put_(self(), indices, values, accumulate); }
 template <>
-inline Tensor Methods<Tensor>::index_select(int64_t dim, const Tensor &index) const { return tensor::index_select(self(), dim, index); }
+inline Tensor Methods<Tensor>::index_select(Int dim, const Tensor &index) const { return tensor::index_select(self(), dim, index); }
 template <>
 inline Tensor Methods<Tensor>::masked_select(const Tensor &mask) const { return tensor::masked_select(self(), mask); }
 template <>
@@ -11681,11 +11681,11 @@ inline Tensor Methods<Tensor>::masked_scatter(const Tensor &mask, const Tensor &
 template <>
 inline Tensor Methods<Tensor>::masked_scatter_(const Tensor &mask, const Tensor &source) const { return tensor::masked_scatter_(self(), mask, source); }
 template <>
-inline Tensor Methods<Tensor>::gather(int64_t dim, const Tensor &index, Bool sparse_grad) const { return tensor::gather(self(), dim, index, sparse_grad); }
+inline Tensor Methods<Tensor>::gather(Int dim, const Tensor &index, Bool sparse_grad) const { return tensor::gather(self(), dim, index, sparse_grad); }
 template <>
 inline Tensor Methods<Tensor>::take(const Tensor &index) const { return tensor::take(self(), index); }
 template <>
-inline Tensor Methods<Tensor>::take_along_dim(const Tensor &indices, const std::optional<int64_t> &dim) const { return tensor::take_along_dim(self(), indices, dim); }
+inline Tensor Methods<Tensor>::take_along_dim(const Tensor &indices, const std::optional<Int> &dim) const { return tensor::take_along_dim(self(), indices, dim); }
 template <>
 inline Tensor Methods<Tensor>::nonzero() const { return tensor::nonzero(self()); }
 template <>
@@ -11695,55 +11695,55 @@ inline Tensor Methods<Tensor>::put(const Tensor &index, const Tensor &source, Bo
 template <>
 inline Tensor Methods<Tensor>::put_(const Tensor &index, const Tensor &source, Bool accumulate) const { return tensor::put_(self(), index, source, accumulate); }
 template <>
-inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const Tensor &src) const { return tensor::scatter(self(), dim, index, src); }
+inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Tensor &src) const { return tensor::scatter(self(), dim, index, src); }
 template <>
-inline Tensor Methods<Tensor>::scatter_(int64_t dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_(self(), dim, index, src); }
+inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_(self(), dim, index, src); }
 template <>
-inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const Scalar &value) const { return tensor::scatter(self(), dim, index, value); }
+inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Scalar &value) const { return tensor::scatter(self(), dim, index, value); }
 template <>
-inline Tensor Methods<Tensor>::scatter_(int64_t dim, const Tensor &index, const Scalar &value) const { return tensor::scatter_(self(), dim, index, value); }
-template <>
-TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter(self(), dim, index, src, reduce); }
+inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value) const { return tensor::scatter_(self(), dim, index, value); }
 template <>
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor Methods<Tensor>::scatter_(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, src, reduce); }
+inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter(self(), dim, index, src, reduce); }
 template <>
-inline Tensor Methods<Tensor>::scatter(int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter(self(), dim, index, value, reduce); }
+TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
+inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, src, reduce); }
 template <>
-inline Tensor Methods<Tensor>::scatter_(int64_t dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, value, reduce); }
+inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter(self(), dim, index, value, reduce); }
 template <>
-inline Tensor Methods<Tensor>::scatter_add(int64_t dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_add(self(), dim, index, src); }
+inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, value, reduce); }
 template <>
-inline Tensor Methods<Tensor>::scatter_add_(int64_t dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_add_(self(), dim, index, src); }
+inline Tensor Methods<Tensor>::scatter_add(Int dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_add(self(), dim, index, src); }
 template <>
-inline Tensor Methods<Tensor>::scatter_reduce(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self) const { return tensor::scatter_reduce(self(), dim, index, src, reduce, include_self); }
+inline Tensor Methods<Tensor>::scatter_add_(Int dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_add_(self(), dim, index, src); }
 template <>
-inline Tensor Methods<Tensor>::scatter_reduce_(int64_t dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self) const { return tensor::scatter_reduce_(self(), dim, index, src, reduce, include_self); }
+inline Tensor Methods<Tensor>::scatter_reduce(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self) const { return tensor::scatter_reduce(self(), dim, index, src, reduce, include_self); }
 template <>
-inline Tensor Methods<Tensor>::index_add(int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha) const { return tensor::index_add(self(), dim, index, source, alpha); }
+inline Tensor Methods<Tensor>::scatter_reduce_(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self) const { return tensor::scatter_reduce_(self(), dim, index, src, reduce, include_self); }
 template <>
-inline Tensor Methods<Tensor>::index_add_(int64_t dim, const Tensor &index, const Tensor &source, const Scalar &alpha) const { return tensor::index_add_(self(), dim, index, source, alpha); }
+inline Tensor Methods<Tensor>::index_add(Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha) const { return tensor::index_add(self(), dim, index, source, alpha); }
 template <>
-inline Tensor Methods<Tensor>::index_copy(int64_t dim, const Tensor &index, const Tensor &source) const { return tensor::index_copy(self(), dim, index, source); }
+inline Tensor Methods<Tensor>::index_add_(Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha) const { return tensor::index_add_(self(), dim, index, source, alpha); }
 template <>
-inline Tensor Methods<Tensor>::index_copy_(int64_t dim, const Tensor &index, const Tensor &source) const { return tensor::index_copy_(self(), dim, index, source); }
+inline Tensor Methods<Tensor>::index_copy(Int dim, const Tensor &index, const Tensor &source) const { return tensor::index_copy(self(), dim, index, source); }
 template <>
-inline Tensor Methods<Tensor>::index_fill(int64_t dim, const Tensor &index, const Operand &value) const { return tensor::index_fill(self(), dim, index, value); }
+inline Tensor Methods<Tensor>::index_copy_(Int dim, const Tensor &index, const Tensor &source) const { return tensor::index_copy_(self(), dim, index, source); }
 template <>
-inline Tensor Methods<Tensor>::index_fill_(int64_t dim, const Tensor &index, const Operand &value) const { return tensor::index_fill_(self(), dim, index, value); }
+inline Tensor Methods<Tensor>::index_fill(Int dim, const Tensor &index, const Operand &value) const { return tensor::index_fill(self(), dim, index, value); }
 template <>
-inline Tensor Methods<Tensor>::index_reduce(int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self) const { return tensor::index_reduce(self(), dim, index, source, reduce, include_self); }
+inline Tensor Methods<Tensor>::index_fill_(Int dim, const Tensor &index, const Operand &value) const { return tensor::index_fill_(self(), dim, index, value); }
 template <>
-inline Tensor Methods<Tensor>::index_reduce_(int64_t dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self) const { return tensor::index_reduce_(self(), dim, index, source, reduce, include_self); }
+inline Tensor Methods<Tensor>::index_reduce(Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self) const { return tensor::index_reduce(self(), dim, index, source, reduce, include_self); }
+template <>
+inline Tensor Methods<Tensor>::index_reduce_(Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self) const { return tensor::index_reduce_(self(), dim, index, source, reduce, include_self); }
 template <>
 inline Tensor Methods<Tensor>::repeat(const Ints &repeats) const { return tensor::repeat(self(), repeats); }
 template <>
 inline Tensor Methods<Tensor>::tile(const Ints &dims) const { return tensor::tile(self(), dims); }
 template <>
-inline Tensor Methods<Tensor>::repeat_interleave(int64_t repeats, const std::optional<int64_t> &dim, const std::optional<int64_t> &output_size) const { return tensor::repeat_interleave(self(), repeats, dim, output_size); }
+inline Tensor Methods<Tensor>::repeat_interleave(Int repeats, const std::optional<Int> &dim, const std::optional<Int> &output_size) const { return tensor::repeat_interleave(self(), repeats, dim, output_size); }
 template <>
-inline Tensor Methods<Tensor>::repeat_interleave(const Tensor &repeats, const std::optional<int64_t> &dim, const std::optional<int64_t> &output_size) const { return tensor::repeat_interleave(self(), repeats, dim, output_size); }
+inline Tensor Methods<Tensor>::repeat_interleave(const Tensor &repeats, const std::optional<Int> &dim, const std::optional<Int> &output_size) const { return tensor::repeat_interleave(self(), repeats, dim, output_size); }
 template <>
 inline Tensor Methods<Tensor>::roll(const Ints &shifts, const Ints &dims) const { return tensor::roll(self(), shifts, dims); }
 template <>
@@ -11753,33 +11753,33 @@ inline Tensor Methods<Tensor>::fliplr() const { return tensor::fliplr(self()); }
 template <>
 inline Tensor Methods<Tensor>::flipud() const { return tensor::flipud(self()); }
 template <>
-inline Tensor Methods<Tensor>::rot90(int64_t k, const Ints &dims) const { return tensor::rot90(self(), k, dims); }
+inline Tensor Methods<Tensor>::rot90(Int k, const Ints &dims) const { return tensor::rot90(self(), k, dims); }
 template <>
-inline Tensor Methods<Tensor>::tril(int64_t diagonal) const { return tensor::tril(self(), diagonal); }
+inline Tensor Methods<Tensor>::tril(Int diagonal) const { return tensor::tril(self(), diagonal); }
 template <>
-inline Tensor Methods<Tensor>::tril_(int64_t diagonal) const { return tensor::tril_(self(), diagonal); }
+inline Tensor Methods<Tensor>::tril_(Int diagonal) const { return tensor::tril_(self(), diagonal); }
 template <>
-inline Tensor Methods<Tensor>::triu(int64_t diagonal) const { return tensor::triu(self(), diagonal); }
+inline Tensor Methods<Tensor>::triu(Int diagonal) const { return tensor::triu(self(), diagonal); }
 template <>
-inline Tensor Methods<Tensor>::triu_(int64_t diagonal) const { return tensor::triu_(self(), diagonal); }
+inline Tensor Methods<Tensor>::triu_(Int diagonal) const { return tensor::triu_(self(), diagonal); }
 template <>
-inline Tensor Methods<Tensor>::diag(int64_t diagonal) const { return tensor::diag(self(), diagonal); }
+inline Tensor Methods<Tensor>::diag(Int diagonal) const { return tensor::diag(self(), diagonal); }
 template <>
-inline Tensor Methods<Tensor>::diag_embed(int64_t offset, int64_t dim1, int64_t dim2) const { return tensor::diag_embed(self(), offset, dim1, dim2); }
+inline Tensor Methods<Tensor>::diag_embed(Int offset, Int dim1, Int dim2) const { return tensor::diag_embed(self(), offset, dim1, dim2); }
 template <>
-inline Tensor Methods<Tensor>::diagflat(int64_t offset) const { return tensor::diagflat(self(), offset); }
+inline Tensor Methods<Tensor>::diagflat(Int offset) const { return tensor::diagflat(self(), offset); }
 template <>
-inline Tensor Methods<Tensor>::diagonal_scatter(const Tensor &src, int64_t offset, int64_t dim1, int64_t dim2) const { return tensor::diagonal_scatter(self(), src, offset, dim1, dim2); }
+inline Tensor Methods<Tensor>::diagonal_scatter(const Tensor &src, Int offset, Int dim1, Int dim2) const { return tensor::diagonal_scatter(self(), src, offset, dim1, dim2); }
 template <>
-inline Tensor Methods<Tensor>::select_scatter(const Tensor &src, int64_t dim, int64_t index) const { return tensor::select_scatter(self(), src, dim, index); }
+inline Tensor Methods<Tensor>::select_scatter(const Tensor &src, Int dim, Int index) const { return tensor::select_scatter(self(), src, dim, index); }
 template <>
-inline Tensor Methods<Tensor>::slice_scatter(const Tensor &src, int64_t dim, const std::optional<int64_t> &start, const std::optional<int64_t> &end, int64_t step) const { return tensor::slice_scatter(self(), src, dim, start, end, step); }
+inline Tensor Methods<Tensor>::slice_scatter(const Tensor &src, Int dim, const std::optional<Int> &start, const std::optional<Int> &end, Int step) const { return tensor::slice_scatter(self(), src, dim, start, end, step); }
 template <>
-inline Tensor Methods<Tensor>::as_strided_scatter(const Tensor &src, const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset) const { return tensor::as_strided_scatter(self(), src, size, stride, storage_offset); }
+inline Tensor Methods<Tensor>::as_strided_scatter(const Tensor &src, const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset) const { return tensor::as_strided_scatter(self(), src, size, stride, storage_offset); }
 template <>
 inline Tensor Methods<Tensor>::sum_to_size(const Ints &size) const { return tensor::sum_to_size(self(), size); }
 template <>
-inline Tensor Methods<Tensor>::matrix_power(int64_t n) const { return tensor::matrix_power(self(), n); }
+inline Tensor Methods<Tensor>::matrix_power(Int n) const { return tensor::matrix_power(self(), n); }
 template <>
 inline Tensor Methods<Tensor>::matrix_exp() const { return tensor::matrix_exp(self()); }
 template <>
@@ -11804,7 +11804,7 @@ inline SlogdetResult Methods<Tensor>::slogdet() const { return tensor::slogdet(s
 template <>
 inline Tensor Methods<Tensor>::logdet() const { return tensor::logdet(self()); }
 template <>
-inline Tensor Methods<Tensor>::pinverse(double rcond) const { return tensor::pinverse(self(), rcond); }
+inline Tensor Methods<Tensor>::pinverse(Real rcond) const { return tensor::pinverse(self(), rcond); }
 template <>
 inline Tensor Methods<Tensor>::inverse() const { return tensor::inverse(self()); }
 template <>
@@ -11906,21 +11906,21 @@ inline Tensor Methods<Tensor>::prelu(const Tensor &weight) const { return tensor
 template <>
 inline Tensor Methods<Tensor>::threshold_(const Scalar &threshold, const Scalar &value) const { return tensor::threshold_(self(), threshold, value); }
 template <>
-inline Tensor Methods<Tensor>::hardshrink(double lambd) const { return tensor::hardshrink(self(), lambd); }
+inline Tensor Methods<Tensor>::hardshrink(Real lambd) const { return tensor::hardshrink(self(), lambd); }
 template <>
-inline Tensor Methods<Tensor>::celu_(double alpha) const { return tensor::celu_(self(), alpha); }
+inline Tensor Methods<Tensor>::celu_(Real alpha) const { return tensor::celu_(self(), alpha); }
 template <>
 inline Tensor Methods<Tensor>::selu_() const { return tensor::selu_(self()); }
 template <>
-inline Tensor Methods<Tensor>::rrelu_(double lower, double upper, Bool training, const std::optional<Generator> &generator) const { return tensor::rrelu_(self(), lower, upper, training, generator); }
+inline Tensor Methods<Tensor>::rrelu_(Real lower, Real upper, Bool training, const std::optional<Generator> &generator) const { return tensor::rrelu_(self(), lower, upper, training, generator); }
 template <>
-inline Tensor Methods<Tensor>::dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::dropout_(self(), p, train, generator); }
+inline Tensor Methods<Tensor>::dropout_(Real p, Bool train, const std::optional<Generator> &generator) const { return tensor::dropout_(self(), p, train, generator); }
 template <>
-inline Tensor Methods<Tensor>::feature_dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::feature_dropout_(self(), p, train, generator); }
+inline Tensor Methods<Tensor>::feature_dropout_(Real p, Bool train, const std::optional<Generator> &generator) const { return tensor::feature_dropout_(self(), p, train, generator); }
 template <>
-inline Tensor Methods<Tensor>::alpha_dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::alpha_dropout_(self(), p, train, generator); }
+inline Tensor Methods<Tensor>::alpha_dropout_(Real p, Bool train, const std::optional<Generator> &generator) const { return tensor::alpha_dropout_(self(), p, train, generator); }
 template <>
-inline Tensor Methods<Tensor>::feature_alpha_dropout_(double p, Bool train, const std::optional<Generator> &generator) const { return tensor::feature_alpha_dropout_(self(), p, train, generator); }
+inline Tensor Methods<Tensor>::feature_alpha_dropout_(Real p, Bool train, const std::optional<Generator> &generator) const { return tensor::feature_alpha_dropout_(self(), p, train, generator); }
 template <>
 inline Tensor Methods<Tensor>::dequantize() const { return tensor::dequantize(self()); }
 template <>
@@ -11950,37 +11950,37 @@ inline bool Methods<Tensor>::is_same_size(const Tensor &other) const { return te
 template <>
 inline Tensor Methods<Tensor>::bernoulli(const std::optional<Generator> &generator) const { return tensor::bernoulli(self(), generator); }
 template <>
-inline Tensor Methods<Tensor>::bernoulli(double p, const std::optional<Generator> &generator) const { return tensor::bernoulli(self(), p, generator); }
+inline Tensor Methods<Tensor>::bernoulli(Real p, const std::optional<Generator> &generator) const { return tensor::bernoulli(self(), p, generator); }
 template <>
-inline Tensor Methods<Tensor>::multinomial(int64_t num_samples, Bool replacement, const std::optional<Generator> &generator) const { return tensor::multinomial(self(), num_samples, replacement, generator); }
+inline Tensor Methods<Tensor>::multinomial(Int num_samples, Bool replacement, const std::optional<Generator> &generator) const { return tensor::multinomial(self(), num_samples, replacement, generator); }
 template <>
-inline Tensor Methods<Tensor>::uniform_(double from_, double to, const std::optional<Generator> &generator) const { return tensor::uniform_(self(), from_, to, generator); }
+inline Tensor Methods<Tensor>::uniform_(Real from_, Real to, const std::optional<Generator> &generator) const { return tensor::uniform_(self(), from_, to, generator); }
 template <>
-inline Tensor Methods<Tensor>::normal_(double mean, double std, const std::optional<Generator> &generator) const { return tensor::normal_(self(), mean, std, generator); }
+inline Tensor Methods<Tensor>::normal_(Real mean, Real std, const std::optional<Generator> &generator) const { return tensor::normal_(self(), mean, std, generator); }
 template <>
 inline Tensor Methods<Tensor>::random_(const std::optional<Generator> &generator) const { return tensor::random_(self(), generator); }
 template <>
-inline Tensor Methods<Tensor>::random_(int64_t to, const std::optional<Generator> &generator) const { return tensor::random_(self(), to, generator); }
+inline Tensor Methods<Tensor>::random_(Int to, const std::optional<Generator> &generator) const { return tensor::random_(self(), to, generator); }
 template <>
-inline Tensor Methods<Tensor>::random_(int64_t from_, const std::optional<int64_t> &to, const std::optional<Generator> &generator) const { return tensor::random_(self(), from_, to, generator); }
+inline Tensor Methods<Tensor>::random_(Int from_, const std::optional<Int> &to, const std::optional<Generator> &generator) const { return tensor::random_(self(), from_, to, generator); }
 template <>
 inline Tensor Methods<Tensor>::bernoulli_(const Tensor &p, const std::optional<Generator> &generator) const { return tensor::bernoulli_(self(), p, generator); }
 template <>
-inline Tensor Methods<Tensor>::bernoulli_(double p, const std::optional<Generator> &generator) const { return tensor::bernoulli_(self(), p, generator); }
+inline Tensor Methods<Tensor>::bernoulli_(Real p, const std::optional<Generator> &generator) const { return tensor::bernoulli_(self(), p, generator); }
 template <>
-inline Tensor Methods<Tensor>::exponential_(double lambd, const std::optional<Generator> &generator) const { return tensor::exponential_(self(), lambd, generator); }
+inline Tensor Methods<Tensor>::exponential_(Real lambd, const std::optional<Generator> &generator) const { return tensor::exponential_(self(), lambd, generator); }
 template <>
-inline Tensor Methods<Tensor>::cauchy_(double median, double sigma, const std::optional<Generator> &generator) const { return tensor::cauchy_(self(), median, sigma, generator); }
+inline Tensor Methods<Tensor>::cauchy_(Real median, Real sigma, const std::optional<Generator> &generator) const { return tensor::cauchy_(self(), median, sigma, generator); }
 template <>
-inline Tensor Methods<Tensor>::log_normal_(double mean, double std, const std::optional<Generator> &generator) const { return tensor::log_normal_(self(), mean, std, generator); }
+inline Tensor Methods<Tensor>::log_normal_(Real mean, Real std, const std::optional<Generator> &generator) const { return tensor::log_normal_(self(), mean, std, generator); }
 template <>
-inline Tensor Methods<Tensor>::geometric_(double p, const std::optional<Generator> &generator) const { return tensor::geometric_(self(), p, generator); }
+inline Tensor Methods<Tensor>::geometric_(Real p, const std::optional<Generator> &generator) const { return tensor::geometric_(self(), p, generator); }
 template <>
 inline Tensor Methods<Tensor>::sum(const Ints &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::sum(self(), dim, keepdim, dtype); }
 template <>
 inline Tensor Methods<Tensor>::nansum(const Ints &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::nansum(self(), dim, keepdim, dtype); }
 template <>
-inline Tensor Methods<Tensor>::prod(const std::optional<int64_t> &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::prod(self(), dim, keepdim, dtype); }
+inline Tensor Methods<Tensor>::prod(const std::optional<Int> &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::prod(self(), dim, keepdim, dtype); }
 template <>
 inline Tensor Methods<Tensor>::mean(const Ints &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::mean(self(), dim, keepdim, dtype); }
 template <>
@@ -12014,21 +12014,21 @@ inline Tensor Methods<Tensor>::amin(const Ints &dim, Bool keepdim) const { retur
 template <>
 inline Tensor Methods<Tensor>::max() const { return tensor::max(self()); }
 template <>
-inline MaxDimResult Methods<Tensor>::max(int64_t dim, Bool keepdim) const { return tensor::max(self(), dim, keepdim); }
+inline MaxDimResult Methods<Tensor>::max(Int dim, Bool keepdim) const { return tensor::max(self(), dim, keepdim); }
 template <>
 inline Tensor Methods<Tensor>::min() const { return tensor::min(self()); }
 template <>
-inline MinDimResult Methods<Tensor>::min(int64_t dim, Bool keepdim) const { return tensor::min(self(), dim, keepdim); }
+inline MinDimResult Methods<Tensor>::min(Int dim, Bool keepdim) const { return tensor::min(self(), dim, keepdim); }
 template <>
 inline Tensor Methods<Tensor>::max(const Tensor &other) const { return tensor::max(self(), other); }
 template <>
 inline Tensor Methods<Tensor>::min(const Tensor &other) const { return tensor::min(self(), other); }
 template <>
-inline AminmaxResult Methods<Tensor>::aminmax(const std::optional<int64_t> &dim, Bool keepdim) const { return tensor::aminmax(self(), dim, keepdim); }
+inline AminmaxResult Methods<Tensor>::aminmax(const std::optional<Int> &dim, Bool keepdim) const { return tensor::aminmax(self(), dim, keepdim); }
 template <>
-inline Tensor Methods<Tensor>::argmax(const std::optional<int64_t> &dim, Bool keepdim) const { return tensor::argmax(self(), dim, keepdim); }
+inline Tensor Methods<Tensor>::argmax(const std::optional<Int> &dim, Bool keepdim) const { return tensor::argmax(self(), dim, keepdim); }
 template <>
-inline Tensor Methods<Tensor>::argmin(const std::optional<int64_t> &dim, Bool keepdim) const { return tensor::argmin(self(), dim, keepdim); }
+inline Tensor Methods<Tensor>::argmin(const std::optional<Int> &dim, Bool keepdim) const { return tensor::argmin(self(), dim, keepdim); }
 template <>
 inline Tensor Methods<Tensor>::floor() const { return tensor::floor(self()); }
 template <>
@@ -12046,9 +12046,9 @@ inline Tensor Methods<Tensor>::fix() const { return tensor::fix(self()); }
 template <>
 inline Tensor Methods<Tensor>::fix_() const { return tensor::fix_(self()); }
 template <>
-inline Tensor Methods<Tensor>::round(int64_t decimals) const { return tensor::round(self(), decimals); }
+inline Tensor Methods<Tensor>::round(Int decimals) const { return tensor::round(self(), decimals); }
 template <>
-inline Tensor Methods<Tensor>::round_(int64_t decimals) const { return tensor::round_(self(), decimals); }
+inline Tensor Methods<Tensor>::round_(Int decimals) const { return tensor::round_(self(), decimals); }
 template <>
 inline Tensor Methods<Tensor>::frac() const { return tensor::frac(self()); }
 template <>
@@ -12090,69 +12090,69 @@ inline Tensor Methods<Tensor>::relu() const { return tensor::relu(self()); }
 template <>
 inline Tensor Methods<Tensor>::relu_() const { return tensor::relu_(self()); }
 template <>
-inline Tensor Methods<Tensor>::cumsum(int64_t dim, const std::optional<Dtype> &dtype) const { return tensor::cumsum(self(), dim, dtype); }
+inline Tensor Methods<Tensor>::cumsum(Int dim, const std::optional<Dtype> &dtype) const { return tensor::cumsum(self(), dim, dtype); }
 template <>
-inline Tensor Methods<Tensor>::cumsum_(int64_t dim, const std::optional<Dtype> &dtype) const { return tensor::cumsum_(self(), dim, dtype); }
+inline Tensor Methods<Tensor>::cumsum_(Int dim, const std::optional<Dtype> &dtype) const { return tensor::cumsum_(self(), dim, dtype); }
 template <>
-inline Tensor Methods<Tensor>::cumprod(int64_t dim, const std::optional<Dtype> &dtype) const { return tensor::cumprod(self(), dim, dtype); }
+inline Tensor Methods<Tensor>::cumprod(Int dim, const std::optional<Dtype> &dtype) const { return tensor::cumprod(self(), dim, dtype); }
 template <>
-inline Tensor Methods<Tensor>::cumprod_(int64_t dim, const std::optional<Dtype> &dtype) const { return tensor::cumprod_(self(), dim, dtype); }
+inline Tensor Methods<Tensor>::cumprod_(Int dim, const std::optional<Dtype> &dtype) const { return tensor::cumprod_(self(), dim, dtype); }
 template <>
-inline CummaxResult Methods<Tensor>::cummax(int64_t dim) const { return tensor::cummax(self(), dim); }
+inline CummaxResult Methods<Tensor>::cummax(Int dim) const { return tensor::cummax(self(), dim); }
 template <>
-inline CumminResult Methods<Tensor>::cummin(int64_t dim) const { return tensor::cummin(self(), dim); }
+inline CumminResult Methods<Tensor>::cummin(Int dim) const { return tensor::cummin(self(), dim); }
 template <>
-inline Tensor Methods<Tensor>::logcumsumexp(int64_t dim) const { return tensor::logcumsumexp(self(), dim); }
+inline Tensor Methods<Tensor>::logcumsumexp(Int dim) const { return tensor::logcumsumexp(self(), dim); }
 template <>
 inline Tensor Methods<Tensor>::logsumexp(const Ints &dim, Bool keepdim) const { return tensor::logsumexp(self(), dim, keepdim); }
 template <>
-inline Tensor Methods<Tensor>::softmax(int64_t dim, const std::optional<Dtype> &dtype) const { return tensor::softmax(self(), dim, dtype); }
+inline Tensor Methods<Tensor>::softmax(Int dim, const std::optional<Dtype> &dtype) const { return tensor::softmax(self(), dim, dtype); }
 template <>
-inline Tensor Methods<Tensor>::log_softmax(int64_t dim, const std::optional<Dtype> &dtype) const { return tensor::log_softmax(self(), dim, dtype); }
+inline Tensor Methods<Tensor>::log_softmax(Int dim, const std::optional<Dtype> &dtype) const { return tensor::log_softmax(self(), dim, dtype); }
 template <>
-inline SortResult Methods<Tensor>::sort(int64_t dim, Bool descending) const { return tensor::sort(self(), dim, descending); }
+inline SortResult Methods<Tensor>::sort(Int dim, Bool descending) const { return tensor::sort(self(), dim, descending); }
 template <>
-inline SortStableResult Methods<Tensor>::sort(const std::optional<Bool> &stable, int64_t dim, Bool descending) const { return tensor::sort(self(), stable, dim, descending); }
+inline SortStableResult Methods<Tensor>::sort(const std::optional<Bool> &stable, Int dim, Bool descending) const { return tensor::sort(self(), stable, dim, descending); }
 template <>
-inline Tensor Methods<Tensor>::argsort(int64_t dim, Bool descending) const { return tensor::argsort(self(), dim, descending); }
+inline Tensor Methods<Tensor>::argsort(Int dim, Bool descending) const { return tensor::argsort(self(), dim, descending); }
 template <>
-inline Tensor Methods<Tensor>::argsort(Bool stable, int64_t dim, Bool descending) const { return tensor::argsort(self(), stable, dim, descending); }
+inline Tensor Methods<Tensor>::argsort(Bool stable, Int dim, Bool descending) const { return tensor::argsort(self(), stable, dim, descending); }
 template <>
 inline Tensor Methods<Tensor>::msort() const { return tensor::msort(self()); }
 template <>
-inline TopkResult Methods<Tensor>::topk(int64_t k, int64_t dim, Bool largest, Bool sorted) const { return tensor::topk(self(), k, dim, largest, sorted); }
+inline TopkResult Methods<Tensor>::topk(Int k, Int dim, Bool largest, Bool sorted) const { return tensor::topk(self(), k, dim, largest, sorted); }
 template <>
 inline Tensor Methods<Tensor>::median() const { return tensor::median(self()); }
 template <>
-inline MedianDimResult Methods<Tensor>::median(int64_t dim, Bool keepdim) const { return tensor::median(self(), dim, keepdim); }
+inline MedianDimResult Methods<Tensor>::median(Int dim, Bool keepdim) const { return tensor::median(self(), dim, keepdim); }
 template <>
 inline Tensor Methods<Tensor>::nanmedian() const { return tensor::nanmedian(self()); }
 template <>
-inline NanmedianDimResult Methods<Tensor>::nanmedian(int64_t dim, Bool keepdim) const { return tensor::nanmedian(self(), dim, keepdim); }
+inline NanmedianDimResult Methods<Tensor>::nanmedian(Int dim, Bool keepdim) const { return tensor::nanmedian(self(), dim, keepdim); }
 template <>
-inline KthvalueResult Methods<Tensor>::kthvalue(int64_t k, int64_t dim, Bool keepdim) const { return tensor::kthvalue(self(), k, dim, keepdim); }
+inline KthvalueResult Methods<Tensor>::kthvalue(Int k, Int dim, Bool keepdim) const { return tensor::kthvalue(self(), k, dim, keepdim); }
 template <>
-inline ModeResult Methods<Tensor>::mode(int64_t dim, Bool keepdim) const { return tensor::mode(self(), dim, keepdim); }
+inline ModeResult Methods<Tensor>::mode(Int dim, Bool keepdim) const { return tensor::mode(self(), dim, keepdim); }
 template <>
-inline UniqueResult Methods<Tensor>::unique(Bool sorted, Bool return_inverse, Bool return_counts, const std::optional<int64_t> &dim) const { return tensor::unique(self(), sorted, return_inverse, return_counts, dim); }
+inline UniqueResult Methods<Tensor>::unique(Bool sorted, Bool return_inverse, Bool return_counts, const std::optional<Int> &dim) const { return tensor::unique(self(), sorted, return_inverse, return_counts, dim); }
 template <>
-inline UniqueConsecutiveResult Methods<Tensor>::unique_consecutive(Bool return_inverse, Bool return_counts, const std::optional<int64_t> &dim) const { return tensor::unique_consecutive(self(), return_inverse, return_counts, dim); }
+inline UniqueConsecutiveResult Methods<Tensor>::unique_consecutive(Bool return_inverse, Bool return_counts, const std::optional<Int> &dim) const { return tensor::unique_consecutive(self(), return_inverse, return_counts, dim); }
 template <>
 inline Tensor Methods<Tensor>::to_dense(const std::optional<Dtype> &dtype, const std::optional<Bool> &masked_grad) const { return tensor::to_dense(self(), dtype, masked_grad); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse(const std::optional<Layout> &layout, const Ints &blocksize, const std::optional<int64_t> &dense_dim) const { return tensor::to_sparse(self(), layout, blocksize, dense_dim); }
+inline Tensor Methods<Tensor>::to_sparse(const std::optional<Layout> &layout, const Ints &blocksize, const std::optional<Int> &dense_dim) const { return tensor::to_sparse(self(), layout, blocksize, dense_dim); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse(int64_t sparse_dim) const { return tensor::to_sparse(self(), sparse_dim); }
+inline Tensor Methods<Tensor>::to_sparse(Int sparse_dim) const { return tensor::to_sparse(self(), sparse_dim); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse_coo(const std::optional<int64_t> &dense_dim) const { return tensor::to_sparse_coo(self(), dense_dim); }
+inline Tensor Methods<Tensor>::to_sparse_coo(const std::optional<Int> &dense_dim) const { return tensor::to_sparse_coo(self(), dense_dim); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse_csr(const std::optional<int64_t> &dense_dim) const { return tensor::to_sparse_csr(self(), dense_dim); }
+inline Tensor Methods<Tensor>::to_sparse_csr(const std::optional<Int> &dense_dim) const { return tensor::to_sparse_csr(self(), dense_dim); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse_csc(const std::optional<int64_t> &dense_dim) const { return tensor::to_sparse_csc(self(), dense_dim); }
+inline Tensor Methods<Tensor>::to_sparse_csc(const std::optional<Int> &dense_dim) const { return tensor::to_sparse_csc(self(), dense_dim); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse_bsr(const Ints &blocksize, const std::optional<int64_t> &dense_dim) const { return tensor::to_sparse_bsr(self(), blocksize, dense_dim); }
+inline Tensor Methods<Tensor>::to_sparse_bsr(const Ints &blocksize, const std::optional<Int> &dense_dim) const { return tensor::to_sparse_bsr(self(), blocksize, dense_dim); }
 template <>
-inline Tensor Methods<Tensor>::to_sparse_bsc(const Ints &blocksize, const std::optional<int64_t> &dense_dim) const { return tensor::to_sparse_bsc(self(), blocksize, dense_dim); }
+inline Tensor Methods<Tensor>::to_sparse_bsc(const Ints &blocksize, const std::optional<Int> &dense_dim) const { return tensor::to_sparse_bsc(self(), blocksize, dense_dim); }
 template <>
 inline Tensor Methods<Tensor>::coalesce() const { return tensor::coalesce(self()); }
 template <>
@@ -12178,9 +12178,9 @@ inline int64_t Methods<Tensor>::nnz() const { return tensor::nnz(self()); }
 template <>
 inline Tensor Methods<Tensor>::sparse_mask(const Tensor &mask) const { return tensor::sparse_mask(self(), mask); }
 template <>
-inline Tensor Methods<Tensor>::sparse_resize_(const Ints &size, int64_t sparse_dim, int64_t dense_dim) const { return tensor::sparse_resize_(self(), size, sparse_dim, dense_dim); }
+inline Tensor Methods<Tensor>::sparse_resize_(const Ints &size, Int sparse_dim, Int dense_dim) const { return tensor::sparse_resize_(self(), size, sparse_dim, dense_dim); }
 template <>
-inline Tensor Methods<Tensor>::sparse_resize_and_clear_(const Ints &size, int64_t sparse_dim, int64_t dense_dim) const { return tensor::sparse_resize_and_clear_(self(), size, sparse_dim, dense_dim); }
+inline Tensor Methods<Tensor>::sparse_resize_and_clear_(const Ints &size, Int sparse_dim, Int dense_dim) const { return tensor::sparse_resize_and_clear_(self(), size, sparse_dim, dense_dim); }
 template <>
 inline Tensor Methods<Tensor>::resize_as_sparse_(const Tensor &the_template) const { return tensor::resize_as_sparse_(self(), the_template); }
 template <>
@@ -12218,13 +12218,13 @@ inline Tensor Methods<Tensor>::sinc() const { return tensor::sinc(self()); }
 template <>
 inline Tensor Methods<Tensor>::sinc_() const { return tensor::sinc_(self()); }
 template <>
-inline Tensor Methods<Tensor>::logit(const std::optional<double> &eps) const { return tensor::logit(self(), eps); }
+inline Tensor Methods<Tensor>::logit(const std::optional<Real> &eps) const { return tensor::logit(self(), eps); }
 template <>
-inline Tensor Methods<Tensor>::logit_(const std::optional<double> &eps) const { return tensor::logit_(self(), eps); }
+inline Tensor Methods<Tensor>::logit_(const std::optional<Real> &eps) const { return tensor::logit_(self(), eps); }
 template <>
-inline Tensor Methods<Tensor>::mvlgamma(int64_t p) const { return tensor::mvlgamma(self(), p); }
+inline Tensor Methods<Tensor>::mvlgamma(Int p) const { return tensor::mvlgamma(self(), p); }
 template <>
-inline Tensor Methods<Tensor>::mvlgamma_(int64_t p) const { return tensor::mvlgamma_(self(), p); }
+inline Tensor Methods<Tensor>::mvlgamma_(Int p) const { return tensor::mvlgamma_(self(), p); }
 template <>
 inline Tensor Methods<Tensor>::igamma(const Tensor &other) const { return tensor::igamma(self(), other); }
 template <>
@@ -12264,9 +12264,9 @@ inline Tensor Methods<Tensor>::ldexp_(const Tensor &other) const { return tensor
 template <>
 inline FrexpResult Methods<Tensor>::frexp() const { return tensor::frexp(self()); }
 template <>
-inline Tensor Methods<Tensor>::nan_to_num(const std::optional<double> &nan, const std::optional<double> &posinf, const std::optional<double> &neginf) const { return tensor::nan_to_num(self(), nan, posinf, neginf); }
+inline Tensor Methods<Tensor>::nan_to_num(const std::optional<Real> &nan, const std::optional<Real> &posinf, const std::optional<Real> &neginf) const { return tensor::nan_to_num(self(), nan, posinf, neginf); }
 template <>
-inline Tensor Methods<Tensor>::nan_to_num_(const std::optional<double> &nan, const std::optional<double> &posinf, const std::optional<double> &neginf) const { return tensor::nan_to_num_(self(), nan, posinf, neginf); }
+inline Tensor Methods<Tensor>::nan_to_num_(const std::optional<Real> &nan, const std::optional<Real> &posinf, const std::optional<Real> &neginf) const { return tensor::nan_to_num_(self(), nan, posinf, neginf); }
 template <>
 inline Tensor Methods<Tensor>::deg2rad() const { return tensor::deg2rad(self()); }
 template <>
@@ -12276,33 +12276,33 @@ inline Tensor Methods<Tensor>::rad2deg() const { return tensor::rad2deg(self());
 template <>
 inline Tensor Methods<Tensor>::rad2deg_() const { return tensor::rad2deg_(self()); }
 template <>
-inline Tensor Methods<Tensor>::diff(int64_t n, int64_t dim, const std::optional<Tensor> &prepend, const std::optional<Tensor> &append) const { return tensor::diff(self(), n, dim, prepend, append); }
+inline Tensor Methods<Tensor>::diff(Int n, Int dim, const std::optional<Tensor> &prepend, const std::optional<Tensor> &append) const { return tensor::diff(self(), n, dim, prepend, append); }
 template <>
-inline Tensor Methods<Tensor>::cov(int64_t correction, const std::optional<Tensor> &fweights, const std::optional<Tensor> &aweights) const { return tensor::cov(self(), correction, fweights, aweights); }
+inline Tensor Methods<Tensor>::cov(Int correction, const std::optional<Tensor> &fweights, const std::optional<Tensor> &aweights) const { return tensor::cov(self(), correction, fweights, aweights); }
 template <>
 inline Tensor Methods<Tensor>::corrcoef() const { return tensor::corrcoef(self()); }
 template <>
-inline Tensor Methods<Tensor>::cross(const Tensor &other, const std::optional<int64_t> &dim) const { return tensor::cross(self(), other, dim); }
+inline Tensor Methods<Tensor>::cross(const Tensor &other, const std::optional<Int> &dim) const { return tensor::cross(self(), other, dim); }
 template <>
 inline Tensor Methods<Tensor>::trace() const { return tensor::trace(self()); }
 template <>
 inline Tensor Methods<Tensor>::dist(const Tensor &other, const Scalar &p) const { return tensor::dist(self(), other, p); }
 template <>
-inline Tensor Methods<Tensor>::bincount(const std::optional<Tensor> &weights, int64_t minlength) const { return tensor::bincount(self(), weights, minlength); }
+inline Tensor Methods<Tensor>::bincount(const std::optional<Tensor> &weights, Int minlength) const { return tensor::bincount(self(), weights, minlength); }
 template <>
-inline Tensor Methods<Tensor>::histc(int64_t bins, const Scalar &min, const Scalar &max) const { return tensor::histc(self(), bins, min, max); }
+inline Tensor Methods<Tensor>::histc(Int bins, const Scalar &min, const Scalar &max) const { return tensor::histc(self(), bins, min, max); }
 template <>
-inline HistogramResult Methods<Tensor>::histogram(int64_t bins, const Doubles &range, const std::optional<Tensor> &weight, Bool density) const { return tensor::histogram(self(), bins, range, weight, density); }
+inline HistogramResult Methods<Tensor>::histogram(Int bins, const Doubles &range, const std::optional<Tensor> &weight, Bool density) const { return tensor::histogram(self(), bins, range, weight, density); }
 template <>
 inline HistogramEdgesResult Methods<Tensor>::histogram(const Tensor &bins, const std::optional<Tensor> &weight, Bool density) const { return tensor::histogram(self(), bins, weight, density); }
 template <>
-inline Tensor Methods<Tensor>::quantile(const Operand &q, const std::optional<int64_t> &dim, Bool keepdim, const std::string &interpolation) const { return tensor::quantile(self(), q, dim, keepdim, interpolation); }
+inline Tensor Methods<Tensor>::quantile(const Operand &q, const std::optional<Int> &dim, Bool keepdim, const std::string &interpolation) const { return tensor::quantile(self(), q, dim, keepdim, interpolation); }
 template <>
-inline Tensor Methods<Tensor>::nanquantile(const Operand &q, const std::optional<int64_t> &dim, Bool keepdim, const std::string &interpolation) const { return tensor::nanquantile(self(), q, dim, keepdim, interpolation); }
+inline Tensor Methods<Tensor>::nanquantile(const Operand &q, const std::optional<Int> &dim, Bool keepdim, const std::string &interpolation) const { return tensor::nanquantile(self(), q, dim, keepdim, interpolation); }
 template <>
-inline Tensor Methods<Tensor>::renorm(const Scalar &p, int64_t dim, const Scalar &maxnorm) const { return tensor::renorm(self(), p, dim, maxnorm); }
+inline Tensor Methods<Tensor>::renorm(const Scalar &p, Int dim, const Scalar &maxnorm) const { return tensor::renorm(self(), p, dim, maxnorm); }
 template <>
-inline Tensor Methods<Tensor>::renorm_(const Scalar &p, int64_t dim, const Scalar &maxnorm) const { return tensor::renorm_(self(), p, dim, maxnorm); }
+inline Tensor Methods<Tensor>::renorm_(const Scalar &p, Int dim, const Scalar &maxnorm) const { return tensor::renorm_(self(), p, dim, maxnorm); }
 template <>
 inline void * Methods<Tensor>::data_ptr() const { return tensor::data_ptr(self()); }
 template <>
@@ -12316,7 +12316,7 @@ inline bool Methods<Tensor>::is_shared() const { return tensor::is_shared(self()
 template <>
 inline Tensor Methods<Tensor>::pin_memory() const { return tensor::pin_memory(self()); }
 template <>
-inline void Methods<Tensor>::record_stream(int64_t stream) const { return tensor::record_stream(self(), stream); }
+inline void Methods<Tensor>::record_stream(Int stream) const { return tensor::record_stream(self(), stream); }
 template <>
 inline bool Methods<Tensor>::is_pinned() const { return tensor::is_pinned(self()); }
 template <>
@@ -12330,13 +12330,13 @@ inline Tensor Methods<Tensor>::reshape(const Ints &shape) const { return tensor:
 template <>
 inline Tensor Methods<Tensor>::reshape_as(const Tensor &other) const { return tensor::reshape_as(self(), other); }
 template <>
-inline Tensor Methods<Tensor>::flatten(int64_t start_dim, int64_t end_dim) const { return tensor::flatten(self(), start_dim, end_dim); }
+inline Tensor Methods<Tensor>::flatten(Int start_dim, Int end_dim) const { return tensor::flatten(self(), start_dim, end_dim); }
 template <>
-inline Tensor Methods<Tensor>::flatten(int64_t start_dim, int64_t end_dim, const std::string &out_dim) const { return tensor::flatten(self(), start_dim, end_dim, out_dim); }
+inline Tensor Methods<Tensor>::flatten(Int start_dim, Int end_dim, const std::string &out_dim) const { return tensor::flatten(self(), start_dim, end_dim, out_dim); }
 template <>
 inline Tensor Methods<Tensor>::flatten(const Ints &dims, const std::string &out_dim) const { return tensor::flatten(self(), dims, out_dim); }
 template <>
-inline Tensor Methods<Tensor>::unflatten(int64_t dim, const Ints &sizes) const { return tensor::unflatten(self(), dim, sizes); }
+inline Tensor Methods<Tensor>::unflatten(Int dim, const Ints &sizes) const { return tensor::unflatten(self(), dim, sizes); }
 template <>
 inline Tensor Methods<Tensor>::ravel() const { return tensor::ravel(self()); }
 template <>
@@ -12344,25 +12344,25 @@ inline Tensor Methods<Tensor>::t() const { return tensor::t(self()); }
 template <>
 inline Tensor Methods<Tensor>::t_() const { return tensor::t_(self()); }
 template <>
-inline Tensor Methods<Tensor>::transpose(int64_t dim0, int64_t dim1) const { return tensor::transpose(self(), dim0, dim1); }
+inline Tensor Methods<Tensor>::transpose(Int dim0, Int dim1) const { return tensor::transpose(self(), dim0, dim1); }
 template <>
-inline Tensor Methods<Tensor>::transpose_(int64_t dim0, int64_t dim1) const { return tensor::transpose_(self(), dim0, dim1); }
+inline Tensor Methods<Tensor>::transpose_(Int dim0, Int dim1) const { return tensor::transpose_(self(), dim0, dim1); }
 template <>
-inline Tensor Methods<Tensor>::swapaxes(int64_t axis0, int64_t axis1) const { return tensor::swapaxes(self(), axis0, axis1); }
+inline Tensor Methods<Tensor>::swapaxes(Int axis0, Int axis1) const { return tensor::swapaxes(self(), axis0, axis1); }
 template <>
-inline Tensor Methods<Tensor>::swapaxes_(int64_t axis0, int64_t axis1) const { return tensor::swapaxes_(self(), axis0, axis1); }
+inline Tensor Methods<Tensor>::swapaxes_(Int axis0, Int axis1) const { return tensor::swapaxes_(self(), axis0, axis1); }
 template <>
-inline Tensor Methods<Tensor>::swapdims(int64_t dim0, int64_t dim1) const { return tensor::swapdims(self(), dim0, dim1); }
+inline Tensor Methods<Tensor>::swapdims(Int dim0, Int dim1) const { return tensor::swapdims(self(), dim0, dim1); }
 template <>
-inline Tensor Methods<Tensor>::swapdims_(int64_t dim0, int64_t dim1) const { return tensor::swapdims_(self(), dim0, dim1); }
+inline Tensor Methods<Tensor>::swapdims_(Int dim0, Int dim1) const { return tensor::swapdims_(self(), dim0, dim1); }
 template <>
 inline Tensor Methods<Tensor>::permute(const Ints &dims) const { return tensor::permute(self(), dims); }
 template <>
-inline Tensor Methods<Tensor>::movedim(int64_t source, int64_t destination) const { return tensor::movedim(self(), source, destination); }
+inline Tensor Methods<Tensor>::movedim(Int source, Int destination) const { return tensor::movedim(self(), source, destination); }
 template <>
 inline Tensor Methods<Tensor>::movedim_list(const Ints &source, const Ints &destination) const { return tensor::movedim_list(self(), source, destination); }
 template <>
-inline Tensor Methods<Tensor>::moveaxis(int64_t source, int64_t destination) const { return tensor::moveaxis(self(), source, destination); }
+inline Tensor Methods<Tensor>::moveaxis(Int source, Int destination) const { return tensor::moveaxis(self(), source, destination); }
 template <>
 inline Tensor Methods<Tensor>::moveaxis_list(const Ints &source, const Ints &destination) const { return tensor::moveaxis_list(self(), source, destination); }
 template <>
@@ -12386,71 +12386,71 @@ inline Tensor Methods<Tensor>::squeeze() const { return tensor::squeeze(self());
 template <>
 inline Tensor Methods<Tensor>::squeeze_() const { return tensor::squeeze_(self()); }
 template <>
-inline Tensor Methods<Tensor>::squeeze(int64_t dim) const { return tensor::squeeze(self(), dim); }
+inline Tensor Methods<Tensor>::squeeze(Int dim) const { return tensor::squeeze(self(), dim); }
 template <>
-inline Tensor Methods<Tensor>::squeeze_(int64_t dim) const { return tensor::squeeze_(self(), dim); }
+inline Tensor Methods<Tensor>::squeeze_(Int dim) const { return tensor::squeeze_(self(), dim); }
 template <>
 inline Tensor Methods<Tensor>::squeeze_dims(const Ints &dim) const { return tensor::squeeze_dims(self(), dim); }
 template <>
 inline Tensor Methods<Tensor>::squeeze_dims_(const Ints &dim) const { return tensor::squeeze_dims_(self(), dim); }
 template <>
-inline Tensor Methods<Tensor>::unsqueeze(int64_t dim) const { return tensor::unsqueeze(self(), dim); }
+inline Tensor Methods<Tensor>::unsqueeze(Int dim) const { return tensor::unsqueeze(self(), dim); }
 template <>
-inline Tensor Methods<Tensor>::unsqueeze_(int64_t dim) const { return tensor::unsqueeze_(self(), dim); }
+inline Tensor Methods<Tensor>::unsqueeze_(Int dim) const { return tensor::unsqueeze_(self(), dim); }
 template <>
-inline Tensor Methods<Tensor>::narrow(int64_t dim, int64_t start, int64_t length) const { return tensor::narrow(self(), dim, start, length); }
+inline Tensor Methods<Tensor>::narrow(Int dim, Int start, Int length) const { return tensor::narrow(self(), dim, start, length); }
 template <>
-inline Tensor Methods<Tensor>::narrow(int64_t dim, const Tensor &start, int64_t length) const { return tensor::narrow(self(), dim, start, length); }
+inline Tensor Methods<Tensor>::narrow(Int dim, const Tensor &start, Int length) const { return tensor::narrow(self(), dim, start, length); }
 template <>
-inline Tensor Methods<Tensor>::select(int64_t dim, int64_t index) const { return tensor::select(self(), dim, index); }
+inline Tensor Methods<Tensor>::select(Int dim, Int index) const { return tensor::select(self(), dim, index); }
 template <>
-inline Tensor Methods<Tensor>::as_strided(const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset) const { return tensor::as_strided(self(), size, stride, storage_offset); }
+inline Tensor Methods<Tensor>::as_strided(const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset) const { return tensor::as_strided(self(), size, stride, storage_offset); }
 template <>
-inline Tensor Methods<Tensor>::as_strided_(const Ints &size, const Ints &stride, const std::optional<int64_t> &storage_offset) const { return tensor::as_strided_(self(), size, stride, storage_offset); }
+inline Tensor Methods<Tensor>::as_strided_(const Ints &size, const Ints &stride, const std::optional<Int> &storage_offset) const { return tensor::as_strided_(self(), size, stride, storage_offset); }
 template <>
-inline Tensor Methods<Tensor>::unfold(int64_t dimension, int64_t size, int64_t step) const { return tensor::unfold(self(), dimension, size, step); }
+inline Tensor Methods<Tensor>::unfold(Int dimension, Int size, Int step) const { return tensor::unfold(self(), dimension, size, step); }
 template <>
-inline Tensor Methods<Tensor>::diagonal(int64_t offset, int64_t dim1, int64_t dim2) const { return tensor::diagonal(self(), offset, dim1, dim2); }
+inline Tensor Methods<Tensor>::diagonal(Int offset, Int dim1, Int dim2) const { return tensor::diagonal(self(), offset, dim1, dim2); }
 template <>
-inline Tensor Methods<Tensor>::diagonal(const std::string &outdim, int64_t dim1, int64_t dim2, int64_t offset) const { return tensor::diagonal(self(), outdim, dim1, dim2, offset); }
+inline Tensor Methods<Tensor>::diagonal(const std::string &outdim, Int dim1, Int dim2, Int offset) const { return tensor::diagonal(self(), outdim, dim1, dim2, offset); }
 template <>
 inline Tensor Methods<Tensor>::detach() const { return tensor::detach(self()); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::unbind(int64_t dim) const { return tensor::unbind(self(), dim); }
+inline std::vector<Tensor> Methods<Tensor>::unbind(Int dim) const { return tensor::unbind(self(), dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::split(int64_t split_size, int64_t dim) const { return tensor::split(self(), split_size, dim); }
+inline std::vector<Tensor> Methods<Tensor>::split(Int split_size, Int dim) const { return tensor::split(self(), split_size, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::split_sizes(const Ints &split_size, int64_t dim) const { return tensor::split_sizes(self(), split_size, dim); }
+inline std::vector<Tensor> Methods<Tensor>::split_sizes(const Ints &split_size, Int dim) const { return tensor::split_sizes(self(), split_size, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::split_with_sizes(const Ints &split_sizes, int64_t dim) const { return tensor::split_with_sizes(self(), split_sizes, dim); }
+inline std::vector<Tensor> Methods<Tensor>::split_with_sizes(const Ints &split_sizes, Int dim) const { return tensor::split_with_sizes(self(), split_sizes, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::chunk(int64_t chunks, int64_t dim) const { return tensor::chunk(self(), chunks, dim); }
+inline std::vector<Tensor> Methods<Tensor>::chunk(Int chunks, Int dim) const { return tensor::chunk(self(), chunks, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::unsafe_chunk(int64_t chunks, int64_t dim) const { return tensor::unsafe_chunk(self(), chunks, dim); }
+inline std::vector<Tensor> Methods<Tensor>::unsafe_chunk(Int chunks, Int dim) const { return tensor::unsafe_chunk(self(), chunks, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::unsafe_split(int64_t split_size, int64_t dim) const { return tensor::unsafe_split(self(), split_size, dim); }
+inline std::vector<Tensor> Methods<Tensor>::unsafe_split(Int split_size, Int dim) const { return tensor::unsafe_split(self(), split_size, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::unsafe_split_with_sizes(const Ints &split_sizes, int64_t dim) const { return tensor::unsafe_split_with_sizes(self(), split_sizes, dim); }
+inline std::vector<Tensor> Methods<Tensor>::unsafe_split_with_sizes(const Ints &split_sizes, Int dim) const { return tensor::unsafe_split_with_sizes(self(), split_sizes, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::tensor_split(int64_t sections, int64_t dim) const { return tensor::tensor_split(self(), sections, dim); }
+inline std::vector<Tensor> Methods<Tensor>::tensor_split(Int sections, Int dim) const { return tensor::tensor_split(self(), sections, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::tensor_split_indices(const Ints &indices, int64_t dim) const { return tensor::tensor_split_indices(self(), indices, dim); }
+inline std::vector<Tensor> Methods<Tensor>::tensor_split_indices(const Ints &indices, Int dim) const { return tensor::tensor_split_indices(self(), indices, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::tensor_split(const Tensor &tensor_indices_or_sections, int64_t dim) const { return tensor::tensor_split(self(), tensor_indices_or_sections, dim); }
+inline std::vector<Tensor> Methods<Tensor>::tensor_split(const Tensor &tensor_indices_or_sections, Int dim) const { return tensor::tensor_split(self(), tensor_indices_or_sections, dim); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::hsplit(int64_t sections) const { return tensor::hsplit(self(), sections); }
+inline std::vector<Tensor> Methods<Tensor>::hsplit(Int sections) const { return tensor::hsplit(self(), sections); }
 template <>
 inline std::vector<Tensor> Methods<Tensor>::hsplit_indices(const Ints &indices) const { return tensor::hsplit_indices(self(), indices); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::vsplit(int64_t sections) const { return tensor::vsplit(self(), sections); }
+inline std::vector<Tensor> Methods<Tensor>::vsplit(Int sections) const { return tensor::vsplit(self(), sections); }
 template <>
 inline std::vector<Tensor> Methods<Tensor>::vsplit_indices(const Ints &indices) const { return tensor::vsplit_indices(self(), indices); }
 template <>
-inline std::vector<Tensor> Methods<Tensor>::dsplit(int64_t sections) const { return tensor::dsplit(self(), sections); }
+inline std::vector<Tensor> Methods<Tensor>::dsplit(Int sections) const { return tensor::dsplit(self(), sections); }
 template <>
 inline std::vector<Tensor> Methods<Tensor>::dsplit_indices(const Ints &indices) const { return tensor::dsplit_indices(self(), indices); }
 template <>
-inline Tensor Methods<Tensor>::narrow_copy(int64_t dim, int64_t start, int64_t length) const { return tensor::narrow_copy(self(), dim, start, length); }
+inline Tensor Methods<Tensor>::narrow_copy(Int dim, Int start, Int length) const { return tensor::narrow_copy(self(), dim, start, length); }
 
 // --------------------------------------------------------------------------------------------------- operators
 

@@ -91,6 +91,30 @@ class Bool {
   bool value_;
 };
 
+// An integer. Constants of enumerations are none, so that eye(3, float64) cannot be taken for
+// eye(3, 9), and fractions are not cut off.
+class Int {
+ public:
+  template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
+  Int(T value) : value_(static_cast<int64_t>(value)) {}
+  operator int64_t() const { return value_; }
+
+ private:
+  int64_t value_;
+};
+
+// A number with a fraction, with the same exception.
+class Real {
+ public:
+  template <class T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, int> = 0>
+  Real(T value) : value_(static_cast<double>(value)) {}
+  operator double() const { return value_; }
+  const double *get() const { return &value_; }
+
+ private:
+  double value_;
+};
+
 // A number that keeps its kind.
 class Scalar {
  public:
@@ -281,9 +305,13 @@ class Scalars : public Converted<tensor_scalar> {
 
 namespace detail {
 // What stands in C for an argument that may be left out.
-inline int64_t get(const std::optional<int64_t> &value) { return value.value_or(TENSOR_NONE); }
+inline int64_t get(const std::optional<Int> &value) {
+  return value ? int64_t(*value) : TENSOR_NONE;
+}
 inline int32_t get(const std::optional<Bool> &value) { return value ? bool(*value) : -1; }
-inline const double *get(const std::optional<double> &value) { return value ? &*value : nullptr; }
+inline const double *get(const std::optional<Real> &value) {
+  return value ? value->get() : nullptr;
+}
 inline const char *get(const std::optional<std::string> &value) {
   return value ? value->c_str() : nullptr;
 }

@@ -189,6 +189,8 @@ class Call:
         """Whether the tensor at a place is one that the call may write."""
         if at[0] < 0:
             return True
+        if self.operator["name"] == "nn.embedding" and at[0] == 1:
+            return self.args[3] is not None  # max_norm shortens rows of the weight
         return self.operator["args"][at[0]]["mutated"] or (self.form["mode"] == "inplace" and at[0] == 0)
 
 

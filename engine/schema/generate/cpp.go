@@ -23,14 +23,14 @@ type cppKind struct{ kind, callers string }
 
 var cppKinds = map[string]cppKind{
 	"Tensor": {"Tensor", "t"}, "Tensor[]": {"Tensors", "{"}, "Operand": {"Operand", "ntv"}, "Scalar": {"Scalar", "nv"}, "Scalar[]": {"Scalars", "{"},
-	"int": {"int64_t", "n"}, "int[]": {"Ints", "n{"}, "float": {"double", "n"}, "float[]": {"Doubles", "n{"}, "bool": {"Bool", "v"},
+	"int": {"Int", "n"}, "int[]": {"Ints", "n{"}, "float": {"Real", "n"}, "float[]": {"Doubles", "n{"}, "bool": {"Bool", "v"},
 	"str": {"std::string", "s"}, "str[]": {"Strings", "{"}, "dtype": {"Dtype", "d"}, "layout": {"Layout", "d"}, "device": {"Device", "d"},
 	"memory_format": {"MemoryFormat", "d"}, "Index": {"Indices", "{"}, "Generator": {"Generator", "g"}, "Storage": {"Storage", "o"}, "Node": {"Node", "o"},
 	"pointer": {"void *", "o"},
 }
 
 // cppByValue are the types that are passed as they are.
-var cppByValue = []string{"int64_t", "double", "Bool", "Dtype", "Layout", "MemoryFormat", "void *", "const void *"}
+var cppByValue = []string{"Int", "Real", "Bool", "Dtype", "Layout", "MemoryFormat", "void *", "const void *"}
 
 // cppResults maps a result's type to its type in C++.
 var cppResults = map[string]string{"int": "int64_t", "float": "double", "str": "std::string", "dtype": "Dtype", "device": "Device", "pointer": "void *"}
