@@ -11,6 +11,7 @@ NAME = "gradients"
 graph = torch.autograd.graph
 LONGEST = 30  # allocations of a call and its run that are made to fail, one in each of as many tries
 MOST = 1 << 17  # elements of a call's tensors
+MANY = 1 << 10  # results of a call, each with a node of its own
 # What their results hold depends on the layout, or on what the memory held.
 BY_LAYOUT = (
     "empty_like",
@@ -70,7 +71,7 @@ def gradients(function, operands=None):
         outputs = [t for t in function(*operands) if t.requires_grad]
     except (RuntimeError, ValueError, TypeError, IndexError, MemoryError):
         return None
-    if not outputs or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
+    if not 0 < len(outputs) <= MANY or any(t.numel() > 8 * MOST for t in (*outputs, *operands)):  # which views can be without memory of their own
         return None
     try:
         return torch.autograd.grad(outputs, operands, [seed(t) for t in outputs], allow_unused=True)
