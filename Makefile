@@ -215,9 +215,12 @@ cuda-kernels: $(VENV)/ready ## Compile the kernels of the CUDA backend anew (nee
 licenses: $(BLAS)
 	@.ci/licenses $(LICENSES) $(VERSION) $(if $(BLAS),$(dir $(BLAS))LICENSE.txt)
 
-# The CMake package and the pkg-config file find the headers from where they are themselves, wherever the prefix goes.
+# The CMake package and the pkg-config file find the headers from where they are themselves, wherever the prefix goes. Programs are told
+# where the library is, but for the folders that every program looks in.
 FROM_LIBDIR = realpath -m --relative-to "$(LIBDIR)"
-FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|"
+SYSTEM_LIBDIRS = /lib /lib64 /usr/lib /usr/lib64 /usr/lib/$(shell $(CC) -print-multiarch)
+RPATH = $(if $(filter $(SYSTEM_LIBDIRS),$(LIBDIR)),,-Wl,-rpath,\$${libdir} )
+FILLED = sed "s|@VERSION@|$(VERSION)|; s|@PREFIX@|$$($(FROM_LIBDIR) "$(PREFIX)")|; s|@RPATH@|$(RPATH)|"
 
 # Relative paths would be this folder's, and an empty one the whole system's.
 placed:

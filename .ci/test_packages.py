@@ -20,6 +20,7 @@ BUNDLED = [path.name for path in BUILD.glob("libscipy_openblas*.so")]
 MODULES = {"github.com-google-uuid", "github.com-mattn-go-pointer", "github.com-pkg-errors", "gorgonia.org-cu"}
 LICENSES = {f"{name}.txt" for name in {"libtensor", "go", *MODULES, *(["openblas"] if BUNDLED else [])}} | {"libtensor.spdx"}
 KERNELS = {path.name for path in (ROOT / "cuda/kernels").glob("gen_*")}
+HOME = "https://github.com/libtensor/libtensor"
 FLOOR = 28  # of glibc 2, which manylinux_2_28 has
 ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.startswith(("MAKE", "MFLAGS", "LIBTENSOR_", "npm_"))}
 
@@ -68,6 +69,15 @@ def all_ours(files):
         if path.is_file() and not path.name.startswith("LICENSE"):
             foreign = re.search(rb"(?i)copyright (\(c\)|\xc2\xa9|\d{4}).*|SPDX-Licen[s]e-Identifier.*", path.read_bytes())
             assert not foreign, f"{path}: whose is this? {foreign[0]}. Name it in .ci/licenses"
+
+
+def links_lead_somewhere(folder):
+    """What a package's texts link to is in it, or in the sources of its version."""
+    (version,) = re.findall(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    for path in folder.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)#: ][^) ]*)\)", path.read_text()):
+            name = link.removeprefix(f"{HOME}/blob/v{version}/")
+            assert (ROOT / name if name != link else path.parent / link).exists() or link == HOME, f"{path.name} links to {link}"
 
 
 def prints(*command, cwd, **environment):
@@ -156,6 +166,7 @@ def test_npm_packages(tmp_path):
     )
     prints("node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=program)
     package, platform = (program / "node_modules" / name for name in ("libtensor", next(iter((program / "node_modules/@libtensor").iterdir()))))
+    links_lead_somewhere(package), links_lead_somewhere(platform)
     assert {path.name for path in platform.iterdir()} == {
         "LICENSE",
         "README.md",
@@ -218,6 +229,7 @@ def test_tarball(dist, tmp_path):
     assert {Path(name).name for name in files if ".so" in name} == {"libtensor.so.0.1.0", *BUNDLED}
     loads_with_older_glibc(tmp_path)
     accounted_for(tmp_path)
+    links_lead_somewhere(tmp_path)
     consume(prefix, prefix / "lib")
 
 
@@ -237,11 +249,13 @@ def test_deb(dist, tmp_path):
     all_ours(path for path in tmp_path.rglob("*") if path.name != "copyright")
     assert "libopenblas0" in run("dpkg-deb", "-f", next(dist.glob("libtensor0_*.deb")), "Depends")
     loads_with_older_glibc(tmp_path)
-    consume(tmp_path, library.parent)
+    assert "rpath" not in (library.parent / "pkgconfig/tensor.pc").read_text()  # the system knows where it is
+    consume(tmp_path, library.parent, LD_LIBRARY_PATH=str(library.parent))
 
 
 def test_kernels_of_devices(dist, tmp_path):
     """They are the same in each form, and in no other package."""
+    links_lead_somewhere(ROOT / "cuda/package")
     (packed,) = dist.glob("libtensor-cuda-*.tar.gz")
     with tarfile.open(packed) as archive:
         assert {Path(name).name for name in archive.getnames() if "share/libtensor-cuda/" in name} == KERNELS

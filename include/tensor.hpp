@@ -21,8 +21,8 @@
 //
 // Arguments: the dtype, layout and device of a new tensor are one Options, or any of the three.
 //   Integers are taken from integers alone, numbers from no constants of enumerations, and flags
-//   from bool. Lists of numbers are braces, vectors and arrays of int64_t, or one number: x.sum(0),
-//   x.sum({0, 1}). {} leaves an optional list out.
+//   from bool. Lists are braces or any container with a size, and those of numbers one number too:
+//   x.sum(0), x.sum({0, 1}). {} leaves an optional list out. Texts must not have NUL characters.
 //   std::nullopt in a place where two overloads have an optional of another type needs its type:
 //   std::optional<double>(). Several results are a struct: auto [values, indices] = x.max(0).
 //
@@ -33,6 +33,10 @@
 #ifndef LIBTENSOR_TENSOR_HPP
 #define LIBTENSOR_TENSOR_HPP
 
+#if __cplusplus < 201703L
+#error "tensor.hpp is for C++17 and newer: compile with -std=c++17"
+#else
+
 #include "tensor/types.hpp"
 #include "tensor/handle.hpp"
 #include "tensor/gen_methods.hpp"
@@ -40,5 +44,7 @@
 #include "tensor/gen_operators.hpp"
 #include "tensor/data.hpp"
 #include "tensor/gradients.hpp"
+
+#endif
 
 #endif

@@ -66,6 +66,9 @@ static void memory() {
   CHECK(deleted == 1);
   const Tensor strided = from_blob<float>(values, {2, 2}, nullptr, {1, 2});
   CHECK(has<float>(strided, {2, 2}, {1, 3, 2, 0}));
+  // The data tells what the elements are.
+  CHECK(from_blob(values, 2, nullptr, 3).to_vector<float>() == (std::vector<float>{1, 0}) &&
+        from_blob(values, 1, [](float *) {}).numel() == 1);
   const Tensor constant = from_blob<const float>(values, 3);
   CHECK(constant.data<const float>() == values);
   THROWS(constant.data<float>(), TENSOR_ERROR_RUNTIME, "read-only");
@@ -132,6 +135,7 @@ static void hooks() {
     throw std::runtime_error("no, said the hook");
   });
   THROWS((x * 3).sum().backward(), TENSOR_ERROR_CALLBACK, "no, said the hook");
+  THROWS(x.register_hook(nullptr), TENSOR_ERROR_VALUE, "register_hook: the hook is empty");
   THROWS(from({1}).register_hook([alive](const Tensor &) { return std::nullopt; }),
          TENSOR_ERROR_RUNTIME, "hook");
   CHECK(alive.use_count() == 1);

@@ -1,6 +1,9 @@
 // tensor.hpp: values in and out, operators, arguments, views.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <list>
+#include <set>
 #include <sstream>
 
 #include "check.hpp"
@@ -22,7 +25,7 @@ static void dtypes() {
   CHECK(has<float>(from({1, 2}, float32), {2}, {1, 2}));
   CHECK(has<uint8_t>(from(std::vector<uint8_t>{1, 2, 3, 4}, {2, 2}), {2, 2}, {1, 2, 3, 4}));
   CHECK(from(std::vector<float>()).sizes() == std::vector<int64_t>{0});
-  CHECK(from(std::vector<float>{3}, Ints(nullptr, 0)).sizes().empty());
+  CHECK(from(std::vector<float>{3}, std::vector<int>()).sizes().empty());
   CHECK(has<int64_t>(arange(4), {4}, {0, 1, 2, 3}) && has<int64_t>(arange(1, 3), {2}, {1, 2}));
   CHECK(has<int64_t>(arange(1, 6, 2), {3}, {1, 3, 5}) && arange(2, float64).dtype() == float64);
   CHECK(zeros({}).dim() == 0 && zeros(3).sizes() == std::vector<int64_t>{3});
@@ -31,7 +34,10 @@ static void dtypes() {
   CHECK(made.dtype() == float64 && made.device().type == TENSOR_META && made.requires_grad());
   THROWS(from({{1, 2}, {3}}), TENSOR_ERROR_VALUE, "a row of 1 values among rows of 2");
   THROWS(from(std::vector<int>{1, 2, 3}, {2, 2}), TENSOR_ERROR_RUNTIME,
-         "3 values do not fill a shape of 4");
+         "3 values do not fill the shape [2, 2]");
+  // A product that wraps around to the number of values.
+  THROWS(from(std::vector<int>{1, 2}, {INT64_MAX, INT64_MAX, 2}), TENSOR_ERROR_RUNTIME,
+         "9223372036854775807");
 }
 
 static void items() {
@@ -76,6 +82,14 @@ static void operators() {
   c += 1, c *= b;
   CHECK(a.to_vector<int32_t>() == (I{12, -8, 16}) && c.is(a));  // copies are one tensor
   THROWS(c /= 2, TENSOR_ERROR_RUNTIME, "can't be cast");
+  // Whatever stands on either side, in C++20 too, which turns == around by itself.
+  const Tensor d = from({1, 2, 3});
+  CHECK((d == from({1, 5, 3})).to_vector<bool>() == (B{1, 0, 1}));
+  CHECK((d == Scalar(2)).to_vector<bool>() == (B{0, 1, 0}) &&
+        (Scalar(2) != d).to_vector<bool>() == (B{1, 0, 1}));
+  CHECK((d == Operand(d)).all().item<bool>() &&
+        (Operand(3) - d).to_vector<int32_t>() == (I{2, 1, 0}));
+  CHECK((d == std::complex<double>(2)).to_vector<bool>() == (B{0, 1, 0}));
 }
 
 static void arguments() {
@@ -147,7 +161,45 @@ static void numbers() {
   static_assert(!std::is_constructible_v<std::optional<Int>, tensor_device_type>);
   CHECK(eye(3, float64).sizes() == (std::vector<int64_t>{3, 3}) &&
         eye(3, float64).dtype() == float64);
+  static_assert(!std::is_convertible_v<char, Int> &&
+                !std::is_invocable_v<decltype(&Tensor::size), Tensor, double>);
+  THROWS(zeros(UINT64_MAX), TENSOR_ERROR_VALUE, "18446744073709551615 does not fit in int64");
+  THROWS(Device(TENSOR_CUDA, int64_t(1) << 40), TENSOR_ERROR_VALUE, "1099511627776");
   CHECK(eye(2, size_t(3)).size(1) == 3 && eye(2, 3, int32).dtype() == int32);
+}
+
+// Whether braces with two of these make a T.
+template <class T, class A, class B, class = void>
+struct Braces : std::false_type {};
+template <class T, class A, class B>
+struct Braces<T, A, B, std::void_t<decltype(T({std::declval<A>(), std::declval<B>()}))>>
+    : std::true_type {};
+
+// Lists of integers are made of all that has integers in it, and of nothing else.
+static void lists() {
+  const std::vector<int64_t> wanted{2, 3};
+  const int plain[] = {2, 3};
+  for (const Tensor &t :
+       {zeros({size_t(2), short(3)}), zeros(std::vector<int>{2, 3}), zeros(std::vector{2ul, 3ul}),
+        zeros(std::array<int, 2>{2, 3}), zeros(std::list<uint8_t>{2, 3}), zeros(std::set{3, 2}),
+        zeros(plain), zeros(Ints(&plain[0], 2)), zeros(wanted)})
+    CHECK(t.sizes() == wanted);
+  CHECK(zeros(std::vector<int>()).dim() == 0 && zeros(std::array<long, 0>()).dim() == 0);
+  const Tensor x = ones({2, 3});
+  CHECK(x.sum({}).dim() == 0 && x.sum(std::vector<int>{-1}).sizes() == std::vector<int64_t>{2});
+  static_assert(Braces<Ints, int, size_t>() && !Braces<Ints, double, int>() &&
+                !Braces<Ints, int, float>() && !Braces<Ints, bool, int>());
+  static_assert(!Braces<Ints, std::initializer_list<int>, std::initializer_list<int>>());
+  static_assert(
+      !std::is_convertible_v<double, Ints> && !std::is_convertible_v<std::vector<double>, Ints> &&
+      !std::is_convertible_v<std::array<float, 0>, Ints> &&
+      !std::is_convertible_v<std::vector<bool>, Ints> && !std::is_convertible_v<std::string, Ints>);
+  // The others take any container too, of things that outlive the call.
+  CHECK(cat(std::array<Tensor, 2>{x, x}).size(0) == 4 && stack(std::list<Tensor>{x, x}).dim() == 3);
+  CHECK(histogram(from({1., 2.}), 2, std::vector<int>{0, 4}).bin_edges.to_vector<double>() ==
+        (Doubles_{0, 2, 4}));
+  CHECK(names(rename(x, std::array<std::string, 2>{"a", "b"}))[1] == "b");
+  CHECK(index_get(x, std::array<Index, 2>{0, slice(1)}).numel() == 2);
 }
 
 static void texts() {
@@ -160,6 +212,13 @@ static void texts() {
   CHECK(loaded.names == (std::vector<std::string>{"weight", "bias"}) &&
         has<double>(loaded.tensors[0], {2}, {1, 2}));
   std::remove(path.c_str());
+  // C would see the beginning of a text with a NUL in it.
+  const std::string cut("a\0b", 3);
+  THROWS(npy_load(cut), TENSOR_ERROR_VALUE,
+         "npy_load: path must not have NUL characters: 'a' has one at 1");
+  THROWS(save_dict(path, {"weight", cut}, {ones({1}), ones({1})}), TENSOR_ERROR_VALUE,
+         "save_dict: names must not have NUL characters");
+  THROWS(fft::fft(ones({2}), std::nullopt, -1, cut), TENSOR_ERROR_VALUE, "fft.fft: norm");
   try {
     load_dict(path);
     CHECK(false);
@@ -170,6 +229,6 @@ static void texts() {
 
 int main() {
   const int64_t before = tensor_live_handles();
-  dtypes(), items(), operators(), arguments(), numbers(), views(), texts();
+  dtypes(), items(), operators(), arguments(), numbers(), lists(), views(), texts();
   CHECK(tensor_live_handles() == before);
 }

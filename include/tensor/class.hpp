@@ -28,8 +28,8 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
   int64_t storage_offset() const { return known(tensor_storage_offset(get())); }
   std::vector<int64_t> sizes() const { return per_dimension(tensor_sizes); }
   std::vector<int64_t> strides() const { return per_dimension(tensor_strides); }
-  int64_t size(int64_t dim) const { return of_dimension(tensor_sizes, dim); }
-  int64_t stride(int64_t dim) const { return of_dimension(tensor_strides, dim); }
+  int64_t size(Int dim) const { return of_dimension(tensor_sizes, dim); }
+  int64_t stride(Int dim) const { return of_dimension(tensor_strides, dim); }
   Dtype dtype() const { return dim(), tensor_get_dtype(get()); }
   Device device() const { return dim(), tensor_get_device(get()); }
   Layout layout() const { return dim(), tensor_get_layout(get()); }
@@ -62,7 +62,7 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
 
   // See gradients.hpp.
   bool requires_grad() const;
-  Tensor requires_grad_(bool wanted = true) const;
+  Tensor requires_grad_(Bool wanted = true) const;
   bool is_leaf() const;
   std::optional<Tensor> grad() const;
   void set_grad(const std::optional<Tensor> &gradient) const;
@@ -103,7 +103,7 @@ class Operand {
  public:
   Operand(const Tensor &tensor) : tensor_(tensor) {}
   Operand(const Scalar &number) : number_(number.get()) {}
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  template <class T, std::enable_if_t<detail::is_number<T>, int> = 0>
   Operand(T number) : Operand(Scalar(number)) {}
   template <class T>
   Operand(std::complex<T> number) : Operand(Scalar(number)) {}
@@ -131,8 +131,12 @@ class Tensors : public Converted<const tensor_t *> {
  public:
   Tensors(std::nullopt_t = std::nullopt) {}
   Tensors(std::initializer_list<Tensor> tensors) { fill(tensors, handle); }
-  Tensors(const std::vector<Tensor> &tensors) { fill(tensors, handle); }
-  Tensors(const std::vector<std::optional<Tensor>> &tensors) {
+  template <class Container, detail::Holds<Container, Tensor> = 0>
+  Tensors(const Container &tensors) {
+    fill(tensors, handle);
+  }
+  template <class Container, detail::Holds<Container, std::optional<Tensor>> = 0, class = void>
+  Tensors(const Container &tensors) {
     fill(tensors, [](const auto &t) { return t ? t->get() : nullptr; });
   }
 
@@ -149,9 +153,10 @@ inline constexpr NewAxis newaxis{};
 // of bools.
 class Index {
  public:
-  template <class T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
-  Index(T at)
-      : Index(std::is_same_v<T, bool> ? TENSOR_INDEX_BOOL : TENSOR_INDEX_INT, int64_t(at)) {}
+  template <class T, std::enable_if_t<detail::is_integer<T>, int> = 0>
+  Index(T at) : Index(TENSOR_INDEX_INT, Int(at)) {}
+  template <class T, std::enable_if_t<std::is_same_v<T, bool>, int> = 0>
+  Index(T flag) : Index(TENSOR_INDEX_BOOL, int64_t(flag)) {}
   Index(Ellipsis) : Index(TENSOR_INDEX_ELLIPSIS) {}
   Index(NewAxis) : Index(TENSOR_INDEX_NEW_AXIS) {}
   Index(const Tensor &tensor) : Index(TENSOR_INDEX_TENSOR) { tensor_ = tensor; }
@@ -179,7 +184,10 @@ inline Index slice(std::optional<Int> start = std::nullopt, std::optional<Int> s
 class Indices : public Converted<tensor_index> {
  public:
   Indices(std::initializer_list<Index> items) { fill(items, item); }
-  Indices(const std::vector<Index> &items) { fill(items, item); }
+  template <class Container, detail::Holds<Container, Index> = 0>
+  Indices(const Container &items) {
+    fill(items, item);
+  }
 
  private:
   static tensor_index item(const Index &from) { return from.get(); }

@@ -26,6 +26,10 @@ inline int64_t span(const Ints &size, const Ints &stride, size_t item) {
   const uint64_t elements = count == 0 || stride.size() == 0 ? count : reach;
   return std::max<int64_t>(int64_t(elements * item), 0);
 }
+
+// What T is, the data tells: not a lambda or nullptr in this place.
+template <class T>
+using Deleter = std::enable_if_t<true, std::function<void(T *)>>;
 }  // namespace detail
 
 // A tensor of shape `size` that shares memory, whose `deleter` is called with `data` when the last
@@ -33,16 +37,16 @@ inline int64_t span(const Ints &size, const Ints &stride, size_t item) {
 // row-major unless given. Elements of const memory are read-only. Where this throws, the deleter
 // has not been called.
 template <class T>
-Tensor from_blob(T *data, const Ints &size, std::function<void(T *)> deleter = nullptr,
+Tensor from_blob(T *data, const Ints &size, detail::Deleter<T> deleter = nullptr,
                  const Ints &stride = {}) {
   using Element = std::remove_const_t<T>;
   const int64_t *strides = stride.size() ? stride.data() : nullptr;
   struct Shared {
     T *data;
-    std::function<void(T *)> deleter;
+    detail::Deleter<T> deleter;
   };
   auto shared = deleter ? std::make_unique<Shared>(Shared{data, std::move(deleter)}) : nullptr;
-  const tensor_deleter release = [](void *context) {
+  const tensor_deleter release = [](void *context) noexcept {
     const std::unique_ptr<Shared> last(static_cast<Shared *>(context));
     last->deleter(last->data);
   };
@@ -56,15 +60,19 @@ Tensor from_blob(T *data, const Ints &size, std::function<void(T *)> deleter = n
 }
 
 namespace detail {
-// The shape of values: the one that is asked for, which they must fill, or one dimension.
+// The shape of values: the one that is asked for, which they must fill, or one dimension. Products
+// that wrap around are refused where the tensor is made.
 inline std::vector<int64_t> filled(size_t count, const Ints &size) {
   if (!size.data()) return {int64_t(count)};
-  int64_t wanted = 1;
-  for (const int64_t n : size) wanted *= n;
-  if (wanted != int64_t(count))
-    throw Error(TENSOR_ERROR_RUNTIME, "from: " + std::to_string(count) +
-                                          " values do not fill a shape of " +
-                                          std::to_string(wanted) + " elements");
+  uint64_t wanted = 1;
+  std::string shape;
+  for (const int64_t n : size) {
+    wanted *= uint64_t(n);
+    shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+  }
+  if (wanted != count)
+    throw Error(TENSOR_ERROR_RUNTIME,
+                "from: " + std::to_string(count) + " values do not fill the shape [" + shape + "]");
   return {size.begin(), size.end()};
 }
 }  // namespace detail

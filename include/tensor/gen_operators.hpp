@@ -443,17 +443,17 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 inline Tensor div(const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::get(rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::get(rounding_mode), out.put()));
+  detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.put()));
   return out.take();
 }
 
 inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::get(rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::get(rounding_mode)));
+  detail::check(other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)));
   return self;
 }
 
 inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::get(rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::get(rounding_mode), out.get()));
+  detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get()));
 }
 
 // Another name of `div`.
@@ -462,17 +462,17 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
 inline Tensor divide(const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(other.is_number() ? ::tensor_divide_scalar(self.get(), other.number(), detail::get(rounding_mode), out.put()) : ::tensor_divide(self.get(), other.get(), detail::get(rounding_mode), out.put()));
+  detail::check(other.is_number() ? ::tensor_divide_scalar(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.put()) : ::tensor_divide(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.put()));
   return out.take();
 }
 
 inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::get(rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::get(rounding_mode)));
+  detail::check(other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)));
   return self;
 }
 
 inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
-  detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::get(rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::get(rounding_mode), out.get()));
+  detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get()));
 }
 
 // Divides `self` by `other`: `div` without rounding.
@@ -972,14 +972,14 @@ inline std::string node_saved_names(const Node &self) {
 // needs it. See node_saved.
 inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const std::string &name) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
-  detail::check(::tensor_node_saved_as(self.get(), name.c_str(), out.put(), out.length()));
+  detail::check(::tensor_node_saved_as(self.get(), detail::text("node_saved_as: name", name), out.put(), out.length()));
   return out.take();
 }
 
 // Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
 // again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
 inline void node_pack_saved(const Node &self, const std::string &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
-  detail::check(::tensor_node_pack_saved(self.get(), name.c_str(), i, pack, unpack, drop, context, deleter));
+  detail::check(::tensor_node_pack_saved(self.get(), detail::text("node_pack_saved: name", name), i, pack, unpack, drop, context, deleter));
 }
 
 // The gradients of the operands of the recorded call, NULL for those that are not wanted, from those of its results, NULL for none: as
@@ -1076,7 +1076,7 @@ inline void pop_saved_tensors_hooks() {
 // with tensor_node_free.
 inline Node record_function(const std::string &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
   detail::Result<Node> out;
-  detail::check(::tensor_record_function(name.c_str(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
+  detail::check(::tensor_record_function(detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
   return out.take();
 }
 
@@ -1986,7 +1986,7 @@ inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt
 // library has no backend for. Names that are not of a type are refused.
 inline int64_t device_count(const std::string &type) {
   detail::Result<int64_t> out;
-  detail::check(::tensor_device_count(type.c_str(), out.put()));
+  detail::check(::tensor_device_count(detail::text("device_count: type", type), out.put()));
   return out.take();
 }
 
@@ -1994,7 +1994,7 @@ inline int64_t device_count(const std::string &type) {
 // tensor_string_free.
 inline std::string device_absence(const std::string &type) {
   detail::Result<std::string> out;
-  detail::check(::tensor_device_absence(type.c_str(), out.put()));
+  detail::check(::tensor_device_absence(detail::text("device_absence: type", type), out.put()));
   return out.take();
 }
 
@@ -2043,7 +2043,7 @@ inline void device_set_memory_limit(const Device &device, Int nbytes) {
 // whose devices have no index. The device need not be there.
 inline int64_t device_current(const std::string &type) {
   detail::Result<int64_t> out;
-  detail::check(::tensor_device_current(type.c_str(), out.put()));
+  detail::check(::tensor_device_current(detail::text("device_current: type", type), out.put()));
   return out.take();
 }
 
@@ -2072,7 +2072,7 @@ inline std::string device_uuid(const Device &device) {
 // "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
 inline int64_t device_attribute(const Device &device, const std::string &name) {
   detail::Result<int64_t> out;
-  detail::check(::tensor_device_attribute(device, name.c_str(), out.put()));
+  detail::check(::tensor_device_attribute(device, detail::text("device_attribute: name", name), out.put()));
   return out.take();
 }
 
@@ -2086,7 +2086,7 @@ inline bool device_can_access_peer(const Device &device, const Device &peer) {
 // The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused.
 inline Device device_of_pointer(const std::string &type, const void * data) {
   detail::Result<Device> out;
-  detail::check(::tensor_device_of_pointer(type.c_str(), data, out.put()));
+  detail::check(::tensor_device_of_pointer(detail::text("device_of_pointer: type", type), data, out.put()));
   return out.take();
 }
 
@@ -2244,14 +2244,14 @@ inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
 namespace fft {
 inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_fft(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2261,14 +2261,14 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<I
 namespace fft {
 inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ifft(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2278,14 +2278,14 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace fft {
 inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_rfft(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2296,14 +2296,14 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace fft {
 inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_irfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_irfft(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2314,14 +2314,14 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 namespace fft {
 inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_hfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_hfft(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2331,14 +2331,14 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace fft {
 inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2348,14 +2348,14 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 namespace fft {
 inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2365,14 +2365,14 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 namespace fft {
 inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2382,14 +2382,14 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 namespace fft {
 inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2399,14 +2399,14 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2417,14 +2417,14 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2435,14 +2435,14 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2453,14 +2453,14 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2471,14 +2471,14 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2489,14 +2489,14 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2507,14 +2507,14 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2525,14 +2525,14 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 namespace fft {
 inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2543,14 +2543,14 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 namespace fft {
 inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.put()));
+  detail::check(::tensor_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.put()));
   return out.take();
 }
 }  // namespace fft
 
 namespace fft {
 inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
-  detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::get(norm), out.get()));
+  detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get()));
 }
 }  // namespace fft
 
@@ -2606,7 +2606,7 @@ inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &
 // end (circular); what `stft` pads with.
 inline Tensor signal_pad(const Tensor &self, Int before, Int after, const std::string &mode = "reflect") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_signal_pad(self.get(), before, after, mode.c_str(), out.put()));
+  detail::check(::tensor_signal_pad(self.get(), before, after, detail::text("signal_pad: mode", mode), out.put()));
   return out.take();
 }
 
@@ -2618,7 +2618,7 @@ inline Tensor signal_pad(const Tensor &self, Int before, Int after, const std::s
 // dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
 inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const std::string &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, pad_mode.c_str(), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
+  detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
   return out.take();
 }
 
@@ -2640,19 +2640,19 @@ inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop
 // have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
 // with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
 inline void save(const std::string &path, const std::string &structure, const Tensors &tensors, Bool compact = false) {
-  detail::check(::tensor_save(path.c_str(), structure.c_str(), tensors.data(), tensors.size(), compact));
+  detail::check(::tensor_save(detail::text("save: path", path), detail::text("save: structure", structure), tensors.data(), tensors.size(), compact));
 }
 
 // The bytes of the file that save writes, as a uint8 tensor of one dimension.
 inline Tensor save_bytes(const std::string &structure, const Tensors &tensors, Bool compact = false) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_save_bytes(structure.c_str(), tensors.data(), tensors.size(), compact, out.put()));
+  detail::check(::tensor_save_bytes(detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact, out.put()));
   return out.take();
 }
 
 // Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
 inline void save_dict(const std::string &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
-  detail::check(::tensor_save_dict(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size(), compact));
+  detail::check(::tensor_save_dict(detail::text("save_dict: path", path), names.data("save_dict: names"), names.size(), tensors.data(), tensors.size(), compact));
 }
 
 // Loads a file that save, or PyTorch's torch.save, has written: the JSON of its containers, in the form that save takes, and the
@@ -2664,7 +2664,7 @@ inline void save_dict(const std::string &path, const Strings &names, const Tenso
 inline LoadResult load(const std::string &path, const std::optional<std::string> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(::tensor_load(path.c_str(), detail::get(map_location), mmap, structure.put(), tensors.put(), tensors.length()));
+  detail::check(::tensor_load(detail::text("load: path", path), detail::text("load: map_location", map_location), mmap, structure.put(), tensors.put(), tensors.length()));
   return {structure.take(), tensors.take()};
 }
 
@@ -2672,7 +2672,7 @@ inline LoadResult load(const std::string &path, const std::optional<std::string>
 inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<std::string> &map_location = std::nullopt) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(::tensor_load_bytes(data.get(), detail::get(map_location), structure.put(), tensors.put(), tensors.length()));
+  detail::check(::tensor_load_bytes(data.get(), detail::text("load_bytes: map_location", map_location), structure.put(), tensors.put(), tensors.length()));
   return {structure.take(), tensors.take()};
 }
 
@@ -2680,20 +2680,20 @@ inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<std::s
 inline LoadDictResult load_dict(const std::string &path, const std::optional<std::string> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(::tensor_load_dict(path.c_str(), detail::get(map_location), mmap, names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_load_dict(detail::text("load_dict: path", path), detail::text("load_dict: map_location", map_location), mmap, names.put(), names.length(), tensors.put(), tensors.length()));
   return {names.take(), tensors.take()};
 }
 
 // Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
 // Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
 inline void safetensors_save_file(const std::string &path, const Strings &names, const Tensors &tensors, const std::optional<std::string> &metadata = std::nullopt) {
-  detail::check(::tensor_safetensors_save_file(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size(), detail::get(metadata)));
+  detail::check(::tensor_safetensors_save_file(detail::text("safetensors_save_file: path", path), names.data("safetensors_save_file: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save_file: metadata", metadata)));
 }
 
 // The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
 inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<std::string> &metadata = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_safetensors_save(names.data(), names.size(), tensors.data(), tensors.size(), detail::get(metadata), out.put()));
+  detail::check(::tensor_safetensors_save(names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata), out.put()));
   return out.take();
 }
 
@@ -2704,7 +2704,7 @@ inline SafetensorsLoadFileResult safetensors_load_file(const std::string &path, 
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
   detail::Result<std::string> metadata;
-  detail::check(::tensor_safetensors_load_file(path.c_str(), only.data(), only.size(), mmap, names.put(), names.length(), tensors.put(), tensors.length(), metadata.put()));
+  detail::check(::tensor_safetensors_load_file(detail::text("safetensors_load_file: path", path), only.data("safetensors_load_file: only"), only.size(), mmap, names.put(), names.length(), tensors.put(), tensors.length(), metadata.put()));
   return {names.take(), tensors.take(), metadata.take()};
 }
 
@@ -2723,14 +2723,14 @@ inline SafetensorsOpenResult safetensors_open(const std::string &path) {
   detail::Result<std::string> header;
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(::tensor_safetensors_open(path.c_str(), header.put(), names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_safetensors_open(detail::text("safetensors_open: path", path), header.put(), names.put(), names.length(), tensors.put(), tensors.length()));
   return {header.take(), names.take(), tensors.take()};
 }
 
 // Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
 // place in the format.
 inline void npy_save(const std::string &path, const Tensor &self) {
-  detail::check(::tensor_npy_save(path.c_str(), self.get()));
+  detail::check(::tensor_npy_save(detail::text("npy_save: path", path), self.get()));
 }
 
 // The bytes of the file that npy_save writes, as a uint8 tensor of one dimension.
@@ -2744,7 +2744,7 @@ inline Tensor npy_save_bytes(const Tensor &self) {
 // objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
 inline Tensor npy_load(const std::string &path, Bool mmap = false) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_npy_load(path.c_str(), mmap, out.put()));
+  detail::check(::tensor_npy_load(detail::text("npy_load: path", path), mmap, out.put()));
   return out.take();
 }
 
@@ -2765,13 +2765,13 @@ inline int64_t npy_length(const Tensor &head) {
 
 // Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
 inline void npz_save(const std::string &path, const Strings &names, const Tensors &tensors) {
-  detail::check(::tensor_npz_save(path.c_str(), names.data(), names.size(), tensors.data(), tensors.size()));
+  detail::check(::tensor_npz_save(detail::text("npz_save: path", path), names.data("npz_save: names"), names.size(), tensors.data(), tensors.size()));
 }
 
 // The bytes of the file that npz_save writes, as a uint8 tensor of one dimension.
 inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_npz_save_bytes(names.data(), names.size(), tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_npz_save_bytes(names.data("npz_save_bytes: names"), names.size(), tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
@@ -2779,7 +2779,7 @@ inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
 inline NpzLoadResult npz_load(const std::string &path) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
-  detail::check(::tensor_npz_load(path.c_str(), names.put(), names.length(), tensors.put(), tensors.length()));
+  detail::check(::tensor_npz_load(detail::text("npz_load: path", path), names.put(), names.length(), tensors.put(), tensors.length()));
   return {names.take(), tensors.take()};
 }
 
@@ -2794,7 +2794,7 @@ inline NpzLoadBytesResult npz_load_bytes(const Tensor &data) {
 // Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
 // older file at once, a link is followed, and pipes and devices are written to.
 inline void file_write(const std::string &path, const Tensor &data) {
-  detail::check(::tensor_file_write(path.c_str(), data.get()));
+  detail::check(::tensor_file_write(detail::text("file_write: path", path), data.get()));
 }
 
 // The square root of every element; NaN of negative reals. Integers and bool count as the default dtype.
@@ -3489,35 +3489,35 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.put()));
+  detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.put()));
   return out.take();
 }
 
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
-  detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str()));
+  detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce)));
   return self;
 }
 
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
-  detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), out.get()));
+  detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
 // Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.put()));
+  detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.put()));
   return out.take();
 }
 
 inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
-  detail::check(::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), reduce.c_str()));
+  detail::check(::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)));
   return self;
 }
 
 inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
-  detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), reduce.c_str(), out.get()));
+  detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
 // Adds the elements of `src`, in the order of the index, to the positions of dimension `dim` that `index` names.
@@ -3540,17 +3540,17 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
 // that were there do not count. Means of integers round down.
 inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.put()));
+  detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.put()));
   return out.take();
 }
 
 inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
-  detail::check(::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self));
+  detail::check(::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self));
   return self;
 }
 
 inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
-  detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), reduce.c_str(), include_self, out.get()));
+  detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.get()));
 }
 
 // Combines each of the segments that `data` has along `axis`: 'sum', 'mean', 'max', 'min' ('amax', 'amin' too) or 'prod'. `lengths` (..., S), of int32 or int64,
@@ -3560,7 +3560,7 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, c
 // or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
 inline Tensor segment_reduce(const Tensor &data, const std::string &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_segment_reduce(data.get(), reduce.c_str(), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
+  detail::check(::tensor_segment_reduce(data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
   return out.take();
 }
 
@@ -3611,17 +3611,17 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
 // Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
 inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.put()));
+  detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.put()));
   return out.take();
 }
 
 inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
-  detail::check(::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self));
+  detail::check(::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self));
   return self;
 }
 
 inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
-  detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), reduce.c_str(), include_self, out.get()));
+  detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.get()));
 }
 
 // The positions of the elements that are not zero: a vector of int64 coordinates for each dimension.
@@ -3786,7 +3786,7 @@ inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
 // dimensions.
 inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<std::string> &indexing = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
-  detail::check(::tensor_meshgrid(tensors.data(), tensors.size(), detail::get(indexing), out.put(), out.length()));
+  detail::check(::tensor_meshgrid(tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing), out.put(), out.length()));
   return out.take();
 }
 
@@ -4338,14 +4338,14 @@ namespace linalg {
 inline linalg::LinalgQrResult qr(const Tensor &A, const std::string &mode = "reduced") {
   detail::Result<Tensor> Q;
   detail::Result<Tensor> R;
-  detail::check(::tensor_linalg_qr(A.get(), mode.c_str(), Q.put(), R.put()));
+  detail::check(::tensor_linalg_qr(A.get(), detail::text("linalg.qr: mode", mode), Q.put(), R.put()));
   return {Q.take(), R.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const std::string &mode = "reduced") {
-  detail::check(::tensor_linalg_qr_out(A.get(), mode.c_str(), Q.get(), R.get()));
+  detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
 }
 }  // namespace linalg
 
@@ -4539,14 +4539,14 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 namespace linalg {
 inline Tensor matrix_norm(const Tensor &self, const std::string &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_matrix_norm_str_ord(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_matrix_norm_str_ord(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void matrix_norm_out(const Tensor &out, const Tensor &self, const std::string &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
@@ -4570,14 +4570,14 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace linalg {
 inline Tensor norm(const Tensor &self, const std::string &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_norm_ord_str(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_linalg_norm_ord_str(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void norm_out(const Tensor &out, const Tensor &self, const std::string &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_linalg_norm_ord_str_out(self.get(), ord.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
 
@@ -4623,14 +4623,14 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<
 namespace linalg {
 inline Tensor cond(const Tensor &self, const std::string &p) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_cond_p_str(self.get(), p.c_str(), out.put()));
+  detail::check(::tensor_linalg_cond_p_str(self.get(), detail::text("linalg.cond: p", p), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void cond_out(const Tensor &out, const Tensor &self, const std::string &p) {
-  detail::check(::tensor_linalg_cond_p_str_out(self.get(), p.c_str(), out.get()));
+  detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get()));
 }
 }  // namespace linalg
 
@@ -4945,14 +4945,14 @@ inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, cons
   detail::Result<Tensor> residuals;
   detail::Result<Tensor> rank;
   detail::Result<Tensor> singular_values;
-  detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
+  detail::check(::tensor_linalg_lstsq(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.put(), residuals.put(), rank.put(), singular_values.put()));
   return {solution.take(), residuals.take(), rank.take(), singular_values.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::get(driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
+  detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
 }
 }  // namespace linalg
 
@@ -4962,14 +4962,14 @@ namespace linalg {
 inline linalg::LinalgEighResult eigh(const Tensor &self, const std::string &UPLO = "L") {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
-  detail::check(::tensor_linalg_eigh(self.get(), UPLO.c_str(), eigenvalues.put(), eigenvectors.put()));
+  detail::check(::tensor_linalg_eigh(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const std::string &UPLO = "L") {
-  detail::check(::tensor_linalg_eigh_out(self.get(), UPLO.c_str(), eigenvalues.get(), eigenvectors.get()));
+  detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get()));
 }
 }  // namespace linalg
 
@@ -4977,14 +4977,14 @@ inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, cons
 namespace linalg {
 inline Tensor eigvalsh(const Tensor &self, const std::string &UPLO = "L") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_eigvalsh(self.get(), UPLO.c_str(), out.put()));
+  detail::check(::tensor_linalg_eigvalsh(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void eigvalsh_out(const Tensor &out, const Tensor &self, const std::string &UPLO = "L") {
-  detail::check(::tensor_linalg_eigvalsh_out(self.get(), UPLO.c_str(), out.get()));
+  detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get()));
 }
 }  // namespace linalg
 
@@ -5028,14 +5028,14 @@ inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, c
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> Vh;
-  detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::get(driver), U.put(), S.put(), Vh.put()));
+  detail::check(::tensor_linalg_svd(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.put(), S.put(), Vh.put()));
   return {U.take(), S.take(), Vh.take()};
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<std::string> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::get(driver), U.get(), S.get(), Vh.get()));
+  detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get()));
 }
 }  // namespace linalg
 
@@ -5056,14 +5056,14 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Ten
 namespace linalg {
 inline Tensor svdvals(const Tensor &A, const std::optional<std::string> &driver = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_linalg_svdvals(A.get(), detail::get(driver), out.put()));
+  detail::check(::tensor_linalg_svdvals(A.get(), detail::text("linalg.svdvals: driver", driver), out.put()));
   return out.take();
 }
 }  // namespace linalg
 
 namespace linalg {
 inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<std::string> &driver = std::nullopt) {
-  detail::check(::tensor_linalg_svdvals_out(A.get(), detail::get(driver), out.get()));
+  detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get()));
 }
 }  // namespace linalg
 
@@ -5096,7 +5096,7 @@ inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<Int> &q
 inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<Int> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<Int> &niter = std::nullopt, const std::optional<Real> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<std::string> &method = std::nullopt) {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
-  detail::check(::tensor_lobpcg(A.get(), detail::get(k), detail::get(B), detail::get(X), detail::get(n), detail::get(iK), detail::get(niter), detail::get(tol), detail::get(largest), detail::get(method), eigenvalues.put(), eigenvectors.put()));
+  detail::check(::tensor_lobpcg(A.get(), detail::get(k), detail::get(B), detail::get(X), detail::get(n), detail::get(iK), detail::get(niter), detail::get(tol), detail::get(largest), detail::text("lobpcg: method", method), eigenvalues.put(), eigenvectors.put()));
   return {eigenvalues.take(), eigenvectors.take()};
 }
 
@@ -5465,7 +5465,7 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
 // of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
 inline Tensor einsum(const std::string &equation, const Tensors &tensors) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_einsum(equation.c_str(), tensors.data(), tensors.size(), out.put()));
+  detail::check(::tensor_einsum(detail::text("einsum: equation", equation), tensors.data(), tensors.size(), out.put()));
   return out.take();
 }
 
@@ -5510,7 +5510,7 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // differences are then formed, as for any other p.
 inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const std::string &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_cdist(x1.get(), x2.get(), p, compute_mode.c_str(), out.put()));
+  detail::check(::tensor_cdist(x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode), out.put()));
   return out.take();
 }
 
@@ -5540,7 +5540,7 @@ inline std::vector<std::string> names(const Tensor &self) {
 // The dimension that has the name; RuntimeError, which shows the names, where none has it.
 inline int64_t dim_by_name(const Tensor &self, const std::string &name) {
   detail::Result<int64_t> out;
-  detail::check(::tensor_dim_by_name(self.get(), name.c_str(), out.put()));
+  detail::check(::tensor_dim_by_name(self.get(), detail::text("dim_by_name: name", name), out.put()));
   return out.take();
 }
 
@@ -5548,13 +5548,13 @@ inline int64_t dim_by_name(const Tensor &self, const std::string &name) {
 // have. An absent list leaves it without names. Names are identifiers of ASCII letters, digits and underscores, none twice.
 inline Tensor rename(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_rename(self.get(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_rename(self.get(), names.data("rename: names"), names.size(), out.put()));
   return out.take();
 }
 
 // Gives the tensor itself other names, as rename does.
 inline Tensor rename_(const Tensor &self, const Strings &names) {
-  detail::check(::tensor_rename_(self.get(), names.data(), names.size()));
+  detail::check(::tensor_rename_(self.get(), names.data("rename_: names"), names.size()));
   return self;
 }
 
@@ -5562,7 +5562,7 @@ inline Tensor rename_(const Tensor &self, const Strings &names) {
 // stands for any number of them that stay as they are.
 inline Tensor refine_names(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_refine_names(self.get(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_refine_names(self.get(), names.data("refine_names: names"), names.size(), out.put()));
   return out.take();
 }
 
@@ -5570,7 +5570,7 @@ inline Tensor refine_names(const Tensor &self, const Strings &names) {
 // dimensions that the list does not mention, in their order.
 inline Tensor align_to(const Tensor &self, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_align_to(self.get(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_align_to(self.get(), names.data("align_to: names"), names.size(), out.put()));
   return out.take();
 }
 
@@ -5793,14 +5793,14 @@ inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
 namespace nn {
 inline Tensor gelu(const Tensor &self, const std::string &approximate = "none") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_gelu(self.get(), approximate.c_str(), out.put()));
+  detail::check(::tensor_nn_gelu(self.get(), detail::text("nn.gelu: approximate", approximate), out.put()));
   return out.take();
 }
 }  // namespace nn
 
 namespace nn {
 inline void gelu_out(const Tensor &out, const Tensor &self, const std::string &approximate = "none") {
-  detail::check(::tensor_nn_gelu_out(self.get(), approximate.c_str(), out.get()));
+  detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get()));
 }
 }  // namespace nn
 
@@ -6153,7 +6153,7 @@ inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
 namespace nn {
 inline Tensor pad(const Tensor &self, const Ints &pad, const std::string &mode = "constant", const std::optional<Real> &value = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_pad(self.get(), pad.data(), pad.size(), mode.c_str(), detail::get(value), out.put()));
+  detail::check(::tensor_nn_pad(self.get(), pad.data(), pad.size(), detail::text("nn.pad: mode", mode), detail::get(value), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6187,7 +6187,7 @@ inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real 
 namespace nn {
 inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), detail::get(weight), out.put()));
+  detail::check(::tensor_nn_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.l1_loss: reduction", reduction), detail::get(weight), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6197,7 +6197,7 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 namespace nn {
 inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_mse_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), detail::get(weight), out.put()));
+  detail::check(::tensor_nn_mse_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.mse_loss: reduction", reduction), detail::get(weight), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6207,7 +6207,7 @@ inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::opti
 namespace nn {
 inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Real beta = 1.0) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_smooth_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), beta, out.put()));
+  detail::check(::tensor_nn_smooth_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.smooth_l1_loss: reduction", reduction), beta, out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6217,7 +6217,7 @@ inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std
 namespace nn {
 inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::string &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_huber_loss(self.get(), target.get(), reduction.c_str(), delta, detail::get(weight), out.put()));
+  detail::check(::tensor_nn_huber_loss(self.get(), target.get(), detail::text("nn.huber_loss: reduction", reduction), delta, detail::get(weight), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6228,7 +6228,7 @@ inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::st
 namespace nn {
 inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Bool log_target = false) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_kl_div(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), log_target, out.put()));
+  detail::check(::tensor_nn_kl_div(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.kl_div: reduction", reduction), log_target, out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6239,7 +6239,7 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 namespace nn {
 inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_nll_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_nll_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.nll_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6250,7 +6250,7 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 namespace nn {
 inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Real label_smoothing = 0.0) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), reduction.c_str(), label_smoothing, out.put()));
+  detail::check(::tensor_nn_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.cross_entropy: reduction", reduction), label_smoothing, out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6260,7 +6260,7 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 namespace nn {
 inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_binary_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_binary_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6270,7 +6270,7 @@ inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, con
 namespace nn {
 inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_binary_cross_entropy_with_logits(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), detail::get(pos_weight), out.put()));
+  detail::check(::tensor_nn_binary_cross_entropy_with_logits(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy_with_logits: reduction", reduction), detail::get(pos_weight), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6281,7 +6281,7 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor 
 namespace nn {
 inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_poisson_nll_loss(self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_poisson_nll_loss(self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), detail::text("nn.poisson_nll_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6292,7 +6292,7 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 namespace nn {
 inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(var.is_number() ? ::tensor_nn_gaussian_nll_loss_scalar(self.get(), target.get(), var.number(), full, eps, reduction.c_str(), out.put()) : ::tensor_nn_gaussian_nll_loss(self.get(), target.get(), var.get(), full, eps, reduction.c_str(), out.put()));
+  detail::check(var.is_number() ? ::tensor_nn_gaussian_nll_loss_scalar(self.get(), target.get(), var.number(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction), out.put()) : ::tensor_nn_gaussian_nll_loss(self.get(), target.get(), var.get(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6302,7 +6302,7 @@ inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const 
 namespace nn {
 inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_hinge_embedding_loss(self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_hinge_embedding_loss(self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.hinge_embedding_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6312,7 +6312,7 @@ inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Rea
 namespace nn {
 inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_margin_ranking_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_margin_ranking_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.margin_ranking_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6322,7 +6322,7 @@ inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, co
 namespace nn {
 inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_soft_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_soft_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.soft_margin_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6332,7 +6332,7 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 namespace nn {
 inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_multi_margin_loss(self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_multi_margin_loss(self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multi_margin_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6343,7 +6343,7 @@ inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p 
 namespace nn {
 inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_multilabel_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_multilabel_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_margin_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6353,7 +6353,7 @@ inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, c
 namespace nn {
 inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_multilabel_soft_margin_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_multilabel_soft_margin_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_soft_margin_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6363,7 +6363,7 @@ inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &targ
 namespace nn {
 inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_cosine_embedding_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_cosine_embedding_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.cosine_embedding_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6374,7 +6374,7 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 namespace nn {
 inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
-  detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), reduction.c_str(), out.put()));
+  detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6811,7 +6811,7 @@ inline bool is_inference_mode_enabled() {
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
 inline Device parse_device(const std::string &text) {
   detail::Result<Device> out;
-  detail::check(::tensor_parse_device(text.c_str(), out.put()));
+  detail::check(::tensor_parse_device(detail::text("parse_device: text", text), out.put()));
   return out.take();
 }
 
@@ -6843,7 +6843,7 @@ inline int64_t get_num_threads() {
 // How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
 // to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
 inline void set_float32_matmul_precision(const std::string &precision) {
-  detail::check(::tensor_set_float32_matmul_precision(precision.c_str()));
+  detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision)));
 }
 
 // What set_float32_matmul_precision has set.
@@ -6866,7 +6866,7 @@ inline std::string cpu_tier() {
 // (the kind's own), constant (no gradient flows through it) or refused.
 inline std::string dispatch_table(const std::string &name) {
   detail::Result<std::string> out;
-  detail::check(::tensor_dispatch_table(name.c_str(), out.put()));
+  detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));
   return out.take();
 }
 
@@ -7146,7 +7146,7 @@ inline Generator default_generator(const Device &device) {
 // 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
 inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const std::string &engine = "mt19937") {
   detail::Result<Generator> out;
-  detail::check(::tensor_generator_new(detail::get(device), engine.c_str(), out.put()));
+  detail::check(::tensor_generator_new(detail::get(device), detail::text("generator_new: engine", engine), out.put()));
   return out.take();
 }
 
@@ -7434,12 +7434,12 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 // As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
 inline Tensor norm(const Tensor &self, const std::string &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_norm_name(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
+  detail::check(::tensor_norm_name(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
 inline void norm_out(const Tensor &out, const Tensor &self, const std::string &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
-  detail::check(::tensor_norm_name_out(self.get(), p.c_str(), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
+  detail::check(::tensor_norm_name_out(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
 // The largest element over `dim`, NaN where there is one. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
@@ -8178,12 +8178,12 @@ inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &
 // sequence that is not sorted. Gives int64, int32 with `out_int32`.
 inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<std::string> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   detail::Result<Tensor> out;
-  detail::check(self.is_number() ? ::tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::get(side), detail::get(sorter), out.put()) : ::tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::get(side), detail::get(sorter), out.put()));
+  detail::check(self.is_number() ? ::tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()) : ::tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()));
   return out.take();
 }
 
 inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<std::string> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
-  detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::get(side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::get(side), detail::get(sorter), out.get()));
+  detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()));
 }
 
 // The index of the bucket between sorted `boundaries` (1-D) that each element of `self` belongs to, as `searchsorted` gives it.
@@ -8524,7 +8524,7 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2) {
 namespace sparse {
 inline Tensor mm(const Tensor &self, const Tensor &mat2, const std::string &reduce) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_sparse_mm_reduce(self.get(), mat2.get(), reduce.c_str(), out.put()));
+  detail::check(::tensor_sparse_mm_reduce(self.get(), mat2.get(), detail::text("sparse.mm: reduce", reduce), out.put()));
   return out.take();
 }
 }  // namespace sparse
@@ -10020,24 +10020,24 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
 inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::Result<Tensor> out;
-  detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
+  detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()));
   return out.take();
 }
 
 inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
-  detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
+  detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()));
 }
 
 // Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
 inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
   detail::Result<Tensor> out;
-  detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.put()));
+  detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()));
   return out.take();
 }
 
 inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
-  detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, interpolation.c_str(), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, interpolation.c_str(), out.get()));
+  detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()));
 }
 
 // Estimates the derivatives of samples along each of the dimensions `dim`, or all, a tensor of the shape of `self` for each: central differences inside, one-sided
@@ -10142,7 +10142,7 @@ inline LendResult lend(const Tensor &self) {
 // cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
 inline Tensor from_file(const std::string &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_from_file(filename.c_str(), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
+  detail::check(::tensor_from_file(detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
 }
 
@@ -10193,7 +10193,7 @@ inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std
 // not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
 inline Storage storage_from_file(const std::string &filename, Bool shared = false, Int nbytes = 0) {
   detail::Result<Storage> out;
-  detail::check(::tensor_storage_from_file(filename.c_str(), shared, nbytes, out.put()));
+  detail::check(::tensor_storage_from_file(detail::text("storage_from_file: filename", filename), shared, nbytes, out.put()));
   return out.take();
 }
 
@@ -10412,7 +10412,7 @@ inline void transform_leave(Int level) {
 // example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
 inline int64_t vmap_begin(Int size, const std::string &randomness) {
   detail::Result<int64_t> out;
-  detail::check(::tensor_vmap_begin(size, randomness.c_str(), out.put()));
+  detail::check(::tensor_vmap_begin(size, detail::text("vmap_begin: randomness", randomness), out.put()));
   return out.take();
 }
 
@@ -10557,14 +10557,14 @@ inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
 // Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
 inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const std::string &out_dim) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, out_dim.c_str(), out.put()));
+  detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim), out.put()));
   return out.take();
 }
 
 // Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
 inline Tensor flatten(const Tensor &self, const Ints &dims, const std::string &out_dim) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_flatten_dims(self.get(), dims.data(), dims.size(), out_dim.c_str(), out.put()));
+  detail::check(::tensor_flatten_dims(self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim), out.put()));
   return out.take();
 }
 
@@ -10578,7 +10578,7 @@ inline Tensor unflatten(const Tensor &self, Int dim, const Ints &sizes) {
 // Splits dimension `dim` into several of the given sizes and names.
 inline Tensor unflatten_names(const Tensor &self, Int dim, const Ints &sizes, const Strings &names) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data(), names.size(), out.put()));
+  detail::check(::tensor_unflatten_names(self.get(), dim, sizes.data(), sizes.size(), names.data("unflatten_names: names"), names.size(), out.put()));
   return out.take();
 }
 
@@ -10836,7 +10836,7 @@ inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim
 // The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
 inline Tensor diagonal(const Tensor &self, const std::string &outdim, Int dim1, Int dim2, Int offset = 0) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_diagonal_outdim(self.get(), outdim.c_str(), dim1, dim2, offset, out.put()));
+  detail::check(::tensor_diagonal_outdim(self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset, out.put()));
   return out.take();
 }
 
@@ -12454,46 +12454,62 @@ inline Tensor Methods<Tensor>::narrow_copy(Int dim, Int start, Int length) const
 
 // --------------------------------------------------------------------------------------------------- operators
 
+inline Tensor operator+(const Tensor &self, const Tensor &other) { return add(self, other); }
 inline Tensor operator+(const Tensor &self, const Operand &other) { return add(self, other); }
-inline Tensor operator+(const Scalar &number, const Tensor &other) { return add(number, other); }
+inline Tensor operator+(const Operand &self, const Tensor &other) { return add(self, other); }
 inline Tensor &Tensor::operator+=(const Operand &other) & { return add_(other), *this; }
+inline Tensor operator-(const Tensor &self, const Tensor &other) { return sub(self, other); }
 inline Tensor operator-(const Tensor &self, const Operand &other) { return sub(self, other); }
-inline Tensor operator-(const Scalar &number, const Tensor &other) { return sub(number, other); }
+inline Tensor operator-(const Operand &self, const Tensor &other) { return sub(self, other); }
 inline Tensor &Tensor::operator-=(const Operand &other) & { return sub_(other), *this; }
+inline Tensor operator*(const Tensor &self, const Tensor &other) { return mul(self, other); }
 inline Tensor operator*(const Tensor &self, const Operand &other) { return mul(self, other); }
-inline Tensor operator*(const Scalar &number, const Tensor &other) { return mul(number, other); }
+inline Tensor operator*(const Operand &self, const Tensor &other) { return mul(self, other); }
 inline Tensor &Tensor::operator*=(const Operand &other) & { return mul_(other), *this; }
+inline Tensor operator/(const Tensor &self, const Tensor &other) { return div(self, other); }
 inline Tensor operator/(const Tensor &self, const Operand &other) { return div(self, other); }
-inline Tensor operator/(const Scalar &number, const Tensor &other) { return div(number, other); }
+inline Tensor operator/(const Operand &self, const Tensor &other) { return div(self, other); }
 inline Tensor &Tensor::operator/=(const Operand &other) & { return div_(other), *this; }
+inline Tensor operator%(const Tensor &self, const Tensor &other) { return remainder(self, other); }
 inline Tensor operator%(const Tensor &self, const Operand &other) { return remainder(self, other); }
-inline Tensor operator%(const Scalar &number, const Tensor &other) { return remainder(number, other); }
+inline Tensor operator%(const Operand &self, const Tensor &other) { return remainder(self, other); }
 inline Tensor &Tensor::operator%=(const Operand &other) & { return remainder_(other), *this; }
+inline Tensor operator&(const Tensor &self, const Tensor &other) { return bitwise_and(self, other); }
 inline Tensor operator&(const Tensor &self, const Operand &other) { return bitwise_and(self, other); }
-inline Tensor operator&(const Scalar &number, const Tensor &other) { return bitwise_and(number, other); }
+inline Tensor operator&(const Operand &self, const Tensor &other) { return bitwise_and(self, other); }
 inline Tensor &Tensor::operator&=(const Operand &other) & { return bitwise_and_(other), *this; }
+inline Tensor operator|(const Tensor &self, const Tensor &other) { return bitwise_or(self, other); }
 inline Tensor operator|(const Tensor &self, const Operand &other) { return bitwise_or(self, other); }
-inline Tensor operator|(const Scalar &number, const Tensor &other) { return bitwise_or(number, other); }
+inline Tensor operator|(const Operand &self, const Tensor &other) { return bitwise_or(self, other); }
 inline Tensor &Tensor::operator|=(const Operand &other) & { return bitwise_or_(other), *this; }
+inline Tensor operator^(const Tensor &self, const Tensor &other) { return bitwise_xor(self, other); }
 inline Tensor operator^(const Tensor &self, const Operand &other) { return bitwise_xor(self, other); }
-inline Tensor operator^(const Scalar &number, const Tensor &other) { return bitwise_xor(number, other); }
+inline Tensor operator^(const Operand &self, const Tensor &other) { return bitwise_xor(self, other); }
 inline Tensor &Tensor::operator^=(const Operand &other) & { return bitwise_xor_(other), *this; }
+inline Tensor operator<<(const Tensor &self, const Tensor &other) { return bitwise_left_shift(self, other); }
 inline Tensor operator<<(const Tensor &self, const Operand &other) { return bitwise_left_shift(self, other); }
-inline Tensor operator<<(const Scalar &number, const Tensor &other) { return bitwise_left_shift(number, other); }
+inline Tensor operator<<(const Operand &self, const Tensor &other) { return bitwise_left_shift(self, other); }
+inline Tensor operator>>(const Tensor &self, const Tensor &other) { return bitwise_right_shift(self, other); }
 inline Tensor operator>>(const Tensor &self, const Operand &other) { return bitwise_right_shift(self, other); }
-inline Tensor operator>>(const Scalar &number, const Tensor &other) { return bitwise_right_shift(number, other); }
+inline Tensor operator>>(const Operand &self, const Tensor &other) { return bitwise_right_shift(self, other); }
+inline Tensor operator==(const Tensor &self, const Tensor &other) { return eq(self, other); }
 inline Tensor operator==(const Tensor &self, const Operand &other) { return eq(self, other); }
-inline Tensor operator==(const Scalar &number, const Tensor &other) { return eq(Operand(number).tensor(), other); }
+inline Tensor operator==(const Operand &self, const Tensor &other) { return eq(self.tensor(), other); }
+inline Tensor operator!=(const Tensor &self, const Tensor &other) { return ne(self, other); }
 inline Tensor operator!=(const Tensor &self, const Operand &other) { return ne(self, other); }
-inline Tensor operator!=(const Scalar &number, const Tensor &other) { return ne(Operand(number).tensor(), other); }
+inline Tensor operator!=(const Operand &self, const Tensor &other) { return ne(self.tensor(), other); }
+inline Tensor operator<(const Tensor &self, const Tensor &other) { return lt(self, other); }
 inline Tensor operator<(const Tensor &self, const Operand &other) { return lt(self, other); }
-inline Tensor operator<(const Scalar &number, const Tensor &other) { return lt(Operand(number).tensor(), other); }
+inline Tensor operator<(const Operand &self, const Tensor &other) { return lt(self.tensor(), other); }
+inline Tensor operator<=(const Tensor &self, const Tensor &other) { return le(self, other); }
 inline Tensor operator<=(const Tensor &self, const Operand &other) { return le(self, other); }
-inline Tensor operator<=(const Scalar &number, const Tensor &other) { return le(Operand(number).tensor(), other); }
+inline Tensor operator<=(const Operand &self, const Tensor &other) { return le(self.tensor(), other); }
+inline Tensor operator>(const Tensor &self, const Tensor &other) { return gt(self, other); }
 inline Tensor operator>(const Tensor &self, const Operand &other) { return gt(self, other); }
-inline Tensor operator>(const Scalar &number, const Tensor &other) { return gt(Operand(number).tensor(), other); }
+inline Tensor operator>(const Operand &self, const Tensor &other) { return gt(self.tensor(), other); }
+inline Tensor operator>=(const Tensor &self, const Tensor &other) { return ge(self, other); }
 inline Tensor operator>=(const Tensor &self, const Operand &other) { return ge(self, other); }
-inline Tensor operator>=(const Scalar &number, const Tensor &other) { return ge(Operand(number).tensor(), other); }
+inline Tensor operator>=(const Operand &self, const Tensor &other) { return ge(self.tensor(), other); }
 inline Tensor operator-(const Tensor &self) { return neg(self); }
 inline Tensor operator~(const Tensor &self) { return bitwise_not(self); }
 

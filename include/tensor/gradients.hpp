@@ -54,7 +54,7 @@ using InferenceMode = detail::Guard<is_inference_mode_enabled, set_inference_mod
 inline bool Tensor::requires_grad() const { return tensor::requires_grad(*this); }
 inline bool Tensor::is_leaf() const { return tensor::is_leaf(*this); }
 
-inline Tensor Tensor::requires_grad_(bool wanted) const {
+inline Tensor Tensor::requires_grad_(Bool wanted) const {
   set_requires_grad(*this, wanted);
   return *this;
 }
@@ -74,9 +74,13 @@ inline void Tensor::backward(const std::optional<Tensor> &gradient,
 }
 
 // Has `hook` called with the gradient of this tensor whenever a run has computed it; what it
-// returns takes the gradient's place. What it throws fails the run. The number is for remove_hook.
+// returns takes the gradient's place. What it throws fails the run. The number is for remove_hook;
+// until then a hook that holds the tensor itself keeps it.
 inline int64_t Tensor::register_hook(
     std::function<std::optional<Tensor>(const Tensor &)> hook) const {
+  if (!hook)
+    throw Error(TENSOR_ERROR_VALUE,
+                "register_hook: the hook is empty; it must be a function of the gradient");
   using Hook = decltype(hook);
   auto kept = std::make_unique<Hook>(std::move(hook));
   const tensor_callback call = [](void *context, tensor_t **given, int64_t, tensor_t **made,

@@ -2,10 +2,10 @@
 #ifndef LIBTENSOR_TYPES_HPP
 #define LIBTENSOR_TYPES_HPP
 
-#include <array>
 #include <complex>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -52,6 +52,7 @@ inline constexpr Dtype bool_ = TENSOR_BOOL, uint8 = TENSOR_UINT8, int8 = TENSOR_
 // The dtype of elements of a C++ type. float16 and bfloat16 have none: convert them, to<float>().
 template <class T>
 constexpr Dtype dtype_of() {
+  static_assert(!std::is_integral_v<T> || sizeof(T) <= 8, "no dtype has elements of this type");
   if constexpr (std::is_same_v<T, bool>) {
     return bool_;
   } else if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) {
@@ -70,16 +71,6 @@ constexpr Dtype dtype_of() {
   }
 }
 
-struct Device : tensor_device {
-  Device() : tensor_device(tensor_device_default()) {}
-  Device(tensor_device device) : tensor_device(device) {}
-  Device(tensor_device_type kind, int32_t number = -1) : tensor_device{kind, number} {}
-  friend bool operator==(const Device &a, const Device &b) {
-    return a.type == b.type && a.index == b.index;
-  }
-  friend bool operator!=(const Device &a, const Device &b) { return !(a == b); }
-};
-
 // A flag. Numbers and pointers are none, so that x.std(0) cannot be taken for x.std(false).
 class Bool {
  public:
@@ -91,12 +82,26 @@ class Bool {
   bool value_;
 };
 
+namespace detail {
+// What has more bits than the library's integers is no number of it, and characters are no sizes.
+template <class T>
+inline constexpr bool is_number =
+    std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
+template <class T>
+inline constexpr bool is_integer =
+    is_number<T> && std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> &&
+    !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>;
+}  // namespace detail
+
 // An integer. Constants of enumerations are none, so that eye(3, float64) cannot be taken for
 // eye(3, 9), and fractions are not cut off.
 class Int {
  public:
-  template <class T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>, int> = 0>
-  Int(T value) : value_(static_cast<int64_t>(value)) {}
+  template <class T, std::enable_if_t<detail::is_integer<T>, int> = 0>
+  Int(T value) : value_(static_cast<int64_t>(value)) {
+    if (value_ < 0 && std::is_unsigned_v<T>)
+      throw Error(TENSOR_ERROR_VALUE, std::to_string(value) + " does not fit in int64");
+  }
   operator int64_t() const { return value_; }
 
  private:
@@ -106,7 +111,8 @@ class Int {
 // A number with a fraction, with the same exception.
 class Real {
  public:
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, int> = 0>
+  template <class T,
+            std::enable_if_t<detail::is_integer<T> || std::is_floating_point_v<T>, int> = 0>
   Real(T value) : value_(static_cast<double>(value)) {}
   operator double() const { return value_; }
   const double *get() const { return &value_; }
@@ -115,11 +121,25 @@ class Real {
   double value_;
 };
 
+struct Device : tensor_device {
+  Device() : tensor_device(tensor_device_default()) {}
+  Device(tensor_device device) : tensor_device(device) {}
+  Device(tensor_device_type kind, Int number = -1)
+      : tensor_device{kind, static_cast<int32_t>(number)} {
+    if (index != number)
+      throw Error(TENSOR_ERROR_VALUE, std::to_string(number) + " is no number of a device");
+  }
+  friend bool operator==(const Device &a, const Device &b) {
+    return a.type == b.type && a.index == b.index;
+  }
+  friend bool operator!=(const Device &a, const Device &b) { return !(a == b); }
+};
+
 // A number that keeps its kind.
 class Scalar {
  public:
   Scalar(tensor_scalar value) : value_(value) {}
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  template <class T, std::enable_if_t<detail::is_number<T>, int> = 0>
   Scalar(T value) : value_(of(value)) {}
   template <class T>
   Scalar(std::complex<T> value) : value_(tensor_complex(value.real(), value.imag())) {}
@@ -218,7 +238,7 @@ struct Options {
   Options with(Dtype d) const { return set(&Options::dtype, d); }
   Options with(Layout l) const { return set(&Options::layout, l); }
   Options with(Device d) const { return set(&Options::device, d); }
-  Options requires_grad(bool wanted = true) const { return set(&Options::gradient, wanted); }
+  Options requires_grad(Bool wanted = true) const { return set(&Options::gradient, bool(wanted)); }
 
   Dtype dtype = TENSOR_DTYPE_NONE;
   Layout layout = TENSOR_LAYOUT_NONE;
@@ -234,37 +254,21 @@ struct Options {
   }
 };
 
-// A list of numbers that a call borrows. Made of nothing, or of nullopt, it is an optional list
-// that is left out.
-template <class T>
-class List {
- public:
-  List() = default;
-  List(std::nullopt_t) {}
-  List(std::initializer_list<T> values) : List(values.begin(), values.size()) {}
-  List(const std::vector<T> &values) : List(values.data(), values.size()) {}
-  template <size_t N>
-  List(const std::array<T, N> &values) : List(values.data(), N) {}
-  List(const T *values, size_t size) : data_(values), size_(int64_t(size)), own_(size == 0) {}
-  template <class U, std::enable_if_t<std::is_arithmetic_v<U> && !std::is_same_v<U, bool>, int> = 0>
-  List(U value) : one_(T(value)), size_(1), own_(true) {}
+namespace detail {
+// Containers with a size, of Items, which stay where they are, or of what becomes one.
+template <class Container>
+using Held = decltype((void)std::size(std::declval<const Container &>()),
+                      *std::begin(std::declval<const Container &>()));
+template <class Container, class Item>
+using Holds = std::enable_if_t<std::is_lvalue_reference_v<Held<Container>> &&
+                                   std::is_same_v<std::decay_t<Held<Container>>, Item>,
+                               int>;
+template <class Container, class Item>
+using Gives = std::enable_if_t<std::is_convertible_v<Held<Container>, Item>, int>;
+}  // namespace detail
 
-  // NULL where the list is left out, which an empty one is not.
-  const T *data() const { return own_ ? &one_ : data_; }
-  int64_t size() const { return size_; }
-  const T *begin() const { return data(); }
-  const T *end() const { return data() + size_; }
-
- private:
-  T one_ = T();
-  const T *data_ = nullptr;
-  int64_t size_ = 0;
-  bool own_ = false;
-};
-using Ints = List<int64_t>;
-using Doubles = List<double>;
-
-// A list whose items C has in another form. What they were made of lives as long as the call.
+// A list, with items as C has them. Texts and tensors that they were made of live as long as the
+// call.
 template <class T>
 class Converted {
  public:
@@ -274,7 +278,7 @@ class Converted {
  protected:
   template <class From, class Convert>
   void fill(const From &from, Convert convert) {
-    items_.reserve(from.size() + 1);
+    items_.reserve(std::size(from) + 1);
     for (const auto &item : from) items_.push_back(convert(item));
     items_.emplace_back();  // so that an empty list has an address
   }
@@ -283,21 +287,81 @@ class Converted {
   std::vector<T> items_;
 };
 
+// Numbers, of braces, of any container with a size, of an address and a length, or one. Made of
+// nothing, or of nullopt, it is an optional list that is left out, which an empty one is not.
+template <class Number, class T>
+class List : public Converted<T> {
+  template <class From>
+  using Only = std::enable_if_t<std::is_convertible_v<From, Number>, int>;
+
+ public:
+  List(std::nullopt_t = std::nullopt) {}
+  List(std::initializer_list<Number> numbers) { this->fill(numbers, number); }
+  List(std::initializer_list<std::initializer_list<Number>>) = delete;
+  template <class From, Only<From> = 0>
+  List(From one) : List({Number(one)}) {}
+  template <class Container, detail::Gives<Container, Number> = 0>
+  List(const Container &numbers) {
+    this->fill(numbers, number);
+  }
+  template <class From, Only<From> = 0>
+  List(const From *first, size_t size) : List(std::vector<From>(first, first + size)) {}
+
+  const T *begin() const { return this->data(); }
+  const T *end() const { return this->data() + this->size(); }
+
+ private:
+  static T number(const Number &from) { return from; }
+};
+using Ints = List<Int, int64_t>;
+using Doubles = List<Real, double>;
+
+namespace detail {
+// A text as C has it, whose end is a NUL: one within would cut it off.
+inline const char *text(const char *argument, const std::string &value) {
+  if (const size_t at = value.find('\0'); at != std::string::npos)
+    throw Error(TENSOR_ERROR_VALUE, std::string(argument) + " must not have NUL characters: '" +
+                                        value.c_str() + "' has one at " + std::to_string(at));
+  return value.c_str();
+}
+inline const char *text(const char *argument, const std::optional<std::string> &value) {
+  return value ? text(argument, *value) : nullptr;
+}
+}  // namespace detail
+
 class Strings : public Converted<const char *> {
  public:
   Strings(std::nullopt_t = std::nullopt) {}
-  Strings(std::initializer_list<std::string> texts) { fill(texts, address); }
-  Strings(const std::vector<std::string> &texts) { fill(texts, address); }
+  Strings(std::initializer_list<std::string> texts) { fill(texts); }
+  template <class Container, detail::Holds<Container, std::string> = 0>
+  Strings(const Container &texts) {
+    fill(texts);
+  }
+
+  const char *const *data(const char *argument) const {
+    if (cut_) detail::text(argument, *cut_);
+    return Converted::data();
+  }
 
  private:
-  static const char *address(const std::string &text) { return text.c_str(); }
+  template <class From>
+  void fill(const From &texts) {
+    Converted::fill(texts, [this](const std::string &text) {
+      if (text.find('\0') != std::string::npos) cut_ = &text;
+      return text.c_str();
+    });
+  }
+  const std::string *cut_ = nullptr;
 };
 
 class Scalars : public Converted<tensor_scalar> {
  public:
   Scalars(std::nullopt_t = std::nullopt) {}
   Scalars(std::initializer_list<Scalar> numbers) { fill(numbers, number); }
-  Scalars(const std::vector<Scalar> &numbers) { fill(numbers, number); }
+  template <class Container, detail::Gives<Container, Scalar> = 0>
+  Scalars(const Container &numbers) {
+    fill(numbers, number);
+  }
 
  private:
   static tensor_scalar number(const Scalar &from) { return from.get(); }
@@ -311,9 +375,6 @@ inline int64_t get(const std::optional<Int> &value) {
 inline int32_t get(const std::optional<Bool> &value) { return value ? bool(*value) : -1; }
 inline const double *get(const std::optional<Real> &value) {
   return value ? value->get() : nullptr;
-}
-inline const char *get(const std::optional<std::string> &value) {
-  return value ? value->c_str() : nullptr;
 }
 inline tensor_scalar get(const std::optional<Scalar> &value) {
   return value ? value->get() : tensor_none();

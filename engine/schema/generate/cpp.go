@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/libtensor/libtensor/engine/schema"
@@ -46,23 +47,28 @@ func (p cppParam) declared(withDefault bool) string {
 	return text
 }
 
-func cppParameter(a schema.Arg) cppParam {
+func cppParameter(o *schema.Operator, a schema.Arg) cppParam {
 	t := a.Type
 	optional := t.Optional || a.Default == "None" && !t.List
 	t.Optional = false
 	known := cppKinds[t.String()]
 	p := cppParam{name: cArgName(a.Name), kind: known.kind, callers: known.callers}
+	what := strconv.Quote(o.Name + ": " + a.Name)
 	switch {
 	case t.Function != "":
 		p.kind, p.c = t.Function, p.name
 	case t.Const:
 		p.kind, p.c = "const void *", p.name
+	case t.Base == "str" && t.List:
+		p.c = fmt.Sprintf("%s.data(%s), %s.size()", p.name, what, p.name)
 	case t.List || t.Base == "Index":
 		p.c = fmt.Sprintf("%s.data(), %s.size()", p.name, p.name)
+	case optional && t.Base == "str":
+		p.kind, p.c = "std::optional<"+p.kind+">", "detail::text("+what+", "+p.name+")"
 	case optional:
 		p.kind, p.c = "std::optional<"+p.kind+">", "detail::get("+p.name+")"
 	case t.Base == "str":
-		p.c = p.name + ".c_str()"
+		p.c = "detail::text(" + what + ", " + p.name + ")"
 	case slices.Contains([]string{"Tensor", "Operand", "Scalar", "Storage", "Generator", "Node"}, t.Base):
 		p.c = p.name + ".get()"
 	default:
@@ -108,7 +114,7 @@ func newCppFunction(o *schema.Operator, mode string) *cppFunction {
 			i += 2
 			continue
 		}
-		f.params = append(f.params, cppParameter(o.Args[i]))
+		f.params = append(f.params, cppParameter(o, o.Args[i]))
 	}
 	for _, p := range f.params {
 		f.given = append(f.given, p.name)
@@ -342,12 +348,15 @@ func cppOperatorsOf(ops []*schema.Operator) string {
 			fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self) { return %s(self); }\n", c.sign, name)
 			continue
 		}
-		fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self, const Operand &other) { return %s(self, other); }\n", c.sign, name)
-		reflected := fmt.Sprintf("%s(number, other)", name)
-		if o.Args[0].Type.Base != "Operand" {
-			reflected = fmt.Sprintf("%s(Operand(number).tensor(), other)", name)
+		// All three, so that C++20, which turns == around by itself, finds none of them as good as another.
+		for _, other := range []string{"Tensor", "Operand"} {
+			fmt.Fprintf(&b, "inline Tensor operator%s(const Tensor &self, const %s &other) { return %s(self, other); }\n", c.sign, other, name)
 		}
-		fmt.Fprintf(&b, "inline Tensor operator%s(const Scalar &number, const Tensor &other) { return %s; }\n", c.sign, reflected)
+		first := "self"
+		if o.Args[0].Type.Base != "Operand" {
+			first = "self.tensor()"
+		}
+		fmt.Fprintf(&b, "inline Tensor operator%s(const Operand &self, const Tensor &other) { return %s(%s, other); }\n", c.sign, name, first)
 		if strings.Contains("+-*/%&|^", c.sign) {
 			fmt.Fprintf(&b, "inline Tensor &Tensor::operator%s=(const Operand &other) & { return %s_(other), *this; }\n", c.sign, name)
 		}
