@@ -57,7 +57,7 @@ export CGO_LDFLAGS ?= -O2 -g0 -L$(CURDIR)/$(CUDA)/lib  # cross compilers do not 
 endif
 
 # What make test runs, side by side, the longest first.
-SUITES := test-python test-laws test-cuda test-go test-node test-c test-docs test-digits test-install test-ci
+SUITES := test-python test-laws test-cuda test-go test-install test-c test-docs test-node test-digits test-ci
 
 .PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
