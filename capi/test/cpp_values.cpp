@@ -23,6 +23,10 @@ static void dtypes() {
   CHECK(has<Complex>(from({Complex(1, 2)}), {1}, {Complex(1, 2)}));
   CHECK(has<double>(from({{1., 2.}, {3., 4.}}), {2, 2}, {1, 2, 3, 4}));
   CHECK(has<float>(from({1, 2}, float32), {2}, {1, 2}));
+  const float plain[] = {1, 2};
+  CHECK(has<float>(from(plain), {2}, {1, 2}) &&
+        has<int32_t>(from(std::list<int>{1, 2}, {2, 1}), {2, 1}, {1, 2}));
+  CHECK(has<double>(from(std::array<short, 2>{1, 2}, {}, float64), {2}, {1, 2}));
   CHECK(has<uint8_t>(from(std::vector<uint8_t>{1, 2, 3, 4}, {2, 2}), {2, 2}, {1, 2, 3, 4}));
   CHECK(from(std::vector<float>()).sizes() == std::vector<int64_t>{0});
   CHECK(from(std::vector<float>{3}, std::vector<int>()).sizes().empty());
@@ -161,7 +165,7 @@ static void numbers() {
   static_assert(!std::is_constructible_v<std::optional<Int>, tensor_device_type>);
   CHECK(eye(3, float64).sizes() == (std::vector<int64_t>{3, 3}) &&
         eye(3, float64).dtype() == float64);
-  static_assert(!std::is_convertible_v<char, Int> &&
+  static_assert(!std::is_convertible_v<char, Int> && !std::is_convertible_v<char, Scalar> &&
                 !std::is_invocable_v<decltype(&Tensor::size), Tensor, double>);
   THROWS(zeros(UINT64_MAX), TENSOR_ERROR_VALUE, "18446744073709551615 does not fit in int64");
   THROWS(Device(TENSOR_CUDA, int64_t(1) << 40), TENSOR_ERROR_VALUE, "1099511627776");

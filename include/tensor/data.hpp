@@ -105,6 +105,14 @@ Tensor from(std::vector<T> &&values, const Ints &size = {}) {
   return from_blob<T>(kept->data(), sizes, [kept](T *) {});
 }
 
+// The same of any other container with a size.
+template <class Container, detail::Gives<Container, Scalar> = 0>
+Tensor from(const Container &values, const Ints &size = {}, const Options &options = {}) {
+  using T = std::decay_t<detail::Held<Container>>;
+  const std::vector<T> copied(std::begin(values), std::end(values));
+  return from(copied, size, options);
+}
+
 // from({1.f, 2.f}): one dimension.
 template <class T>
 Tensor from(std::initializer_list<T> values, const Options &options = {}) {

@@ -83,14 +83,15 @@ class Bool {
 };
 
 namespace detail {
-// What has more bits than the library's integers is no number of it, and characters are no sizes.
-template <class T>
-inline constexpr bool is_number =
-    std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
+// Characters are no numbers, nor are integers of more bits than the library's.
 template <class T>
 inline constexpr bool is_integer =
-    is_number<T> && std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char> &&
-    !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char16_t> && !std::is_same_v<T, char32_t>;
+    std::is_integral_v<T> && sizeof(T) <= 8 && !std::is_same_v<T, bool> &&
+    !std::is_same_v<T, char> && !std::is_same_v<T, wchar_t> && !std::is_same_v<T, char16_t> &&
+    !std::is_same_v<T, char32_t>;
+template <class T>
+inline constexpr bool is_number =
+    is_integer<T> || std::is_floating_point_v<T> || std::is_same_v<T, bool>;
 }  // namespace detail
 
 // An integer. Constants of enumerations are none, so that eye(3, float64) cannot be taken for
