@@ -5,6 +5,7 @@
 #ifndef LIBTENSOR_CUDA_REDUCING_H
 #define LIBTENSOR_CUDA_REDUCING_H
 
+#include "batches.h"
 #include "blocks.h"
 #include "numbers.h"
 #include "../../engine/kernel/src/reduce.h"
@@ -75,17 +76,8 @@ LT_INLINE void merge_strands(typename Op::Total *into, const typename Op::Total 
 template <class T>
 constexpr int kBatch = sizeof(T) > 4 ? 64 / sizeof(T) : 16;
 
-// Loads n elements of type M from `at` on, `step` bytes apart; behind them the last one again.
-template <class M, class T, int N>
-LT_INLINE void load_batch(uint64_t at, int64_t step, int n, T (&x)[N]) {
-#pragma unroll
-  for (int j = 0; j < N; j++) {
-    x[j] = convert<T>(*(const M *)LT_PLACE(at, sizeof(M), false));
-    if (j + 1 < n) at += step;
-  }
-}
-
-// The same of elements i, i + strands, ..., in any number of dimensions and any dtype.
+// Loads n elements from i on, in turn with other strands, in any number of dimensions and of any
+// dtype.
 template <class T, int N>
 LT_INLINE void find_batch(const Reduction &l, uint64_t row, int64_t i, int n, T (&x)[N]) {
   T found[N];
@@ -117,13 +109,9 @@ LT_INLINE void add_strand(const Reduction &l, const lt_reduction &r, int64_t row
     const int n = end - i > (N - 1) * l.strands ? N : (int)(end - i - 1) / l.strands + 1;
     const uint64_t at = from + i * l.reduced_in[0];
     T x[N];
-    if (l.reduced == 1 && l.memory == l.compute)
-      load_batch<T>(at, step, n, x);
-    else if (std::is_same<T, float>::value && l.reduced == 1 && l.memory == Traits<Float16>::number)
-      load_batch<Float16>(at, step, n, x);
-    else if (std::is_same<T, float>::value && l.reduced == 1 &&
-             l.memory == Traits<BFloat16>::number)
-      load_batch<BFloat16>(at, step, n, x);
+    if (l.reduced == 1 &&
+        (l.memory == l.compute || (std::is_same_v<T, float> && is_half(l.memory))))
+      load_batch(l.memory, at, step, n, x);
     else
       find_batch(l, from, i, n, x);
     if (n == N && !Op::ordered) {
