@@ -33,7 +33,7 @@ func combine(op string, w launch.Indexed) error {
 	if err = c.loop.prepare(op, w.Kernel, w.Compute, operands); err != nil {
 		return err
 	}
-	if c.loop.converts != 0 || isHost(operands[1]) || isHost(operands[2]) {
+	if c.loop.converts != nothing || isHost(operands[1]) || isHost(operands[2]) {
 		return status.NotImplementedf("%s is not implemented on cuda for operands of dtype %v and %v; move the tensors to the cpu", op, operands[0].DType(), operands[2].DType())
 	}
 	var rows kernel.Loop

@@ -22,6 +22,9 @@ const (
 	loopDims     = 16
 	threads      = 256     // of a block
 	mostBlocks   = 1 << 16 // of a launch: threads of larger ones do several elements
+	// Once there are enough threads to keep a device busy, each has several elements, which it loads at once where they lie on a line.
+	enoughThreads = 1 << 18
+	atOnce        = 4
 )
 
 // loop mirrors lt::Loop of kernels/elementwise.h. An operand without an address is the number in numbers.
@@ -33,11 +36,20 @@ type loop struct {
 	ndim    int32
 
 	memory, compute [loopOperands]dtype.DType
-	converts        uint8
+	converts        conversion
 	_               [11]byte
 	params          [64]byte
 	numbers         [loopOperands][16]byte
 }
+
+// conversion says which operands in memory are of other dtypes than they are computed with.
+type conversion uint8
+
+const (
+	nothing conversion = iota
+	halves             // float16 and bfloat16, computed in float32
+	anything
+)
 
 // arguments are those of a launch, l among them.
 type arguments struct {
@@ -91,7 +103,11 @@ func (l *loop) prepare(op string, k *kernel.Kernel, compute dtype.DType, operand
 		if l.memory[i] == l.compute[i] {
 			continue
 		}
-		l.converts = 1
+		if l.memory[i].IsReducedFloat() && l.compute[i] == dtype.Float32 {
+			l.converts = max(l.converts, halves)
+		} else {
+			l.converts = anything
+		}
 		if err := converts(op, l.memory[i], l.compute[i]); err != nil {
 			return err
 		}
@@ -162,7 +178,7 @@ func (m *machine) outer(op string, f cu.Function, a arguments, rows *kernel.Loop
 		l.data[k] = rows.Data[k]
 		copy(l.strides[k][:ndim], rows.Strides[k][:ndim])
 	}
-	return m.start(op, f, l.numel, a.at, a.size)
+	return m.start(op, f, max(l.numel/atOnce, min(l.numel, enoughThreads)), a.at, a.size)
 }
 
 // start launches a kernel for n threads.

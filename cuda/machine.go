@@ -23,7 +23,6 @@ type card struct {
 
 	mu        sync.Mutex
 	functions map[kernels.Entry]cu.Function
-	modules   map[string]cu.Module
 	peers     map[int]bool // those whose memory it may use
 }
 
@@ -57,7 +56,7 @@ func open(op string, d device.Device) (*card, error) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	c := &card{index: int(d.Index), functions: map[kernels.Entry]cu.Function{}, modules: map[string]cu.Module{}, peers: map[int]bool{}}
+	c := &card{index: int(d.Index), functions: map[kernels.Entry]cu.Function{}, peers: map[int]bool{}}
 	var err error
 	if c.at, err = cu.GetDevice(c.index); err != nil {
 		return nil, failed(op, "cuDeviceGet", err)
@@ -100,7 +99,7 @@ func (c *card) run(op string, f func(m *machine) error) error {
 	return f(c.stream(number))
 }
 
-// function finds a kernel, whose unit it loads the first time.
+// function finds a kernel, which it loads the first time, as a module of its own.
 func (c *card) function(op string, entry kernels.Entry) (cu.Function, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -111,19 +110,17 @@ func (c *card) function(op string, entry kernels.Entry) (cu.Function, error) {
 	if !ok {
 		return cu.Function{}, status.NotImplementedf("%s is not implemented on cuda: there is no kernel %v; move the tensors to the cpu", op, entry)
 	}
-	module, ok := c.modules[unit]
-	if !ok {
-		text, err := kernels.PTX(unit)
-		if err != nil {
-			return cu.Function{}, status.Runtimef("%s: the kernels of %s cannot be read: %v", op, unit, err)
-		}
-		if module, err = cu.LoadData(text); err != nil {
-			return cu.Function{}, failed(op, "cuModuleLoadData", err)
-		}
-		c.modules[unit] = module
+	text, err := kernels.PTX(unit, entry)
+	if err != nil {
+		return cu.Function{}, status.Runtimef("%s: the kernels of %s cannot be read: %v", op, unit, err)
+	}
+	module, err := cu.LoadData(text)
+	if err != nil {
+		return cu.Function{}, failed(op, "cuModuleLoadData", err)
 	}
 	f, err := module.Function(entry.String())
 	if err != nil {
+		_ = module.Unload()
 		return f, failed(op, "cuModuleGetFunction", err)
 	}
 	c.functions[entry] = f

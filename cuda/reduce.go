@@ -11,12 +11,10 @@ import (
 
 const (
 	reducedDims = 16
-	// Rows of more than longRow elements are reduced in pieces of pieceElements, at most mostPieces, unless there are as many rows as
-	// keep a device busy. Pieces depend on the shape alone.
-	longRow       = 512
-	pieceElements = 256
-	mostPieces    = 1024
-	manyOutputs   = 1 << 14
+	// Rows whose strands have more than so many batches of elements are cut into pieces, unless there are as many strands as keep a device busy.
+	reducedBatch  = 16
+	manyBatches   = 8
+	enoughStrands = 1 << 17
 )
 
 // reduction mirrors lt::Reduction of kernels/reducing.h.
@@ -24,19 +22,20 @@ type reduction struct {
 	in                      uintptr
 	out                     [2]uintptr
 	totals                  uintptr
-	outputs, count, pieces  int64
+	outputs, count          int64
+	pieces, length          int64
 	keptSizes, keptIn       [reducedDims]int64
 	keptOut                 [2][reducedDims]int64
 	reducedSizes, reducedIn [reducedDims]int64
 	params                  [2]float64
-	kept, reduced           int32
+	kept, reduced, strands  int32
 	memory, compute         dtype.DType
 	outMemory               [2]dtype.DType
-	merging                 bool
-	_                       [3]byte
+	merging, across         bool
+	_                       [6]byte
 }
 
-// reduce runs a reduction kernel: one launch where rows are short, and otherwise one for pieces of them and one that merges these.
+// reduce runs a reduction kernel: one launch, or one for pieces of rows and one that merges these.
 func reduce(op string, w launch.Reduction) error {
 	var l kernel.Reduction
 	outputs, count := iter.LayReduction(&l, w)
@@ -49,7 +48,7 @@ func reduce(op string, w launch.Reduction) error {
 	if err := converts(op, l.Memory, l.Compute, l.OutMemory[0], l.OutMemory[1]); err != nil {
 		return err
 	}
-	r := reduction{in: l.In, out: l.Out, outputs: outputs, count: count, pieces: 1, params: l.Params, kept: l.Kept, reduced: l.Reduced,
+	r := reduction{in: l.In, out: l.Out, outputs: outputs, count: count, params: l.Params, kept: l.Kept, reduced: l.Reduced,
 		memory: l.Memory, compute: l.Compute, outMemory: l.OutMemory}
 	copy(r.keptSizes[:], l.KeptSizes[:l.Kept])
 	copy(r.keptIn[:], l.KeptIn[:l.Kept])
@@ -58,23 +57,50 @@ func reduce(op string, w launch.Reduction) error {
 	}
 	copy(r.reducedSizes[:], l.ReducedSizes[:l.Reduced])
 	copy(r.reducedIn[:], l.ReducedIn[:l.Reduced])
-	if count > longRow && outputs < manyOutputs {
-		r.pieces = min((count+pieceElements-1)/pieceElements, mostPieces)
-	}
+	r.across = l.Kept > 0 && max(r.keptIn[0], -r.keptIn[0]) < max(r.reducedIn[0], -r.reducedIn[0])
+	r.share()
 	entry := kernels.Of("reduce_"+w.Kernel.Name, w.Compute)
-	return on(op, w.In.Device(), func(m *machine) error {
+	return stepping(op, w.In.Device(), func(s *steps) {
 		if r.pieces > 1 {
-			b, err := m.allocate(op, blockSize(outputs*r.pieces*kernel.TotalBytes))
-			if err != nil {
-				return err
-			}
-			defer m.give(b)
-			r.totals = uintptr(b.at)
+			r.totals = s.take(outputs * r.pieces * kernel.TotalBytes)
 		}
-		if err := call(m, op, entry, outputs*r.pieces, &r); err != nil || r.pieces == 1 {
-			return err
+		step(s, entry, r.threads(outputs*r.pieces), &r)
+		if r.pieces > 1 {
+			r.merging, r.strands = true, strands(r.pieces, 1, threads)
+			step(s, entry, r.threads(outputs), &r)
 		}
-		r.merging = true
-		return call(m, op, entry, outputs, &r)
 	})
+}
+
+// share says how many strands and pieces the rows have, by the shape alone. Few outputs have rows of a whole block, and many have as short
+// ones as are next to each other in memory, so that rows across memory, which are next to their neighbours, do well with them too.
+func (r *reduction) share() {
+	most := int64(threads)
+	switch {
+	case r.outputs >= 1024:
+		most = 8
+	case r.outputs >= 8:
+		most = 32
+	}
+	r.strands = strands(r.count, reducedBatch, most)
+	r.pieces, r.length = 1, max(r.count, 1)
+	all := int64(r.strands)
+	if cut := enoughStrands / (r.outputs * all); cut > 1 && r.count > all*reducedBatch*manyBatches {
+		r.length = max((r.count+cut-1)/cut, all*reducedBatch)
+		r.pieces = (r.count + r.length - 1) / r.length
+	}
+}
+
+// strands is the power of two, up to most, with which no strand has more than so many of n elements.
+func strands(n, each, most int64) int32 {
+	s := int64(1)
+	for s < most && s*each < n {
+		s *= 2
+	}
+	return int32(s)
+}
+
+// threads are those of the blocks that so many rows take.
+func (r *reduction) threads(rows int64) int64 {
+	return (rows*int64(r.strands) + threads - 1) / threads * threads
 }

@@ -25,16 +25,16 @@ struct Fill {
 }  // namespace
 }  // namespace lt
 
-LT_ELEMENTWISE(move_1, 1, 2, Move, uint8_t)
-LT_ELEMENTWISE(move_2, 1, 2, Move, uint16_t)
-LT_ELEMENTWISE(move_4, 1, 2, Move, uint32_t)
-LT_ELEMENTWISE(move_8, 1, 2, Move, uint64_t)
-LT_ELEMENTWISE(move_16, 1, 2, Move, lt::Pair)
-LT_ELEMENTWISE(fill_1, 1, 1, Fill, uint8_t)
-LT_ELEMENTWISE(fill_2, 1, 1, Fill, uint16_t)
-LT_ELEMENTWISE(fill_4, 1, 1, Fill, uint32_t)
-LT_ELEMENTWISE(fill_8, 1, 1, Fill, uint64_t)
-LT_ELEMENTWISE(fill_16, 1, 1, Fill, lt::Pair)
+LT_ELEMENTWISE(move_1, 1, true, Move, uint8_t, uint8_t, uint8_t)
+LT_ELEMENTWISE(move_2, 1, true, Move, uint16_t, uint16_t, uint16_t)
+LT_ELEMENTWISE(move_4, 1, true, Move, uint32_t, uint32_t, uint32_t)
+LT_ELEMENTWISE(move_8, 1, true, Move, uint64_t, uint64_t, uint64_t)
+LT_ELEMENTWISE(move_16, 1, true, Move, lt::Pair, lt::Pair, lt::Pair)
+LT_ELEMENTWISE(fill_1, 1, true, Fill, uint8_t, uint8_t)
+LT_ELEMENTWISE(fill_2, 1, true, Fill, uint16_t, uint16_t)
+LT_ELEMENTWISE(fill_4, 1, true, Fill, uint32_t, uint32_t)
+LT_ELEMENTWISE(fill_8, 1, true, Fill, uint64_t, uint64_t)
+LT_ELEMENTWISE(fill_16, 1, true, Fill, lt::Pair, lt::Pair)
 LT_KERNEL(convert, lt::Loop) {
   for (int64_t i = LT_THREAD; i < args.numel; i += LT_THREADS) {
     char *data[2];

@@ -27,6 +27,22 @@
 
 #define LT_PAIR_OPERATION LT_NOINLINE  // of pair.h: kernels would be many times as long
 
+#define LT_EACH_DTYPE(F) \
+  F(0, Bool)             \
+  F(1, uint8_t)          \
+  F(2, int8_t)           \
+  F(3, int16_t)          \
+  F(4, int32_t)          \
+  F(5, int64_t)          \
+  F(6, Float16)          \
+  F(7, BFloat16)         \
+  F(8, float)            \
+  F(9, double)           \
+  F(10, Complex64)       \
+  F(11, Complex128)      \
+  F(12, Complex32)       \
+  F(13, BComplex32)
+
 namespace lt {
 namespace {
 
@@ -35,54 +51,37 @@ constexpr int64_t dtype_size(int d) {
   return sizes[d];
 }
 
-template <class From>
-LT_INLINE void convert_from(int to, From v, char *at) {
-  switch (to) {
-#define LT_TO(NUMBER, T)      \
-  case NUMBER:                \
-    *(T *)at = convert<T>(v); \
-    return;
-    LT_TO(0, Bool)
-    LT_TO(1, uint8_t)
-    LT_TO(2, int8_t)
-    LT_TO(3, int16_t)
-    LT_TO(4, int32_t)
-    LT_TO(5, int64_t)
-    LT_TO(6, Float16)
-    LT_TO(7, BFloat16)
-    LT_TO(8, float)
-    LT_TO(9, double)
-    LT_TO(10, Complex64)
-    LT_TO(11, Complex128)
-    LT_TO(12, Complex32)
-    LT_TO(13, BComplex32)
-#undef LT_TO
-  }
-}
-
-// One element of dtype from to one of dtype to.
+// One element of dtype from to one of dtype to, by way of an integer or a complex number that has
+// all of it: each pair of dtypes by itself would be most of what a kernel has for the driver to
+// compile.
 [[maybe_unused]] LT_NOINLINE void convert_value(int from, int to, const char *source,
                                                 char *target) {
+  bool whole = false;
+  int64_t integer = 0;
+  Complex128 number = {0, 0};
   switch (from) {
-#define LT_FROM(NUMBER, T)                        \
-  case NUMBER:                                    \
-    convert_from(to, *(const T *)source, target); \
-    return;
-    LT_FROM(0, Bool)
-    LT_FROM(1, uint8_t)
-    LT_FROM(2, int8_t)
-    LT_FROM(3, int16_t)
-    LT_FROM(4, int32_t)
-    LT_FROM(5, int64_t)
-    LT_FROM(6, Float16)
-    LT_FROM(7, BFloat16)
-    LT_FROM(8, float)
-    LT_FROM(9, double)
-    LT_FROM(10, Complex64)
-    LT_FROM(11, Complex128)
-    LT_FROM(12, Complex32)
-    LT_FROM(13, BComplex32)
+#define LT_FROM(NUMBER, T)                                       \
+  case NUMBER:                                                   \
+    if (to == NUMBER) {                                          \
+      *(T *)target = *(const T *)source;                         \
+      return;                                                    \
+    }                                                            \
+    whole = kind_of<T> == kInteger || kind_of<T> == kBool;       \
+    if constexpr (kind_of<T> == kInteger || kind_of<T> == kBool) \
+      integer = convert<int64_t>(*(const T *)source);            \
+    else                                                         \
+      number = convert<Complex128>(*(const T *)source);          \
+    break;
+    LT_EACH_DTYPE(LT_FROM)
 #undef LT_FROM
+  }
+  switch (to) {
+#define LT_TO(NUMBER, T)                                             \
+  case NUMBER:                                                       \
+    *(T *)target = whole ? convert<T>(integer) : convert<T>(number); \
+    return;
+    LT_EACH_DTYPE(LT_TO)
+#undef LT_TO
   }
 }
 

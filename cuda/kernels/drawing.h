@@ -41,7 +41,7 @@ template <class T>
 LT_INLINE void give(const Drawing &d, int64_t i, T v) {
   const int64_t size = dtype_size(d.memory);
   char *to = LT_PLACE(d.to + i * size, size, true);
-  convert_from(d.memory, v, to);
+  convert_value(Traits<T>::number, d.memory, (const char *)&v, to);
 }
 
 // v in [0, 1) moved to [from, to).

@@ -38,6 +38,8 @@ HEADERS = {
     "LT_BINS": "counting",
     "LT_DISTANCES": "distances",
 }
+# The types of operands whose kernel computes in one, as OperandDType of engine/iter has their dtypes.
+LETTERS = {"T": "{}", "X": "{}", "b": "lt::Bool", "i": "int32_t", "l": "int64_t", "R": "lt::RealOf<{}>", "C": "lt::Complex<{}>"}
 SORTING = ("sort", "searchsorted")  # of the unit sort, which the units beside this script do
 # The kernels that grouping.h makes of those of the unit unique.
 GROUPING = {
@@ -117,7 +119,9 @@ def entries(unit):
                 elif flag or at == 0:
                     macro = f"LT_SEEKING({entry}, {at}, {len(letters)}, {flag}"
                 else:
-                    macro = f"LT_ELEMENTWISE({entry}, {at}, {len(letters)}"
+                    types = ", ".join(LETTERS[letter].format(found[2]) for letter in letters)
+                    yield entry, f"LT_ELEMENTWISE({entry}, {at}, {str('>' in signature).lower()}, {found[1]}, {found[2]}, {types})"
+                    continue
                 yield entry, f"{macro}, {found[1]}, {found[2]})"
 
 

@@ -82,10 +82,33 @@ func Unit(entry Entry) (string, bool) {
 	return unit, ok
 }
 
-// PTX is the text of a unit.
-func PTX(unit string) (string, error) {
-	folder, _ := found()
-	file, err := os.Open(filepath.Join(folder, "gen_"+unit+".ptx.gz"))
+var dissected struct {
+	sync.Mutex
+	units map[string]*unit
+}
+
+// PTX is the text of an entry of a unit.
+func PTX(name string, entry Entry) (string, error) {
+	dissected.Lock()
+	defer dissected.Unlock()
+	u := dissected.units[name]
+	if u == nil {
+		folder, _ := found()
+		text, err := read(filepath.Join(folder, "gen_"+name+".ptx.gz"))
+		if err != nil {
+			return "", err
+		}
+		if dissected.units == nil {
+			dissected.units = map[string]*unit{}
+		}
+		u = dissect(text)
+		dissected.units[name] = u
+	}
+	return u.cut(entry.String()), nil
+}
+
+func read(path string) (string, error) {
+	file, err := os.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -68,7 +68,9 @@ def test_ends_are_the_cpus(name, dtype):
         assert np.array_equal(nan, np.isnan(b)), [
             (z, p, q) for z, p, q in zip(x.tolist(), f(x).tolist(), f(x.cuda()).tolist(), strict=True) if repr(p) != repr(q)
         ]
-        assert distance(a[~nan], b[~nan]) <= 2 * ULP and np.array_equal(np.signbit(a[~nan]), np.signbit(b[~nan]))
+        assert distance(a[~nan], b[~nan]) <= 2 * ULP
+        signed = ~nan & ~((a == 0) & np.isnan(x.numpy()))  # devices need not keep the sign of NaN, which such a zero may have
+        assert np.array_equal(np.signbit(a[signed]), np.signbit(b[signed]))
 
 
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128], ids=str)

@@ -248,6 +248,7 @@ def test_sums_are_rounded_once(dtype):
     assert all(torch.equal(a.cuda() @ b.cuda(), there) for _ in range(3))
 
 
+@pytest.mark.usefixtures("simulation")
 @pytest.mark.parametrize("dtype", [*FLOATS, *COMPLEX[:2]], ids=str)
 def test_tf32_is_for_programs_that_ask(dtype):
     a, b = numbers(dtype, 2, 3, 4), numbers(dtype, 2, 4, 5) * (1 + 2**-13)
@@ -382,6 +383,7 @@ FOUND = "[[2.0, 3.0], [6.0, 11.0]]"
 NOT_FOUND = "RuntimeError matmul: LIBTENSOR_CUBLAS names no cuBLAS that can be used: "
 
 
+@pytest.mark.usefixtures("simulation")
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
 @pytest.mark.parametrize(
     "environment, said",
@@ -408,6 +410,7 @@ def test_the_first_product_of_a_process(environment, said):
     assert len(lines) == len(said) and all(line.startswith(start) for line, start in zip(lines, said, strict=True)), lines
 
 
+@pytest.mark.usefixtures("simulation")
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
 @pytest.mark.parametrize("capability, workspace", [("75", 8), ("89", 8), ("90", 32), ("120", 32)])
 def test_workspaces(capability, workspace):
@@ -417,6 +420,7 @@ def test_workspaces(capability, workspace):
     assert done.stdout.splitlines() == [FOUND, FOUND, f"{workspace} 0"]
 
 
+@pytest.mark.usefixtures("simulation")
 @pytest.mark.skipif(not LIBRARY, reason="without cuBLAS")
 @pytest.mark.parametrize(
     "driver, place, opened",

@@ -32,6 +32,7 @@ def views(x):
     ]
 
 
+@pytest.mark.usefixtures("simulation")
 def test_devices():
     assert torch.cuda.is_available() and torch.cuda.device_count() == 2 and torch.cuda.absence() == ""
     x = torch.zeros(2, 3, device="cuda")

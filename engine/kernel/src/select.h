@@ -111,14 +111,27 @@ void introselect(E *e, int64_t k, int64_t n) {
 }
 
 constexpr int64_t kCoarse = 16;  // parts up to this length are left to insertion
+constexpr int kWaiting = 40;     // each is at most half of the one before, and 16 << 40 fit nowhere
 
+// Sorts but for parts up to kCoarse. Of two parts the smaller one comes first and the larger one
+// waits, so that few do. A device's threads have no stack for recursion.
 template <class E, class Before>
-void introsort_coarse(E *e, int64_t n, int depth, Before before) {
-  for (; n > kCoarse; depth--) {
-    if (depth == 0) return partial_sort(e, n, n, before);
-    const int64_t at = split(e, n, before);
-    introsort_coarse(e + at, n - at, depth - 1, before);
-    n = at;
+void introsort_coarse(E *e, int64_t n, Before before) {
+  struct Range {
+    int64_t begin, length;
+    int depth;
+  } waiting[kWaiting], now = {0, n, splits(n)};
+  for (int held = 0;; now = waiting[--held]) {
+    while (now.length > kCoarse && now.depth > 0) {
+      const int64_t at = split(e + now.begin, now.length, before);
+      const Range front = {now.begin, at, now.depth - 1};
+      const Range back = {now.begin + at, now.length - at, now.depth - 1};
+      const bool short_front = front.length < back.length;
+      waiting[held++] = short_front ? back : front;
+      now = short_front ? front : back;
+    }
+    if (now.length > kCoarse) partial_sort(e + now.begin, now.length, now.length, before);
+    if (held == 0) return;
   }
 }
 
@@ -127,7 +140,7 @@ void introsort_coarse(E *e, int64_t n, int depth, Before before) {
 template <class E, class Before = ByKey>
 void introsort(E *e, int64_t n, Before before = {}) {
   if (n < 2) return;
-  introsort_coarse(e, n, splits(n), before);
+  introsort_coarse(e, n, before);
   for (int64_t i = 1; i < n; i++) {
     const E x = e[i];
     int64_t j = i;

@@ -1,0 +1,41 @@
+// Elements that a thread loads one after the other, without a need for one before it asks for the
+// next.
+#ifndef LIBTENSOR_CUDA_BATCHES_H
+#define LIBTENSOR_CUDA_BATCHES_H
+
+#include "device.h"
+
+namespace lt {
+namespace {
+
+template <class M, class T, int N>
+LT_INLINE void load_as(uint64_t at, int64_t step, int n, T (&x)[N]) {
+#pragma unroll
+  for (int j = 0; j < N; j++) {
+    const M *from = (const M *)LT_PLACE(at, sizeof(M), false);
+    if constexpr (std::is_same_v<M, T>)
+      x[j] = *from;
+    else
+      x[j] = convert<T>(*from);
+    if (j + 1 < n) at += step;
+  }
+}
+
+LT_INLINE bool is_half(int dtype) {
+  return dtype == Traits<Float16>::number || dtype == Traits<BFloat16>::number;
+}
+
+// Loads n elements from `at` on, `step` bytes apart, and behind them the last one again. They are
+// of type T; where that is float, of a half too.
+template <class T, int N>
+LT_INLINE void load_batch(int memory, uint64_t at, int64_t step, int n, T (&x)[N]) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (memory == Traits<Float16>::number) return load_as<Float16>(at, step, n, x);
+    if (memory == Traits<BFloat16>::number) return load_as<BFloat16>(at, step, n, x);
+  }
+  load_as<T>(at, step, n, x);
+}
+
+}  // namespace
+}  // namespace lt
+#endif
