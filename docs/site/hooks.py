@@ -66,15 +66,13 @@ def on_post_page(output, page, config):
 
 
 def on_post_build(config):
-    """Operators are searched by the first sentence that is said of them: with all that pages of operators have, the index would be three times as large."""
+    """Operators are searched by the first sentence that is said of them, and pages without their code: with all that pages have, the index would be three times as large."""
     path = Path(config.site_dir, "search/search_index.json")
     index = json.loads(path.read_text())
     for section in index["docs"]:
-        text = section["text"]
+        text = re.sub(r"<pre>.*?</pre>", "", section["text"], flags=re.DOTALL)
         if section["location"].startswith("operators/") and "#" in section["location"]:
-            text = re.sub(
-                r"(?<=\w[.])\s.*|</p>.*", "", re.sub(r"^<p><code>.*?</p>|<pre>.*?</pre>", "", text, flags=re.DOTALL).strip(), flags=re.DOTALL
-            )
+            text = re.sub(r"(?<=\w[.])\s.*|</p>.*", "", re.sub(r"^<p><code>.*?</p>", "", text.strip(), flags=re.DOTALL).strip(), flags=re.DOTALL)
         section["text"] = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text)).strip()
     path.write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")))
 
