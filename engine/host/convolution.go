@@ -1,0 +1,393 @@
+package host
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var convolutionKernel, convolutionWeightKernel = kernel.Get("convolution"), kernel.Get("convolution_weight")
+
+const (
+	// Boxes of positions are made smaller until what a thread needs for one fits roomBytes, of which the second cache has the sums, up to
+	// sumBytes, at hand, and until each thread gets blocksPerThread boxes, but for those of fewer than leastLanes positions.
+	roomBytes, sumBytes, leastLanes = 1 << 20, 1 << 18, 192
+	// rowBlock is the most rows of weights that share a slab, and leastRows the fewest that it is filled for by several threads.
+	rowBlock, leastRows = 256, 32
+	// convolutionGrain is the number of multiplications below which work is not split.
+	convolutionGrain = 1 << 18
+)
+
+// convolver does a convolution in three dimensions, of which the first ones may have nothing but one element, one tap and one position.
+type convolver struct {
+	owner.Scope
+	launch.Convolution
+	d, unit dtype.DType // of the tensors, and of what is multiplied
+	axes    [3]axis
+	taps    int64
+}
+
+// axis is a dimension: its sizes and steps in memory of images, kernels and results.
+type axis struct {
+	image, taps, positions           int64
+	imageStep, tapStep, positionStep int64
+	stride, padding, dilation        int64
+}
+
+// convolution makes one of the tensors of a convolution.
+func convolution(op string, w launch.Convolution) error {
+	c := &convolver{Scope: owner.Scope{Op: op}, Convolution: w, d: w.Images.DType()}
+	defer c.Close()
+	if _, err := convolutionKernel.For(op, c.d); err != nil {
+		return err
+	}
+	c.unit = c.d.Compute()
+	if c.d.IsIntegral() && c.d.Size() < dtype.Int32.Size() {
+		c.unit = dtype.Int32
+	}
+	c.place()
+	switch {
+	case c.pointwise():
+	case w.Making == launch.Results:
+		c.results()
+	case w.Making == launch.Images:
+		c.images()
+	default:
+		c.kernels()
+	}
+	return c.Err
+}
+
+// place finds the axes. Those that are nothing but one element come first.
+func (c *convolver) place() {
+	var axes []axis
+	for i := range c.Stride {
+		d := i + 2
+		axes = append(axes, axis{
+			image: c.Images.Sizes()[d], taps: c.Kernels.Sizes()[d], positions: c.Results.Sizes()[d],
+			imageStep: c.Images.Strides()[d], tapStep: c.Kernels.Strides()[d], positionStep: c.Results.Strides()[d],
+			stride: c.Stride[i], padding: c.Padding[i], dilation: c.Dilation[i],
+		})
+	}
+	for len(axes) < len(c.axes) {
+		axes = append(axes, axis{image: 1, taps: 1, positions: 1, stride: 1, dilation: 1})
+	}
+	slices.SortStableFunc(axes, func(a, b axis) int { return a.rank() - b.rank() })
+	c.taps = 1
+	for i, a := range axes {
+		c.axes[i] = a
+		c.taps *= a.taps
+	}
+}
+
+// rank is 0 for an axis that is nothing but one element.
+func (a axis) rank() int {
+	if a.image == 1 && a.taps == 1 && a.positions == 1 && a.padding == 0 {
+		return 0
+	}
+	return 1
+}
+
+// weights are the kernels' taps from first on, each so many after the one before, as a row of the channels of images for each channel of results, or
+// the other way round, in the dtype that is multiplied.
+func (c *convolver) weights(first, each, taps [3]int64, turned bool) *tensor.Tensor {
+	if c.Err != nil {
+		return nil
+	}
+	m, n := c.Kernels.Sizes()[0], c.Kernels.Sizes()[1]
+	step := c.Kernels.Strides()
+	sizes := []int64{c.Groups, m / c.Groups, n}
+	strides := []int64{m / c.Groups * step[0], step[0], step[1]}
+	if turned {
+		sizes[1], sizes[2], strides[1], strides[2] = sizes[2], sizes[1], strides[2], strides[1]
+	}
+	offset := c.Kernels.Offset()
+	for i, a := range c.axes {
+		sizes, strides = append(sizes, taps[i]), append(strides, a.tapStep*each[i])
+		offset += first[i] * a.tapStep
+	}
+	view := c.Keep(c.Kernels.View(c.Op, sizes, strides, offset))
+	return launch.RowMajor(&c.Scope, view, c.unit)
+}
+
+// biasOf is the bias in the dtype of sums, and its address.
+func (c *convolver) biasOf() uintptr {
+	if c.Bias == nil || c.Err != nil {
+		return 0
+	}
+	bias := launch.RowMajor(&c.Scope, c.Bias, c.unit)
+	if c.Err != nil {
+		return 0
+	}
+	return at(bias, 0)
+}
+
+// results makes results of images.
+func (c *convolver) results() {
+	var taps [3]int64
+	k := kernel.Convolution{Bias: c.biasOf()}
+	for i, a := range c.axes {
+		taps[i] = a.taps
+		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
+			End: a.positions, ImageStep: a.imageStep, PositionStep: a.positionStep}
+	}
+	c.share(k, c.weights([3]int64{}, [3]int64{1, 1, 1}, taps, false), c.Results, c.Images, at(c.Results, 0))
+}
+
+// phase is one of the sets of elements along an axis that are a stride apart: the first element, and the taps that reach them.
+type phase struct {
+	start, first, each, taps int64
+	axis                     kernel.Axis
+}
+
+// phases are those that some taps reach.
+func (a axis) phases() (list []phase) {
+	common := gcd(a.stride, a.dilation)
+	each := a.stride / common
+	for t := range min(each, a.taps) {
+		// Tap t and element e meet position (e + padding - t * dilation) / stride.
+		start := modulo(t*a.dilation-a.padding, a.stride)
+		if start >= a.image {
+			continue
+		}
+		list = append(list, phase{start: start, first: t, each: each, taps: (a.taps - t + each - 1) / each, axis: kernel.Axis{
+			Size: a.positions, Taps: (a.taps - t + each - 1) / each, Stride: 1, Step: -a.dilation / common, Origin: (start + a.padding - t*a.dilation) / a.stride,
+			End: (a.image - start + a.stride - 1) / a.stride, ImageStep: a.positionStep, PositionStep: a.imageStep * a.stride,
+		}})
+	}
+	return list
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// modulo is the remainder that is not negative.
+func modulo(a, n int64) int64 { return (a%n + n) % n }
+
+// images makes images of results: those elements that are a stride apart are results of a convolution themselves.
+func (c *convolver) images() {
+	k := kernel.Convolution{Bias: c.biasOf()}
+	var lists [3][]phase
+	met := true
+	for i, a := range c.axes {
+		lists[i] = a.phases()
+		met = met && int64(len(lists[i])) == min(a.stride, a.image)
+	}
+	if !met {
+		c.fillImages()
+	}
+	for _, z := range lists[0] {
+		for _, y := range lists[1] {
+			for _, x := range lists[2] {
+				var first, each, taps [3]int64
+				to := int64(0)
+				for i, p := range []phase{z, y, x} {
+					first[i], each[i], taps[i], k.Axes[i] = p.first, p.each, p.taps, p.axis
+					to += p.start * c.axes[i].imageStep
+				}
+				c.share(k, c.weights(first, each, taps, true), c.Images, c.Results, at(c.Images, to))
+			}
+		}
+	}
+}
+
+// fillImages writes to images what elements are that no tap reaches: the bias, or zero.
+func (c *convolver) fillImages() {
+	if c.Bias == nil {
+		c.Do(func() error { return fill(c.Op, launch.Filling{To: c.Images, Value: dtype.IntScalar(0)}) })
+		return
+	}
+	strides := make([]int64, c.Images.Dim())
+	strides[1] = c.Bias.Strides()[0]
+	bias := c.Step(func() (*tensor.Tensor, error) { return c.Bias.View(c.Op, c.Images.Sizes(), strides, c.Bias.Offset()) })
+	c.Do(func() error { return copyTo(c.Op, launch.Copying{To: c.Images, From: bias}) })
+}
+
+// share cuts a convolution of one tensor into another, whose first element it may not begin with, into boxes of positions and blocks of rows, and
+// shares them out. How it is cut does not show in the results.
+func (c *convolver) share(k kernel.Convolution, weights, to, from *tensor.Tensor, first uintptr) {
+	if c.Err != nil {
+		return
+	}
+	run := convolutionKernel.Row(c.d)
+	size, unit := c.d.Size(), c.unit.Size()
+	images, channels, rows := to.Sizes()[0], from.Sizes()[1]/c.Groups, to.Sizes()[1]/c.Groups
+	depth := weights.Numel() / max(c.Groups*rows, 1)
+	k.Image, k.Weight, k.Result = at(from, 0), at(weights, 0), first
+	k.Channels, k.Groups = channels, 1
+	k.ImageGroup, k.ImageChannel = channels*from.Strides()[1], from.Strides()[1]
+	k.WeightGroup, k.WeightRow, k.BiasGroup = rows*depth, depth, rows
+	k.ResultGroup, k.ResultRow = rows*to.Strides()[1], to.Strides()[1]
+	box, block, positions := [3]int64{}, min(rows, rowBlock), int64(1)
+	for i, a := range k.Axes {
+		box[i] = a.End
+		positions *= a.End
+	}
+	wanted := int64(1)
+	if threads := int64(parallel.Threads()); threads > 1 && images*c.Groups*rows*positions*depth > convolutionGrain {
+		wanted = threads * blocksPerThread
+	}
+	room := func() int64 {
+		part := k
+		part.Rows, part.Room = block, 0
+		for i := range box {
+			part.Axes[i].End = box[i]
+		}
+		kernel.Call(run, unsafe.Pointer(&part))
+		return part.Bytes
+	}
+	count := func() int64 {
+		n := images * c.Groups * ceiling(rows, block)
+		for i, a := range k.Axes {
+			n *= ceiling(a.End, box[i])
+		}
+		return n
+	}
+	for {
+		lanes := box[0] * box[1] * box[2]
+		crowded := lanes*block*unit > sumBytes || room() > roomBytes
+		if !crowded && (lanes < 2*leastLanes || count() >= wanted) || !halve(&box) {
+			break
+		}
+	}
+	for room() > roomBytes && block > 1 || count() < wanted && block >= 2*leastRows {
+		block = (block/2 + 7) / 8 * 8
+	}
+	bytes := room()
+	total := count()
+	rooms := c.rooms(bytes, min(total, int64(parallel.Threads())))
+	if c.Err != nil {
+		return
+	}
+	across := c.Groups
+	each := images * c.Groups * rows * positions * depth / max(total, 1)
+	parallel.For(total, max(convolutionGrain/max(each, 1), 1), func(begin, end int64) {
+		room := <-rooms
+		defer func() { rooms <- room }()
+		for t := begin; t < end; {
+			part, at := k, t/across
+			group := t % across
+			part.Groups = min(across-group, end-t)
+			t += part.Groups
+			for i := range box {
+				n := ceiling(k.Axes[i].End, box[i])
+				part.Axes[i].Begin = at % n * box[i]
+				part.Axes[i].End = min(part.Axes[i].Begin+box[i], k.Axes[i].End)
+				at /= n
+			}
+			blocks := ceiling(rows, block)
+			row, image := at%blocks*block, at/blocks
+			part.Rows, part.Room = min(block, rows-row), room
+			part.Image += uintptr((image*from.Strides()[0] + group*k.ImageGroup) * size)
+			part.Result += uintptr((image*to.Strides()[0] + group*k.ResultGroup + row*k.ResultRow) * size)
+			part.Weight += uintptr((group*k.WeightGroup + row*k.WeightRow) * unit)
+			if part.Bias != 0 {
+				part.Bias += uintptr((group*k.BiasGroup + row) * unit)
+			}
+			kernel.Call(run, unsafe.Pointer(&part))
+		}
+	})
+}
+
+// rooms are pieces of scratch, one for each thread that takes part.
+func (c *convolver) rooms(bytes, n int64) chan uintptr {
+	rooms := make(chan uintptr, n)
+	for range n {
+		rooms <- scratch(&c.Scope, bytes)
+	}
+	return rooms
+}
+
+// ceiling is n divided by size, rounded up.
+func ceiling(n, size int64) int64 { return (n + size - 1) / max(size, 1) }
+
+// halve makes a box half as large along the first axis along which that leaves enough positions next to one another.
+func halve(box *[3]int64) bool {
+	const least = 64
+	for i, n := range box {
+		if n > 1 && (i < 2 || n > least) {
+			box[i] = (n + 1) / 2
+			return true
+		}
+	}
+	return false
+}
+
+// kernels makes kernels of images and results, boxes of positions being summed one after the other. Their size depends on the shapes alone.
+func (c *convolver) kernels() {
+	const mostLanes, leastChannels = 512, 16
+	run := convolutionWeightKernel.Row(c.d)
+	images, kernels, results := c.Images, c.Kernels, c.Results
+	channels, rows := kernels.Sizes()[1], kernels.Sizes()[0]/c.Groups
+	k := kernel.ConvolutionWeight{Images: images.Sizes()[0], Channels: channels, Rows: rows,
+		ImageImage: images.Strides()[0], ImageChannel: images.Strides()[1], PositionsImage: results.Strides()[0], PositionsRow: results.Strides()[1],
+		ResultRow: kernels.Strides()[0], ResultChannel: kernels.Strides()[1]}
+	work := k.Images * c.Groups * channels * rows * c.taps
+	for i, a := range c.axes {
+		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
+			End: a.positions, ImageStep: a.imageStep, PositionStep: a.positionStep}
+		k.Box[i], k.TapSteps[i] = a.positions, a.tapStep
+		work *= a.positions
+	}
+	for k.Box[0]*k.Box[1]*k.Box[2] > mostLanes && halve(&k.Box) {
+	}
+	room := func() int64 {
+		part := k
+		part.Room = 0
+		kernel.Call(run, unsafe.Pointer(&part))
+		return part.Bytes
+	}
+	wanted := int64(1)
+	if threads := int64(parallel.Threads()); threads > 1 && work > convolutionGrain {
+		wanted = threads
+	}
+	count := func() int64 { return c.Groups * ceiling(channels, k.Channels) * ceiling(rows, k.Rows) }
+	for room() > roomBytes || count() < wanted {
+		switch crowded := room() > roomBytes; {
+		case k.Channels > leastChannels:
+			k.Channels = (k.Channels/2 + 7) / 8 * 8
+		case k.Rows > leastRows:
+			k.Rows = (k.Rows/2 + leastRows - 1) / leastRows * leastRows
+		case crowded && k.Channels > 1:
+			k.Channels /= 2
+		case crowded && k.Rows > 1:
+			k.Rows /= 2
+		default:
+			wanted = 0
+		}
+		if wanted == 0 {
+			break
+		}
+	}
+	total := count()
+	rooms := c.rooms(room(), min(total, int64(parallel.Threads())))
+	if c.Err != nil {
+		return
+	}
+	parallel.For(total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64) {
+		room := <-rooms
+		defer func() { rooms <- room }()
+		for t := begin; t < end; t++ {
+			part := k
+			down, across := ceiling(rows, k.Rows), ceiling(channels, k.Channels)
+			group, row, channel := t/(down*across), t/across%down*k.Rows, t%across*k.Channels
+			part.Rows, part.Channels, part.Room = min(k.Rows, rows-row), min(k.Channels, channels-channel), room
+			part.Image = at(images, (group*channels+channel)*images.Strides()[1])
+			part.Positions = at(results, (group*rows+row)*results.Strides()[1])
+			part.Result = at(kernels, (group*rows+row)*kernels.Strides()[0]+channel*kernels.Strides()[1])
+			kernel.Call(run, unsafe.Pointer(&part))
+		}
+	})
+}
+
+func (c *convolver) pointwise() bool { return false }
