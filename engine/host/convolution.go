@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/libtensor/libtensor/engine/device"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
@@ -12,7 +13,10 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-var convolutionKernel, convolutionWeightKernel = kernel.Get("convolution"), kernel.Get("convolution_weight")
+var (
+	convolutionKernel, convolutionWeightKernel = kernel.Get("convolution"), kernel.Get("convolution_weight")
+	convolutionTurnKernel                      = kernel.Get("convolution_turn")
+)
 
 const (
 	// Boxes of positions are made smaller until what a thread needs for one fits roomBytes, of which the second cache has the sums, up to
@@ -31,6 +35,7 @@ type convolver struct {
 	d, unit dtype.DType // of the tensors, and of what is multiplied
 	axes    [3]axis
 	taps    int64
+	apart   int64 // examples that are convolved by themselves
 }
 
 // axis is a dimension: its sizes and steps in memory of images, kernels and results.
@@ -64,7 +69,7 @@ func convolution(op string, w launch.Convolution) error {
 	return c.Err
 }
 
-// place finds the axes. Those that are nothing but one element come first.
+// place finds the axes. Those that are nothing but one element come first, and the examples take the place of the first of them.
 func (c *convolver) place() {
 	var axes []axis
 	for i := range c.Stride {
@@ -84,6 +89,11 @@ func (c *convolver) place() {
 		c.axes[i] = a
 		c.taps *= a.taps
 	}
+	c.apart = c.Images.Sizes()[0]
+	if a := &c.axes[0]; a.rank() == 0 {
+		a.image, a.positions, a.imageStep, a.positionStep = c.apart, c.apart, c.Images.Strides()[0], c.Results.Strides()[0]
+		a.stride, a.dilation, c.apart = 1, 1, 1
+	}
 }
 
 // rank is 0 for an axis that is nothing but one element.
@@ -94,26 +104,40 @@ func (a axis) rank() int {
 	return 1
 }
 
-// weights are the kernels' taps from first on, each so many after the one before, as a row of the channels of images for each channel of results, or
-// the other way round, in the dtype that is multiplied.
-func (c *convolver) weights(first, each, taps [3]int64, turned bool) *tensor.Tensor {
+// weights are the kernels in the dtype that is multiplied, with a row for each channel of results.
+func (c *convolver) weights() *tensor.Tensor {
+	return launch.RowMajor(&c.Scope, c.Kernels, c.unit)
+}
+
+// turned are the taps of some phases in the dtype that is multiplied, with a row for each channel of images.
+func (c *convolver) turned(phases [3]phase) *tensor.Tensor {
+	size, strides := c.Kernels.Sizes(), c.Kernels.Strides()
+	m, n := size[0]/c.Groups, size[1]
+	t := kernel.ConvolutionTurn{Channels: m, RowStep: strides[1], ChannelStep: strides[0]}
+	from, taps := int64(0), int64(1)
+	for i, p := range phases {
+		t.Taps[i], t.TapSteps[i] = p.axis.Taps, c.axes[i].tapStep*p.each
+		from += p.first * c.axes[i].tapStep
+		taps *= p.axis.Taps
+	}
+	made := c.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(c.Op, []int64{c.Groups * n * m * taps}, c.unit, device.Host)
+	})
 	if c.Err != nil {
 		return nil
 	}
-	m, n := c.Kernels.Sizes()[0], c.Kernels.Sizes()[1]
-	step := c.Kernels.Strides()
-	sizes := []int64{c.Groups, m / c.Groups, n}
-	strides := []int64{m / c.Groups * step[0], step[0], step[1]}
-	if turned {
-		sizes[1], sizes[2], strides[1], strides[2] = sizes[2], sizes[1], strides[2], strides[1]
-	}
-	offset := c.Kernels.Offset()
-	for i, a := range c.axes {
-		sizes, strides = append(sizes, taps[i]), append(strides, a.tapStep*each[i])
-		offset += first[i] * a.tapStep
-	}
-	view := c.Keep(c.Kernels.View(c.Op, sizes, strides, offset))
-	return launch.RowMajor(&c.Scope, view, c.unit)
+	run := convolutionTurnKernel.Row(c.d)
+	parallel.For(c.Groups*n, max(Grain/(m*taps), 1), func(begin, end int64) {
+		for begin < end {
+			part, group, row := t, begin/n, begin%n
+			part.Rows = min(n-row, end-begin)
+			part.From = at(c.Kernels, from+group*m*strides[0]+row*strides[1])
+			part.To = at(made, begin*m*taps)
+			kernel.Call(run, unsafe.Pointer(&part))
+			begin += part.Rows
+		}
+	})
+	return made
 }
 
 // biasOf is the bias in the dtype of sums, and its address.
@@ -130,20 +154,19 @@ func (c *convolver) biasOf() uintptr {
 
 // results makes results of images.
 func (c *convolver) results() {
-	var taps [3]int64
 	k := kernel.Convolution{Bias: c.biasOf()}
 	for i, a := range c.axes {
-		taps[i] = a.taps
 		k.Axes[i] = kernel.Axis{Size: a.image, Taps: a.taps, Stride: a.stride, Step: a.dilation, Origin: -a.padding,
 			End: a.positions, ImageStep: a.imageStep, PositionStep: a.positionStep}
 	}
-	c.share(k, c.weights([3]int64{}, [3]int64{1, 1, 1}, taps, false), c.Results, c.Images, at(c.Results, 0))
+	c.share(k, c.weights(), c.Results, c.Images, at(c.Results, 0))
 }
 
-// phase is one of the sets of elements along an axis that are a stride apart: the first element, and the taps that reach them.
+// phase is one of the sets of elements along an axis that are a stride apart: the first element, the first tap that reaches them, and how many taps
+// on the next one is.
 type phase struct {
-	start, first, each, taps int64
-	axis                     kernel.Axis
+	start, first, each int64
+	axis               kernel.Axis
 }
 
 // phases are those that some taps reach.
@@ -156,7 +179,7 @@ func (a axis) phases() (list []phase) {
 		if start >= a.image {
 			continue
 		}
-		list = append(list, phase{start: start, first: t, each: each, taps: (a.taps - t + each - 1) / each, axis: kernel.Axis{
+		list = append(list, phase{start: start, first: t, each: each, axis: kernel.Axis{
 			Size: a.positions, Taps: (a.taps - t + each - 1) / each, Stride: 1, Step: -a.dilation / common, Origin: (start + a.padding - t*a.dilation) / a.stride,
 			End: (a.image - start + a.stride - 1) / a.stride, ImageStep: a.positionStep, PositionStep: a.imageStep * a.stride,
 		}})
@@ -189,13 +212,12 @@ func (c *convolver) images() {
 	for _, z := range lists[0] {
 		for _, y := range lists[1] {
 			for _, x := range lists[2] {
-				var first, each, taps [3]int64
-				to := int64(0)
-				for i, p := range []phase{z, y, x} {
-					first[i], each[i], taps[i], k.Axes[i] = p.first, p.each, p.taps, p.axis
+				phases, to := [3]phase{z, y, x}, int64(0)
+				for i, p := range phases {
+					k.Axes[i] = p.axis
 					to += p.start * c.axes[i].imageStep
 				}
-				c.share(k, c.weights(first, each, taps, true), c.Images, c.Results, at(c.Images, to))
+				c.share(k, c.turned(phases), c.Images, c.Results, at(c.Images, to))
 			}
 		}
 	}
@@ -221,7 +243,7 @@ func (c *convolver) share(k kernel.Convolution, weights, to, from *tensor.Tensor
 	}
 	run := convolutionKernel.Row(c.d)
 	size, unit := c.d.Size(), c.unit.Size()
-	images, channels, rows := to.Sizes()[0], from.Sizes()[1]/c.Groups, to.Sizes()[1]/c.Groups
+	images, channels, rows := c.apart, from.Sizes()[1]/c.Groups, to.Sizes()[1]/c.Groups
 	depth := weights.Numel() / max(c.Groups*rows, 1)
 	k.Image, k.Weight, k.Result = at(from, 0), at(weights, 0), first
 	k.Channels, k.Groups = channels, 1
@@ -329,7 +351,7 @@ func (c *convolver) kernels() {
 	run := convolutionWeightKernel.Row(c.d)
 	images, kernels, results := c.Images, c.Kernels, c.Results
 	channels, rows := kernels.Sizes()[1], kernels.Sizes()[0]/c.Groups
-	k := kernel.ConvolutionWeight{Images: images.Sizes()[0], Channels: channels, Rows: rows,
+	k := kernel.ConvolutionWeight{Images: c.apart, Channels: channels, Rows: rows, AllRows: rows,
 		ImageImage: images.Strides()[0], ImageChannel: images.Strides()[1], PositionsImage: results.Strides()[0], PositionsRow: results.Strides()[1],
 		ResultRow: kernels.Strides()[0], ResultChannel: kernels.Strides()[1]}
 	work := k.Images * c.Groups * channels * rows * c.taps
@@ -352,22 +374,21 @@ func (c *convolver) kernels() {
 		wanted = threads
 	}
 	count := func() int64 { return c.Groups * ceiling(channels, k.Channels) * ceiling(rows, k.Rows) }
-	for room() > roomBytes || count() < wanted {
-		switch crowded := room() > roomBytes; {
-		case k.Channels > leastChannels:
-			k.Channels = (k.Channels/2 + 7) / 8 * 8
-		case k.Rows > leastRows:
-			k.Rows = (k.Rows/2 + leastRows - 1) / leastRows * leastRows
-		case crowded && k.Channels > 1:
-			k.Channels /= 2
-		case crowded && k.Rows > 1:
-			k.Rows /= 2
+	smaller := func() bool {
+		crowded := room() > roomBytes
+		switch {
+		case !crowded && count() >= wanted:
+			return false
+		case k.Channels > leastChannels || crowded && k.Channels > 1:
+			k.Channels = (k.Channels + 1) / 2
+		case k.Rows > leastRows || crowded && k.Rows > 1:
+			k.Rows = partOf(k.Rows, 2, min(k.Rows/2, leastRows))
 		default:
-			wanted = 0
+			return false
 		}
-		if wanted == 0 {
-			break
-		}
+		return true
+	}
+	for smaller() {
 	}
 	total := count()
 	rooms := c.rooms(room(), min(total, int64(parallel.Threads())))
@@ -389,5 +410,3 @@ func (c *convolver) kernels() {
 		}
 	})
 }
-
-func (c *convolver) pointwise() bool { return false }

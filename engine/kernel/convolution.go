@@ -19,10 +19,17 @@ type Convolution struct {
 	Axes                                            [C.LT_AXES]Axis
 }
 
+// ConvolutionTurn lays weights out for images that are made of results; it mirrors lt_convolution_turn.
+type ConvolutionTurn struct {
+	From, To                             uintptr
+	Rows, Channels, RowStep, ChannelStep int64
+	Taps, TapSteps                       [C.LT_AXES]int64
+}
+
 // ConvolutionWeight makes weights of images and what belongs to positions; it mirrors lt_convolution_weight.
 type ConvolutionWeight struct {
 	Image, Positions, Result, Room                                                   uintptr
-	Bytes, Images, Channels, Rows                                                    int64
+	Bytes, Images, Channels, Rows, AllRows                                           int64
 	ImageImage, PositionsImage, ImageChannel, PositionsRow, ResultRow, ResultChannel int64
 	TapSteps, Box                                                                    [C.LT_AXES]int64
 	Axes                                                                             [C.LT_AXES]Axis
@@ -32,6 +39,8 @@ type ConvolutionWeight struct {
 var (
 	_ [unsafe.Sizeof(Convolution{}) - C.sizeof_lt_convolution]struct{}
 	_ [C.sizeof_lt_convolution - unsafe.Sizeof(Convolution{})]struct{}
+	_ [unsafe.Sizeof(ConvolutionTurn{}) - C.sizeof_lt_convolution_turn]struct{}
+	_ [C.sizeof_lt_convolution_turn - unsafe.Sizeof(ConvolutionTurn{})]struct{}
 	_ [unsafe.Sizeof(ConvolutionWeight{}) - C.sizeof_lt_convolution_weight]struct{}
 	_ [C.sizeof_lt_convolution_weight - unsafe.Sizeof(ConvolutionWeight{})]struct{}
 )

@@ -28,12 +28,22 @@ typedef struct {
   lt_axis axes[LT_AXES];
 } lt_convolution;
 
+// Weights as a row for each of so many channels of an image that is made of others: those of the
+// first of these, then those of the next, in the dtype that products are summed in. from has
+// elements of the kernel's dtype, with steps between them.
+typedef struct {
+  uintptr_t from, to;
+  int64_t rows, channels, row_step, channel_step;
+  int64_t taps[LT_AXES], tap_steps[LT_AXES];
+} lt_convolution_turn;
+
 // For each row of what belongs to positions, each channel of the image and each tap, the sum of the
 // products of both where they meet, over all images and positions, a box of positions after the
-// other. Taps of the result are tap_steps apart.
+// other. Taps of the result are tap_steps apart. all_rows tells how many there are with those of
+// other calls, on which the order of sums depends.
 typedef struct {
   uintptr_t image, positions, result, room;
-  int64_t bytes, images, channels, rows;
+  int64_t bytes, images, channels, rows, all_rows;
   int64_t image_image, positions_image, image_channel, positions_row, result_row, result_channel;
   int64_t tap_steps[LT_AXES], box[LT_AXES];
   lt_axis axes[LT_AXES];

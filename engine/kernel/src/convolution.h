@@ -30,9 +30,10 @@ struct Placed {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   static constexpr bool kWhole = __is_same(Sum, T);
+  static constexpr bool kTurns = kWhole && sizeof(T) <= 8;
   static constexpr int kLanes = 8 * LT_VECTOR_BYTES / sizeof(Unit);
   struct Run {
-    int64_t lane, at, n;
+    int64_t lane, place, at, n;  // in the slab, and in the result
   };
   const Sum *bias;
   T *result;
@@ -40,18 +41,28 @@ struct Placed {
   Run runs[kLanes];
   int count = 0;
 
-  Placed(const lt_convolution *g, int64_t group, const Slab<Unit> &slab, int64_t q, int64_t lanes)
+  Placed(const lt_convolution *g, int64_t group)
       : bias(g->bias ? (const Sum *)g->bias + group * g->bias_group : nullptr),
         result((T *)g->result + group * g->result_group),
         row_step(g->result_row),
-        step(g->axes[2].position_step) {
-    slab.each_row(q, lanes, [&](int64_t lane, int64_t k, int64_t j, int64_t i, int64_t n) {
-      const int64_t at[LT_AXES] = {k, j, i};
-      int64_t element = 0;
-      for (int d = 0; d < LT_AXES; d++)
-        element += (g->axes[d].begin + at[d]) * g->axes[d].position_step;
-      runs[count++] = {lane, element, n};
-    });
+        step(g->axes[2].position_step) {}
+  // Adds n positions from (k, j, i) on.
+  void add(const lt_axis *axes, const Slab<Unit> &slab, int64_t lane, int64_t k, int64_t j,
+           int64_t i, int64_t n) {
+    const int64_t at = (axes[0].begin + k) * axes[0].position_step +
+                       (axes[1].begin + j) * axes[1].position_step +
+                       (axes[2].begin + i) * axes[2].position_step;
+    runs[count++] = {lane, slab.place(k, j, i), at, n};
+  }
+  // Writes all rows where channels are adjacent in the result.
+  void turned(Sum *sums, int64_t rows) const {
+    constexpr int W = kPanel<Unit>;
+    if (bias)
+      for (int64_t i = 0; i < rows; i++)
+        for (int k = 0; k < W; k++) sums[i * W + k] = sums[i * W + k] + bias[i];
+    for (int r = 0; r < count; r++)
+      find_turn(sizeof(T))((char *)(result + runs[r].at), step * int64_t(sizeof(T)),
+                           (const char *)(sums + runs[r].lane), W * sizeof(T), rows, runs[r].n);
   }
   bool direct(int64_t w) const {
     return step == 1 && count == 1 && runs[0].n == w && w == kPanel<Unit>;
@@ -76,17 +87,21 @@ struct Placed {
 };
 
 // One group: parts of the channels, or of those of a tap, one after the other, of which each adds
-// to the sums of all rows at all lanes.
+// to the sums of all rows at all positions.
 template <class P, class T>
 struct Convolver {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   static constexpr int R = kTileRows<Unit>, W = kPanel<Unit>, N = W / 2;
+  static constexpr int64_t kManyRows = 32;  // which make up for panels being packed
+  static constexpr int64_t kSpared = 20;    // where that spares more than one lane of so many
   const lt_convolution *g;
   Tapping<Unit> tapping;
+  bool packs;   // panels of positions, and does not read them in the slab with what lies between
+  bool turned;  // channels are adjacent in the result, and written together
   int64_t begin[LT_AXES], end[LT_AXES];
   int64_t step, lanes, parts;
-  Unit *slab;
+  Unit *slab, *panel;
   Sum *sums;
   int32_t *offsets;
 
@@ -99,11 +114,16 @@ struct Convolver {
     const Slab<Unit> s = slab_of(0);
     // A row alone has as many sums in registers as several have.
     step = kind_of<Unit> != kComplex && g->rows == 1 ? 8 * N : W;
-    lanes = s.lanes();
+    packs = g->rows >= kManyRows && (s.lanes() - s.positions()) * kSpared > s.positions();
+    turned = Placed<P, T>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
+    lanes = packs ? s.positions() : s.lanes();
     parts = tapping.sets() * ((g->channels + tapping.channels - 1) / tapping.channels);
     Pieces room{(char *)g->room};
     slab = room.take<Unit>(tapping.channels * s.plane + 8 * N);
-    sums = room.take<Sum>(parts > 1 ? g->rows * ((lanes + step - 1) / step * step) : R * step);
+    panel = room.take<Unit>(packs ? depth(tapping.channels) * W + N : 0);
+    sums = room.take<Sum>(parts > 1 ? g->rows * ((lanes + step - 1) / step * step)
+                          : turned  ? g->rows * W
+                                    : R * step);
     offsets = room.take<int32_t>(depth(tapping.channels) + 1);
     g->bytes = room.used;
   }
@@ -138,22 +158,92 @@ struct Convolver {
                 bool first, bool last) const {
     for (int64_t q = 0; q < lanes; q += step) {
       const int64_t w = lanes - q < step ? lanes - q : step;
-      const Placed<P, T> out(g, n, s, q, w);
+      Placed<P, T> out(g, n);
+      const auto add = [&](auto... at) { out.add(g->axes, s, at...); };
+      if (packs)
+        s.each_row_of(q, w, add);
+      else
+        s.each_row(q, w, add);
       if (out.count == 0) continue;
       Sum *const to = first && last ? sums : sums + q * g->rows;
-      const Target<P, Placed<P, T>> target{out, to, 0, 0, q, w, first, last};
-      const Tapped<P> taps(slab + q, offsets);
-      if constexpr (kind_of<Unit> != kComplex) {
-        if (w <= N) {
-          tiles<P, R, 1>(weights, taps, depth, target, g->rows);
-          continue;
-        }
-        if (w > W) {
-          tile<P, 1, 8>(weights, taps, depth, target);
-          continue;
-        }
+      const Target<P, Placed<P, T>> target{out, to, 0, 0, q, w, first, last && !turned};
+      if (packs) {
+        pack(out, depth);
+        rows(weights, Packed<P>(panel), depth, target);
+      } else {
+        rows(weights, Tapped<P>(slab + q, offsets), depth, target);
       }
-      tiles<P, R, 2>(weights, taps, depth, target, g->rows);
+      if constexpr (Placed<P, T>::kTurns) {
+        if (last && turned) out.turned(to, g->rows);
+      }
+    }
+  }
+
+  template <class Source>
+  void rows(const Strided<P> &weights, const Source &taps, int64_t depth,
+            const Target<P, Placed<P, T>> &target) const {
+    if constexpr (kind_of<Unit> != kComplex) {
+      if (target.w <= N) return tiles<P, R, 1>(weights, taps, depth, target, g->rows);
+      if constexpr (__is_same(Source, Tapped<P>))
+        if (target.w > W) return tile<P, 1, 8>(weights, taps, depth, target);
+    }
+    tiles<P, R, 2>(weights, taps, depth, target, g->rows);
+  }
+
+  // Packs what taps meet at the positions of a tile. Whole vectors are written: what is too much
+  // gives way to what comes next.
+  void pack(const Placed<P, T> &out, int64_t depth) const {
+    Move moves[W + 2] = {};
+    int count = 0;
+    for (int r = 0; r < out.count; r++)
+      for (int64_t i = 0; i < out.runs[r].n; i += N)
+        moves[count++] = {out.runs[r].place + i, out.runs[r].lane + i};
+    if (count == 2) return pack_by<2>(moves, count, depth);
+    if (count == 3) return pack_by<3>(moves, count, depth);
+    if (count == 4) return pack_by<4>(moves, count, depth);
+    pack_by<0>(moves, count, depth);
+  }
+  // A vector of the slab, and where in a row of the panel it begins.
+  struct Move {
+    int64_t from, to;
+  };
+  template <int kMoves>
+  void pack_by(const Move *moves, int count, int64_t depth) const {
+    Unit *to = panel;
+    for (int64_t k = 0; k < depth; k++, to += W) {
+      const Unit *from = slab + offsets[k];
+      if constexpr (kMoves > 0)
+        unrolled<kMoves>([&](int m) __attribute__((always_inline)) {
+          copy_vector(from + moves[m].from, to + moves[m].to);
+        });
+      else
+        for (int m = 0; m < count; m++) copy_vector(from + moves[m].from, to + moves[m].to);
+    }
+  }
+  static LT_INLINE void copy_vector(const Unit *from, Unit *to) {
+    memcpy((void *)to, from, N * sizeof(Unit));
+  }
+};
+
+// Weights for images that are made of results: a row for each channel of images.
+struct ConvolveTurn {
+  template <class T>
+  static void row(const lt_convolution_turn *g) {
+    using Unit = typename ConvolutionSteps<T>::Unit;
+    constexpr int64_t kRows = 16;  // that are read from the same lines
+    const int64_t taps = g->taps[0] * g->taps[1] * g->taps[2];
+    for (int64_t begin = 0; begin < g->rows; begin += kRows) {
+      const int64_t end = begin + kRows < g->rows ? begin + kRows : g->rows;
+      for (int64_t m = 0; m < g->channels; m++)
+        for (int64_t c = begin; c < end; c++) {
+          const T *from = (const T *)g->from + m * g->channel_step + c * g->row_step;
+          Unit *to = (Unit *)g->to + (c * g->channels + m) * taps;
+          for (int64_t k = 0; k < g->taps[0]; k++)
+            for (int64_t j = 0; j < g->taps[1]; j++) {
+              const T *line = from + k * g->tap_steps[0] + j * g->tap_steps[1];
+              for (int64_t i = 0; i < g->taps[2]; i++) *to++ = convert<Unit>(line[i * g->tap_steps[2]]);
+            }
+        }
     }
   }
 };

@@ -8,18 +8,22 @@
 namespace lt {
 namespace {
 
-// Where a tile finds what a tap meets of channels: at the places of positions, one after the other.
+// Where a tile finds what taps meet of channels: at offsets from the places of positions, one after
+// the other.
 template <class P>
 struct Walked {
   using Unit = typename P::Unit;
+  static constexpr int R = kTileRows<Unit>;
   const Unit *slab, *at;
-  const int32_t *place;
-  int64_t channel;
-  LT_INLINE Walked(const Unit *slab, const int32_t *places, int64_t channel)
-      : slab(slab), at(slab + *places), place(places), channel(channel) {}
-  LT_INLINE Unit unit(int i, int64_t) const { return unit_at<P>(at + i * channel); }
+  const int32_t *place, *offsets;
+  int64_t row[R];
+  LT_INLINE Walked(const Unit *slab, const int32_t *places, const int32_t *offsets)
+      : slab(slab), at(slab + *places), place(places), offsets(offsets) {
+    for (int i = 0; i < R; i++) row[i] = offsets[i];
+  }
+  LT_INLINE Unit unit(int i, int64_t) const { return unit_at<P>(at + row[i]); }
   LT_INLINE void next() { at = slab + *++place; }
-  LT_INLINE Walked from(int64_t rows) const { return {slab + rows * channel, place, channel}; }
+  LT_INLINE Walked from(int64_t rows) const { return {slab, place, offsets + rows}; }
 };
 
 // Sums that stay where tiles leave them.
@@ -42,23 +46,20 @@ struct Weigher {
   int64_t panels, most;
   Unit *slab, *packed;
   Sum *sums;
-  int32_t *places;
-  int64_t *taps;
+  int32_t *places, *offsets;
 
   Weigher(lt_convolution_weight *g) : g(g), tapping(g->axes, g->channels) {
-    few = kind_of<Unit> != kComplex && g->rows < kFewRows;
+    few = kind_of<Unit> != kComplex && g->all_rows < kFewRows;
     panels = few ? g->rows : (g->rows + W - 1) / W;
     int64_t begin[LT_AXES] = {};
     const Slab<Unit> s(g->axes, tapping.set(0), begin, g->box);
-    const int64_t positions = s.z.positions * s.y.positions * s.x.positions;
-    most = few ? positions / s.x.positions * round_up(s.x.positions) : positions * W;
-    const int64_t width = few ? N : g->channels * W;
+    most = few ? s.z.positions * s.y.positions * round_up(s.x.positions) : s.positions() * W;
     Pieces room{(char *)g->room};
     slab = room.take<Unit>(g->channels * s.plane + N);
     packed = room.take<Unit>(panels * most);
-    sums = room.take<Sum>(panels * tapping.all * width * (few ? g->channels : 1));
-    places = room.take<int32_t>(positions + 1);
-    taps = room.take<int64_t>(tapping.all);
+    sums = room.take<Sum>(panels * g->channels * tapping.all * (few ? N : W));
+    places = room.take<int32_t>(s.positions() + 1);
+    offsets = room.take<int32_t>(g->channels * tapping.all + R);
     g->bytes = room.used;
   }
   static int64_t round_up(int64_t n) { return (n + N - 1) / N * N; }
@@ -90,19 +91,24 @@ struct Weigher {
     for (int64_t set = 0; set < tapping.sets(); set++) {
       const Slab<Unit> s(g->axes, tapping.set(set), begin, end);
       s.fill(g->axes, image, g->image_channel, g->channels, slab);
-      s.each_tap([&](int64_t t, int64_t at) { taps[tapping.whole ? t : set] = at; });
+      int64_t n_offsets = 0;
+      for (int64_t c = 0; c < g->channels; c++)
+        s.each_tap([&](int64_t, int64_t at) { offsets[n_offsets++] = int32_t(c * s.plane + at); });
+      const int64_t sums_of_set = tapping.whole ? 0 : set * g->channels;
       if constexpr (kind_of<Unit> != kComplex) {
         if (few) {
-          along_positions(s, set, first);
+          along_positions(s, sums_of_set, first);
           continue;
         }
       }
-      side_by_side(s, set, positions, first);
+      side_by_side(sums_of_set, positions, first);
     }
   }
-  // The taps that a set has.
-  int64_t tap_begin(int64_t set) const { return tapping.whole ? 0 : set; }
-  int64_t tap_end(int64_t set) const { return tapping.whole ? tapping.all : set + 1; }
+  // The sum of a tap and channel: those of a slab lie together.
+  int64_t sum(int64_t c, int64_t t) const {
+    return tapping.whole ? c * tapping.all + t : t * g->channels + c;
+  }
+  int64_t sums_of_slab() const { return g->channels * (tapping.whole ? tapping.all : 1); }
 
   // Packs what belongs to the positions of a box: panels of as many rows as two vectors hold, or
   // rows whose lines are whole vectors; and finds the places of positions in the slab.
@@ -133,35 +139,32 @@ struct Weigher {
     return count;
   }
 
-  void side_by_side(const Slab<Unit> &s, int64_t set, int64_t positions, bool first) const {
+  void side_by_side(int64_t begin, int64_t positions, bool first) const {
     const Kept<P> out;
     for (int64_t p = 0; p < panels; p++)
       for (int64_t q = 0; q < positions; q += kDepth) {
         const int64_t depth = positions - q < kDepth ? positions - q : kDepth;
+        Sum *const to = sums + (p * g->channels * tapping.all + begin) * W;
+        const Target<P, Kept<P>> target{out, to, 0, 0, 0, W, first && q == 0, false};
+        const Walked<P> left(slab, places + q, offsets);
         const Packed<P> panel(packed + p * most + q * W);
-        for (int64_t t = tap_begin(set); t < tap_end(set); t++) {
-          Sum *const to = sums + (p * tapping.all + t) * g->channels * W;
-          const Target<P, Kept<P>> target{out, to, 0, 0, 0, W, first && q == 0, false};
-          const Walked<P> left(slab + taps[t], places + q, s.plane);
-          if (g->rows - p * W <= N && kind_of<Unit> != kComplex)
-            tiles<P, R, 1>(left, panel, depth, target, g->channels);
-          else
-            tiles<P, R, 2>(left, panel, depth, target, g->channels);
-        }
+        if (g->rows - p * W <= N && kind_of<Unit> != kComplex)
+          tiles<P, R, 1>(left, panel, depth, target, sums_of_slab());
+        else
+          tiles<P, R, 2>(left, panel, depth, target, sums_of_slab());
       }
   }
 
-  void along_positions(const Slab<Unit> &s, int64_t set, bool first) const {
+  void along_positions(const Slab<Unit> &s, int64_t begin, bool first) const {
     for (int64_t m = 0; m < g->rows; m++)
-      for (int64_t c = 0; c < g->channels; c++)
-        dots<9>(s, packed + m * most, slab + c * s.plane, tap_begin(set), tap_end(set),
-                sums + (m * g->channels + c) * tapping.all * N, first);
+      dots<9>(s, packed + m * most, 0, sums_of_slab(),
+              sums + (m * g->channels * tapping.all + begin) * N, first);
   }
 
   // Adds vectors of products along positions to those of taps, kTaps at a time.
   template <int kTaps>
-  void dots(const Slab<Unit> &s, const Unit *row, const Unit *channel, int64_t t, int64_t end,
-            Sum *to, bool first) const {
+  void dots(const Slab<Unit> &s, const Unit *row, int64_t t, int64_t end, Sum *to,
+            bool first) const {
     for (; t + kTaps <= end; t += kTaps) {
       Vec<Sum> acc[kTaps];
       unrolled<kTaps>([&](int i) __attribute__((always_inline)) {
@@ -170,19 +173,19 @@ struct Weigher {
       const Unit *y = row;
       for (int64_t k = 0; k < s.z.positions; k++)
         for (int64_t j = 0; j < s.y.positions; j++) {
-          const Unit *x = channel + s.place(k, j, 0);
+          const Unit *x = slab + s.place(k, j, 0);
           int64_t i = 0;
           for (; i + N <= s.x.positions; i += N, y += N) {
             const Vec<Unit> u = load(y);
             unrolled<kTaps>([&](int n) __attribute__((always_inline)) {
-              acc[n] = P::add(acc[n], load(x + taps[t + n] + i), u);
+              acc[n] = P::add(acc[n], load(x + offsets[t + n] + i), u);
             });
           }
           if (i == s.x.positions) continue;
           const Vec<Unit> u = load(y);
           unrolled<kTaps>([&](int n) __attribute__((always_inline)) {
             const int left = int(s.x.positions - i);
-            acc[n] = P::add(acc[n], load_partial(x + taps[t + n] + i, left), u);
+            acc[n] = P::add(acc[n], load_partial(x + offsets[t + n] + i, left), u);
           });
           y += N;
         }
@@ -190,7 +193,7 @@ struct Weigher {
                           __attribute__((always_inline)) { store(to + (t + i) * N, acc[i]); });
     }
     if constexpr (kTaps > 1) {
-      if (t < end) dots<kTaps / 3>(s, row, channel, t, end, to, first);
+      if (t < end) dots<kTaps / 3>(s, row, t, end, to, first);
     }
   }
 
@@ -214,9 +217,10 @@ struct Weigher {
               convert<T>(total(m, c, t));
   }
   Sum total(int64_t m, int64_t c, int64_t t) const {
-    if (!few) return sums[((m / W * tapping.all + t) * g->channels + c) * W + m % W];
+    const int64_t all = g->channels * tapping.all;
+    if (!few) return sums[(m / W * all + sum(c, t)) * W + m % W];
     Sum lanes[N];
-    memcpy(lanes, sums + ((m * g->channels + c) * tapping.all + t) * N, sizeof lanes);
+    memcpy(lanes, sums + (m * all + sum(c, t)) * N, sizeof lanes);
     for (int h = N / 2; h > 0; h /= 2)
       for (int l = 0; l < h; l++) lanes[l] = lanes[l] + lanes[l + h];
     return lanes[0];

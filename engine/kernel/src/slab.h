@@ -89,6 +89,18 @@ struct Slab {
       i = 0, j++;
     }
   }
+  // The same of positions from p on, which leave no lanes between rows.
+  template <class F>
+  void each_row_of(int64_t p, int64_t count, F &&f) const {
+    int64_t i = p % x.positions, j = p / x.positions % y.positions, k = p / x.positions / y.positions;
+    for (int64_t lane = 0; lane < count; i = 0, j++) {
+      if (j == y.positions) j = 0, k++;
+      const int64_t left = count - lane, n = x.positions - i < left ? x.positions - i : left;
+      f(lane, k, j, i, n);
+      lane += n;
+    }
+  }
+  int64_t positions() const { return z.positions * y.positions * x.positions; }
 
   // Fills room with some channels of an image.
   template <class T>
@@ -118,6 +130,16 @@ struct Slab {
     if (end > x.extent) end = x.extent;
     if (end < begin) end = begin;
     const int64_t at = end > begin ? (first + begin * x.stride) * step : 0;
+    if constexpr (__is_same(T, Unit) && sizeof(T) <= 8) {
+      if (channel == 1 && x.stride * step != 1 && end > begin) {
+        find_turn(sizeof(T))((char *)(to + begin), plane * int64_t(sizeof(T)), (const char *)(from + at), x.stride * step * int64_t(sizeof(T)), end - begin, channels);
+        for (int64_t c = 0; c < channels; c++, to += plane) {
+          memset((void *)to, 0, size_t(begin) * sizeof(Unit));
+          memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
+        }
+        return;
+      }
+    }
     for (int64_t c = 0; c < channels; c++, to += plane) {
       memset((void *)to, 0, size_t(begin) * sizeof(Unit));
       if (end > begin)
@@ -133,7 +155,7 @@ struct Slab {
 // positions may be far more than those that each of them meets.
 template <class Unit>
 struct Tapping {
-  static constexpr int64_t kPart = 256;             // channels times taps that a slab is filled for
+  static constexpr int64_t kPart = 160;              // channels times taps that a slab is filled for
   static constexpr int64_t kFew = 64, kMost = 1 << 18;  // positions, and bytes of a slab for them
   int64_t taps[LT_AXES], all, channels;  // all taps, and channels that a slab is filled for
   bool whole;

@@ -3,6 +3,7 @@
 
 LT_UNIT(convolution){
     {"convolution", "", LT_STORED_MODULAR(Convolve)},
+    {"convolution_turn", "", LT_STORED_MODULAR(ConvolveTurn)},
     {"convolution_weight", "", LT_STORED_MODULAR(ConvolveWeight)},
     LT_END,
 };
