@@ -219,11 +219,11 @@ func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 		default:
 			fits = fits && v.padding[i] <= 1<<60
 			padded := in[i] + 2*min(v.padding[i], 1<<60)
-			if !fits || padded < reach {
+			if fits && padded < reach {
 				return nil, v.wrong("calculated padded input size per channel: %s, kernel size: %s; kernel size can't be greater than actual input size",
 					v.crossed(func(i int) string { return fmt.Sprint(in[i], "+2*", v.padding[i]) }), v.crossed(func(i int) string { return fmt.Sprint(kernel[i]) }))
 			}
-			made[i] = (padded-reach)/v.stride[i] + 1
+			made[i] = max(padded-reach, 0)/v.stride[i] + 1
 		}
 		if !fits {
 			return nil, v.wrong("sizes are larger than can be counted: input %v, weight %v, stride %v, padding %v, dilation %v", self.Sizes(), weight.Sizes(), v.stride, v.padding, v.dilation)

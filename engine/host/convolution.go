@@ -235,90 +235,105 @@ func (c *convolver) fillImages() {
 	c.Do(func() error { return copyTo(c.Op, launch.Copying{To: c.Images, From: bias}) })
 }
 
-// share cuts a convolution of one tensor into another, whose first element it may not begin with, into boxes of positions and blocks of rows, and
-// shares them out. How it is cut does not show in the results.
+// share makes to of from and weights, whose first element it may not begin with: threads share the boxes, blocks, examples and groups.
 func (c *convolver) share(k kernel.Convolution, weights, to, from *tensor.Tensor, first uintptr) {
 	if c.Err != nil {
 		return
 	}
-	run := convolutionKernel.Row(c.d)
 	size, unit := c.d.Size(), c.unit.Size()
-	images, channels, rows := c.apart, from.Sizes()[1]/c.Groups, to.Sizes()[1]/c.Groups
-	depth := weights.Numel() / max(c.Groups*rows, 1)
-	k.Image, k.Weight, k.Result = at(from, 0), at(weights, 0), first
-	k.Channels, k.Groups = channels, 1
-	k.ImageGroup, k.ImageChannel = channels*from.Strides()[1], from.Strides()[1]
-	k.WeightGroup, k.WeightRow, k.BiasGroup = rows*depth, depth, rows
-	k.ResultGroup, k.ResultRow = rows*to.Strides()[1], to.Strides()[1]
-	box, block, positions := [3]int64{}, min(rows, rowBlock), int64(1)
-	for i, a := range k.Axes {
-		box[i] = a.End
-		positions *= a.End
-	}
-	wanted := int64(1)
-	if threads := int64(parallel.Threads()); threads > 1 && images*c.Groups*rows*positions*depth > convolutionGrain {
-		wanted = threads * blocksPerThread
-	}
-	room := func() int64 {
-		part := k
-		part.Rows, part.Room = block, 0
-		for i := range box {
-			part.Axes[i].End = box[i]
-		}
-		kernel.Call(run, unsafe.Pointer(&part))
-		return part.Bytes
-	}
-	count := func() int64 {
-		n := images * c.Groups * ceiling(rows, block)
-		for i, a := range k.Axes {
-			n *= ceiling(a.End, box[i])
-		}
-		return n
-	}
-	for {
-		lanes := box[0] * box[1] * box[2]
-		crowded := lanes*block*unit > sumBytes || room() > roomBytes
-		if !crowded && (lanes < 2*leastLanes || count() >= wanted) || !halve(&box) {
-			break
-		}
-	}
-	for room() > roomBytes && block > 1 || count() < wanted && block >= 2*leastRows {
-		block = (block/2 + 7) / 8 * 8
-	}
-	bytes := room()
-	total := count()
-	rooms := c.rooms(bytes, min(total, int64(parallel.Threads())))
+	p := cutting{Convolution: k, run: convolutionKernel.Row(c.d), images: c.apart, groups: c.Groups, rows: to.Sizes()[1] / c.Groups}
+	p.depth = weights.Numel() / max(c.Groups*p.rows, 1)
+	p.Image, p.Weight, p.Result = at(from, 0), at(weights, 0), first
+	p.Channels = from.Sizes()[1] / c.Groups
+	p.ImageGroup, p.ImageChannel = p.Channels*from.Strides()[1], from.Strides()[1]
+	p.WeightGroup, p.WeightRow, p.BiasGroup = p.rows*p.depth, p.depth, p.rows
+	p.ResultGroup, p.ResultRow = p.rows*to.Strides()[1], to.Strides()[1]
+	work := p.cut(unit)
+	total := p.calls()
+	rooms := c.rooms(p.room(), min(total, int64(parallel.Threads())))
 	if c.Err != nil {
 		return
 	}
-	across := c.Groups
-	each := images * c.Groups * rows * positions * depth / max(total, 1)
-	parallel.For(total, max(convolutionGrain/max(each, 1), 1), func(begin, end int64) {
+	parallel.For(total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64) {
 		room := <-rooms
 		defer func() { rooms <- room }()
 		for t := begin; t < end; {
-			part, at := k, t/across
-			group := t % across
-			part.Groups = min(across-group, end-t)
+			part, at := p.Convolution, t/c.Groups
+			group := t % c.Groups
+			part.Groups = min(c.Groups-group, end-t)
 			t += part.Groups
-			for i := range box {
-				n := ceiling(k.Axes[i].End, box[i])
-				part.Axes[i].Begin = at % n * box[i]
-				part.Axes[i].End = min(part.Axes[i].Begin+box[i], k.Axes[i].End)
+			for i := range p.box {
+				n := ceiling(p.Axes[i].End, p.box[i])
+				part.Axes[i].Begin = at % n * p.box[i]
+				part.Axes[i].End = min(part.Axes[i].Begin+p.box[i], p.Axes[i].End)
 				at /= n
 			}
-			blocks := ceiling(rows, block)
-			row, image := at%blocks*block, at/blocks
-			part.Rows, part.Room = min(block, rows-row), room
-			part.Image += uintptr((image*from.Strides()[0] + group*k.ImageGroup) * size)
-			part.Result += uintptr((image*to.Strides()[0] + group*k.ResultGroup + row*k.ResultRow) * size)
-			part.Weight += uintptr((group*k.WeightGroup + row*k.WeightRow) * unit)
+			blocks := ceiling(p.rows, p.block)
+			row, image := at%blocks*p.block, at/blocks
+			part.Rows, part.Room = min(p.block, p.rows-row), room
+			part.Image += uintptr((image*from.Strides()[0] + group*p.ImageGroup) * size)
+			part.Result += uintptr((image*to.Strides()[0] + group*p.ResultGroup + row*p.ResultRow) * size)
+			part.Weight += uintptr((group*p.WeightGroup + row*p.WeightRow) * unit)
 			if part.Bias != 0 {
-				part.Bias += uintptr((group*k.BiasGroup + row) * unit)
+				part.Bias += uintptr((group*p.BiasGroup + row) * unit)
 			}
-			kernel.Call(run, unsafe.Pointer(&part))
+			kernel.Call(p.run, unsafe.Pointer(&part))
 		}
 	})
+}
+
+// cutting is a convolution that is cut into boxes of positions and blocks of rows. How does not show in the results.
+type cutting struct {
+	kernel.Convolution
+	run                         uintptr
+	images, groups, rows, depth int64 // of all calls, and products for each element
+	box                         [3]int64
+	block                       int64
+}
+
+// cut finds box and block, and counts the multiplications of all calls.
+func (p *cutting) cut(unit int64) (work int64) {
+	work = p.images * p.groups * p.rows * p.depth
+	for i, a := range p.Axes {
+		p.box[i] = a.End
+		work *= a.End
+	}
+	p.block = min(p.rows, rowBlock)
+	wanted := int64(1)
+	if threads := int64(parallel.Threads()); threads > 1 && work > convolutionGrain {
+		wanted = threads * blocksPerThread
+	}
+	for {
+		lanes := p.box[0] * p.box[1] * p.box[2]
+		crowded := lanes*p.block*unit > sumBytes || p.room() > roomBytes
+		if !crowded && (lanes < 2*leastLanes || p.calls() >= wanted) || !halve(&p.box) {
+			break
+		}
+	}
+	for p.room() > roomBytes && p.block > 1 || p.calls() < wanted && p.block >= 2*leastRows {
+		p.block = partOf(p.block, 2, min(p.block/2, 8))
+	}
+	return work
+}
+
+// room is how many bytes of scratch a call takes.
+func (p *cutting) room() int64 {
+	part := p.Convolution
+	part.Rows, part.Room = p.block, 0
+	for i := range p.box {
+		part.Axes[i].End = p.box[i]
+	}
+	kernel.Call(p.run, unsafe.Pointer(&part))
+	return part.Bytes
+}
+
+// calls counts the boxes and blocks of all examples and groups.
+func (p *cutting) calls() int64 {
+	n := p.images * p.groups * ceiling(p.rows, p.block)
+	for i, a := range p.Axes {
+		n *= ceiling(a.End, p.box[i])
+	}
+	return n
 }
 
 // rooms are pieces of scratch, one for each thread that takes part.

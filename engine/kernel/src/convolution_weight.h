@@ -132,8 +132,9 @@ struct Weigher {
                   packed + p * most + count * W);
         }
       }
-      for (int64_t p = 0; p < w; p++) places[count++] = int32_t(lane + p);
       line += round_up(w);
+      if (!few)
+        for (int64_t p = 0; p < w; p++) places[count++] = int32_t(lane + p);
     });
     places[count] = 0;
     return count;
