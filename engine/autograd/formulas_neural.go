@@ -107,11 +107,15 @@ func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride
 	return s.Keep(s.c.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
 }
 
-// channelSums is the gradient of what is added to every element of a channel.
-func (s *steps) channelSums(grad *tensor.Tensor) *tensor.Tensor {
+// channelSums is the gradient of what is added to every element of a channel, which counts as made of the weight, too, as PyTorch's does.
+func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
 	dims := []int64{0}
 	for d := 2; d < grad.Dim(); d++ {
 		dims = append(dims, int64(d))
 	}
-	return s.Keep(s.c.Sum(nil, grad, dims, false, dtype.None))
+	sums := s.Keep(s.c.Sum(nil, grad, dims, false, dtype.None))
+	if weight.Numel() == 0 {
+		return sums
+	}
+	return s.touched(sums, s.Keep(s.c.Narrow(s.Keep(s.c.Reshape(weight, []int64{-1})), 0, 0, 1)))
 }

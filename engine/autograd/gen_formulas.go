@@ -5080,7 +5080,7 @@ func recordNnConvolution(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, s
 		return
 	}
 	self_ := r.save("self", self, r.wants(1))
-	weight_ := r.save("weight", weight, r.wants(0))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(2))
 	selfSizes := copied(self.Sizes())
 	weightSizes := copied(weight.Sizes())
 	if err = r.err; err != nil {
@@ -5099,7 +5099,7 @@ func recordNnConvolution(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, s
 			case 1:
 				return s.release(1, s.convolutionKernels(s.conj(s.saved(self_)), s.consume(s.take(0)), weightSizes, stride, padding, dilation, groups, format))
 			}
-			return s.release(1, s.channelSums(s.consume(s.take(0))))
+			return s.release(1, s.channelSums(s.consume(s.take(0)), s.saved(weight_)))
 		}
 	}
 	return
@@ -5111,7 +5111,7 @@ func recordNnConvolutionTranspose(c aten.Ctx, self, weight, bias *tensor.Tensor,
 		return
 	}
 	self_ := r.save("self", self, r.wants(1))
-	weight_ := r.save("weight", weight, r.wants(0))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(2))
 	selfSizes := copied(self.Sizes())
 	weightSizes := copied(weight.Sizes())
 	if err = r.err; err != nil {
@@ -5130,7 +5130,7 @@ func recordNnConvolutionTranspose(c aten.Ctx, self, weight, bias *tensor.Tensor,
 			case 1:
 				return s.release(1, s.convolutionKernels(s.consume(s.take(0)), s.conj(s.saved(self_)), weightSizes, stride, padding, dilation, groups, format))
 			}
-			return s.release(1, s.channelSums(s.consume(s.take(0))))
+			return s.release(1, s.channelSums(s.consume(s.take(0)), s.saved(weight_)))
 		}
 	}
 	return

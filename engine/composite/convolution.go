@@ -160,6 +160,9 @@ func (v *convolution) expand() error {
 	if v.groups < 1 {
 		return v.wrong("non-positive groups is not supported, but got groups=%d", v.groups)
 	}
+	if !slices.Contains([]string{"", "valid", "same"}, v.named) {
+		return v.wrong("padding must be numbers, valid or same, but is %s", v.named)
+	}
 	if v.named == "same" && slices.Max(v.stride) > 1 {
 		return v.wrong("padding='same' is not supported for strided convolutions, but got stride=%v", v.stride)
 	}
