@@ -21,7 +21,7 @@ var (
 const (
 	// Boxes of positions are made smaller until what a thread needs for one fits roomBytes, of which the second cache has the sums, up to
 	// sumBytes, at hand, and until each thread gets blocksPerThread boxes, but for those of fewer than leastLanes positions.
-	roomBytes, sumBytes, leastLanes = 1 << 20, 1 << 18, 192
+	roomBytes, sumBytes, leastLanes = 1 << 20, 1 << 19, 192
 	// rowBlock is the most rows of weights that share a slab, and leastRows the fewest that it is filled for by several threads.
 	rowBlock, leastRows = 256, 32
 	// convolutionGrain is the number of multiplications below which work is not split.
@@ -362,7 +362,8 @@ func halve(box *[3]int64) bool {
 
 // kernels makes kernels of images and results, boxes of positions being summed one after the other. Their size depends on the shapes alone.
 func (c *convolver) kernels() {
-	const mostLanes, leastChannels = 512, 16
+	const leastChannels, fewRows = 16, 8
+	mostLanes := int64(512)
 	run := convolutionWeightKernel.Row(c.d)
 	images, kernels, results := c.Images, c.Kernels, c.Results
 	channels, rows := kernels.Sizes()[1], kernels.Sizes()[0]/c.Groups
@@ -375,6 +376,9 @@ func (c *convolver) kernels() {
 			End: a.positions, ImageStep: a.imageStep, PositionStep: a.positionStep}
 		k.Box[i], k.TapSteps[i] = a.positions, a.tapStep
 		work *= a.positions
+	}
+	if rows < fewRows { // which take no panels
+		mostLanes = 4096
 	}
 	for k.Box[0]*k.Box[1]*k.Box[2] > mostLanes && halve(&k.Box) {
 	}

@@ -141,7 +141,11 @@ def test_infinities_stay_where_they_are():
 def test_any_number_of_threads_gives_the_same_bits():
     torch.manual_seed(0)
     before = torch.get_num_threads()
-    cases = [((2, 48, 30, 30), (70, 48, 3, 3), {"padding": 1}), ((1, 3, 64, 64), (40, 3, 7, 7), {"stride": 2}), ((3, 20, 20, 20), (20, 1, 3, 3), {"groups": 20})]
+    cases = [
+        ((2, 48, 30, 30), (70, 48, 3, 3), {"padding": 1}),
+        ((1, 3, 64, 64), (40, 3, 7, 7), {"stride": 2}),
+        ((3, 20, 20, 20), (20, 1, 3, 3), {"groups": 20}),
+    ]
     try:
         for size, kernel, settings in cases:
             x, w = torch.randn(*size, requires_grad=True), torch.randn(*kernel, requires_grad=True)

@@ -115,7 +115,8 @@ struct Convolver {
     // A row alone has as many sums in registers as several have.
     step = kind_of<Unit> != kComplex && g->rows == 1 ? 8 * N : W;
     packs = g->rows >= kManyRows && (s.lanes() - s.positions()) * kSpared > s.positions();
-    turned = Placed<P, T>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
+    turned =
+        Placed<P, T>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
     lanes = packs ? s.positions() : s.lanes();
     parts = tapping.sets() * ((g->channels + tapping.channels - 1) / tapping.channels);
     Pieces room{(char *)g->room};
@@ -241,7 +242,8 @@ struct ConvolveTurn {
           for (int64_t k = 0; k < g->taps[0]; k++)
             for (int64_t j = 0; j < g->taps[1]; j++) {
               const T *line = from + k * g->tap_steps[0] + j * g->tap_steps[1];
-              for (int64_t i = 0; i < g->taps[2]; i++) *to++ = convert<Unit>(line[i * g->tap_steps[2]]);
+              for (int64_t i = 0; i < g->taps[2]; i++)
+                *to++ = convert<Unit>(line[i * g->tap_steps[2]]);
             }
         }
     }

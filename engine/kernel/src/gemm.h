@@ -110,11 +110,15 @@ struct Strided {
 };
 
 // The products of kRows rows of a and depth rows of b, of which the first kVectors vectors count.
+// Operands come by reference: copies on the stack are read wider than they were written, for which
+// the CPU waits until what the tile before has written is out of its hands.
 template <class P, int kRows, int kVectors, class Out, class Left, class Source>
-void tile(Left a, Source b, int64_t depth, const Target<P, Out> &to) {
+void tile(const Left &left, const Source &source, int64_t depth, const Target<P, Out> &to) {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   constexpr int W = kPanel<Unit>;
+  Left a = left;
+  Source b = source;
   if constexpr (kind_of<Unit> == kComplex) {
     Sum acc[kRows][W];
     for (int i = 0; i < kRows; i++)
@@ -165,7 +169,7 @@ void tile(Left a, Source b, int64_t depth, const Target<P, Out> &to) {
 
 // tile for any number of rows.
 template <class P, int kRows, int kVectors, class Out, class Left, class Source>
-void tiles(Left a, Source b, int64_t depth, Target<P, Out> to, int64_t rows) {
+void tiles(Left a, const Source &b, int64_t depth, Target<P, Out> to, int64_t rows) {
   for (; rows >= kRows; rows -= kRows, a = a.from(kRows), to.pass(kRows))
     tile<P, kRows, kVectors>(a, b, depth, to);
   if constexpr (kRows > 1) {

@@ -57,9 +57,7 @@ struct Slab {
   // How far the first and the last position lie apart, and one more. What lies between rows of
   // positions counts too.
   int64_t lanes() const { return place(z.positions - 1, y.positions - 1, x.positions - 1) + 1; }
-  int64_t place(int64_t k, int64_t j, int64_t i) const {
-    return (k * y.extent + j) * x.extent + i;
-  }
+  int64_t place(int64_t k, int64_t j, int64_t i) const { return (k * y.extent + j) * x.extent + i; }
   // Where a tap meets the first position.
   int64_t tap(int64_t k, int64_t j, int64_t i) const {
     return ((z.slot(k) * y.slots + y.slot(j)) * x.slots + x.slot(i)) * volume +
@@ -73,7 +71,8 @@ struct Slab {
       for (int64_t j = 0; j < y.taps; j++)
         for (int64_t i = 0; i < x.taps; i++) f(t++, tap(k, j, i));
   }
-  // The rows of positions among lanes from q on: f(lane, k, j, i, n) for n positions from (k, j, i).
+  // The rows of positions among lanes from q on: f(lane, k, j, i, n) for n positions from (k, j,
+  // i).
   template <class F>
   void each_row(int64_t q, int64_t lanes, F &&f) const {
     int64_t i = q % x.extent, j = q / x.extent % y.extent, k = q / x.extent / y.extent;
@@ -92,7 +91,8 @@ struct Slab {
   // The same of positions from p on, which leave no lanes between rows.
   template <class F>
   void each_row_of(int64_t p, int64_t count, F &&f) const {
-    int64_t i = p % x.positions, j = p / x.positions % y.positions, k = p / x.positions / y.positions;
+    int64_t i = p % x.positions, j = p / x.positions % y.positions,
+            k = p / x.positions / y.positions;
     for (int64_t lane = 0; lane < count; i = 0, j++) {
       if (j == y.positions) j = 0, k++;
       const int64_t left = count - lane, n = x.positions - i < left ? x.positions - i : left;
@@ -114,8 +114,8 @@ struct Slab {
             const T *from = image + (inside ? ez * a[0].image_step + ey * a[1].image_step : 0);
             Unit *to = room + (sz * y.slots + sy) * x.slots * volume + place(k, j, 0);
             for (int64_t sx = 0; sx < x.slots; sx++, to += volume)
-              fill_rows(from, a[2].image_step, channel, channels, inside ? x.element(sx, 0) : x.size,
-                        to);
+              fill_rows(from, a[2].image_step, channel, channels,
+                        inside ? x.element(sx, 0) : x.size, to);
           }
   }
 
@@ -162,7 +162,7 @@ struct Slab {
 // positions may be far more than those that each of them meets.
 template <class Unit>
 struct Tapping {
-  static constexpr int64_t kPart = 160;              // channels times taps that a slab is filled for
+  static constexpr int64_t kPart = 160;  // channels times taps that a slab is filled for
   static constexpr int64_t kFew = 64, kMost = 1 << 18;  // positions, and bytes of a slab for them
   int64_t taps[LT_AXES], all, channels;  // all taps, and channels that a slab is filled for
   bool whole;
