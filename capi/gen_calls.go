@@ -469,6 +469,46 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Contiguous(f.tensor(0), f.format(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // conv1d
+		r0, err := c.Conv1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv1d.padding
+		r0, err := c.Conv1dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv2d
+		r0, err := c.Conv2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv2d.padding
+		r0, err := c.Conv2dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv3d
+		r0, err := c.Conv3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv3d.padding
+		r0, err := c.Conv3dPadding(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.str(4), f.ints(5), f.int(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv_tbc
+		r0, err := c.ConvTbc(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv_transpose1d
+		r0, err := c.ConvTranspose1d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv_transpose2d
+		r0, err := c.ConvTranspose2d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // conv_transpose3d
+		r0, err := c.ConvTranspose3d(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.ints(3), f.ints(4), f.ints(5), f.int(6), f.ints(7))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // coo_indices
 		r0, err := c.RawIndices(f.tensor(0))
 		return f.setTensors(err, r0)

@@ -231,6 +231,56 @@ TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t
   return lt_run(LT_OP(nn_log_softmax), LT_OUT, false, a);
 }
 
+TENSOR_API tensor_status tensor_conv1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = groups}};
+  return lt_give(LT_OP(conv1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv1d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.text = padding}, {.list = {dilation, dilation_len}}, {.i = groups}};
+  return lt_give(LT_OP(conv1d_padding), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = groups}};
+  return lt_give(LT_OP(conv2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv2d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.text = padding}, {.list = {dilation, dilation_len}}, {.i = groups}};
+  return lt_give(LT_OP(conv2d_padding), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = groups}};
+  return lt_give(LT_OP(conv3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv3d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.text = padding}, {.list = {dilation, dilation_len}}, {.i = groups}};
+  return lt_give(LT_OP(conv3d_padding), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv_transpose1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {output_padding, output_padding_len}}, {.i = groups}, {.list = {dilation, dilation_len}}};
+  return lt_give(LT_OP(conv_transpose1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv_transpose2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {output_padding, output_padding_len}}, {.i = groups}, {.list = {dilation, dilation_len}}};
+  return lt_give(LT_OP(conv_transpose2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv_transpose3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {output_padding, output_padding_len}}, {.i = groups}, {.list = {dilation, dilation_len}}};
+  return lt_give(LT_OP(conv_transpose3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_conv_tbc(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t pad, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.i = pad}};
+  return lt_give(LT_OP(conv_tbc), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out) {
   lt_value a[4] = {{.pointer = (void *)self}, {.f = p}, {.i = train}, {.pointer = (void *)generator}};
   return lt_give(LT_OP(dropout), false, a, out);

@@ -611,6 +611,106 @@ static const lt_parameter of_contiguous[] = {
     {"memory_format", NULL, 'm', -1, LT_BY_NAME | LT_DEFAULT, {.i = TENSOR_CONTIGUOUS}},
 };
 
+static const lt_parameter of_conv1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+};
+
+static const lt_parameter of_conv1d_padding[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'U', -1, LT_DEFAULT, {.text = "valid"}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+};
+
+static const lt_parameter of_conv2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+};
+
+static const lt_parameter of_conv2d_padding[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'U', -1, LT_DEFAULT, {.text = "valid"}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+};
+
+static const lt_parameter of_conv3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+};
+
+static const lt_parameter of_conv3d_padding[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'U', -1, LT_DEFAULT, {.text = "valid"}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+};
+
+static const lt_parameter of_conv_tbc[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 'T', -1, 0, {0}},
+    {"pad", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+};
+
+static const lt_parameter of_conv_transpose1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"output_padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+};
+
+static const lt_parameter of_conv_transpose2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"output_padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+};
+
+static const lt_parameter of_conv_transpose3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"output_padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"groups", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+};
+
 static const lt_parameter of_coo_indices[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -5842,6 +5942,16 @@ lt_operator lt_operators[] = {
     {lt_run, "conj_physical", "conj_physical", "conj_physical_", of_conj_physical, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 1, 0},
     {lt_run, "constant_pad_nd", "constant_pad_nd", "constant_pad_nd_", of_constant_pad_nd, 3, "T", "out", "(Tensor input, sequence of int pad, Number value=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "contiguous", "contiguous", "contiguous_", of_contiguous, 2, "T", "out", "(Tensor input, *, memory_format memory_format=contiguous_format)", -1, LT_VIEWS | LT_ITSELF | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "conv1d", "conv1d", "conv1d_", of_conv1d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv1d.padding", "conv1d", "conv1d_", of_conv1d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "conv2d", "conv2d", "conv2d_", of_conv2d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv2d.padding", "conv2d", "conv2d_", of_conv2d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "conv3d", "conv3d", "conv3d_", of_conv3d, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv3d.padding", "conv3d", "conv3d_", of_conv3d_padding, 7, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding=\"valid\", sequence of int dilation=[1], int groups=1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "conv_tbc", "conv_tbc", "conv_tbc_", of_conv_tbc, 4, "T", "out", "(Tensor input, Tensor weight, Tensor bias, int pad=0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv_transpose1d", "conv_transpose1d", "conv_transpose1d_", of_conv_transpose1d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv_transpose2d", "conv_transpose2d", "conv_transpose2d_", of_conv_transpose2d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "conv_transpose3d", "conv_transpose3d", "conv_transpose3d_", of_conv_transpose3d, 8, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int output_padding=[0], int groups=1, sequence of int dilation=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "coo_indices", "coo_indices", "coo_indices_", of_coo_indices, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "coo_values", "coo_values", "coo_values_", of_coo_values, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "copy_", "copy_", "copy_", of_copy_, 3, "", "", "(Tensor input, Tensor|Number src, bool non_blocking=False)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},

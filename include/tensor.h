@@ -3659,6 +3659,49 @@ TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
+// The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
+// sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
+// `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
+
+// `conv1d` with a padding by its name.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv1d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
+
+// The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
+// for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
+
+// `conv2d` with a padding by its name.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv2d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
+
+// The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
+
+// `conv3d` with a padding by its name.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv3d_padding(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const char *padding, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out);
+
+// What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
+// of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv_transpose1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
+
+// What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv_transpose2d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
+
+// What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+// Absent: bias NULL.
+TENSOR_API tensor_status tensor_conv_transpose3d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_padding, int64_t output_padding_len, int64_t groups, const int64_t *dilation, int64_t dilation_len, tensor_t **out);
+
+// `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+TENSOR_API tensor_status tensor_conv_tbc(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t pad, tensor_t **out);
+
 // With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
 // Absent: generator NULL.
 TENSOR_API tensor_status tensor_dropout(const tensor_t *self, double p, bool train, tensor_generator_t *generator, tensor_t **out);

@@ -6316,6 +6316,188 @@ export function rreluAsync(input: TensorLike, lower: number, options?: { upper?:
 export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 export function rreluAsync(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
+ * sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
+ * `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+ */
+export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
+/**
+ * `conv1d` with a padding by its name.
+ */
+export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
+export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
+/** conv1d, off the event loop. */
+export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** conv1d, off the event loop. */
+export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
+ * for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+ */
+export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
+/**
+ * `conv2d` with a padding by its name.
+ */
+export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
+export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
+/** conv2d, off the event loop. */
+export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** conv2d, off the event loop. */
+export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+ */
+export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
+/**
+ * `conv3d` with a padding by its name.
+ */
+export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
+export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
+/** conv3d, off the event loop. */
+export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** conv3d, off the event loop. */
+export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
+ * of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+ */
+export function convTranspose1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
+export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
+/** convTranspose1d, off the event loop. */
+export function convTranspose1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+ */
+export function convTranspose2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
+export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
+/** convTranspose2d, off the event loop. */
+export function convTranspose2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+ */
+export function convTranspose3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
+export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
+/** convTranspose3d, off the event loop. */
+export function convTranspose3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+ */
+export function convTbc(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int }): Tensor;
+export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int }): Tensor;
+export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int): Tensor;
+/** convTbc, off the event loop. */
+export function convTbcAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int; signal?: Signal | null }): Promise<Tensor>;
+export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
  */
 export function dropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;

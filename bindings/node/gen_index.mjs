@@ -194,6 +194,20 @@ const lt_conjPhysicalAsync = lt.conjPhysicalAsync;
 const lt_constantPadNd = lt.constantPadNd;
 const lt_constantPadNdAsync = lt.constantPadNdAsync;
 const lt_contiguousFormat = lt.contiguousFormat;
+const lt_conv1d = lt.conv1d;
+const lt_conv1dAsync = lt.conv1dAsync;
+const lt_conv2d = lt.conv2d;
+const lt_conv2dAsync = lt.conv2dAsync;
+const lt_conv3d = lt.conv3d;
+const lt_conv3dAsync = lt.conv3dAsync;
+const lt_convTbc = lt.convTbc;
+const lt_convTbcAsync = lt.convTbcAsync;
+const lt_convTranspose1d = lt.convTranspose1d;
+const lt_convTranspose1dAsync = lt.convTranspose1dAsync;
+const lt_convTranspose2d = lt.convTranspose2d;
+const lt_convTranspose2dAsync = lt.convTranspose2dAsync;
+const lt_convTranspose3d = lt.convTranspose3d;
+const lt_convTranspose3dAsync = lt.convTranspose3dAsync;
 const lt_cooIndices = lt.cooIndices;
 const lt_cooIndicesAsync = lt.cooIndicesAsync;
 const lt_cooValues = lt.cooValues;
@@ -1299,6 +1313,20 @@ export {
   lt_constantPadNd as constantPadNd,
   lt_constantPadNdAsync as constantPadNdAsync,
   lt_contiguousFormat as contiguousFormat,
+  lt_conv1d as conv1d,
+  lt_conv1dAsync as conv1dAsync,
+  lt_conv2d as conv2d,
+  lt_conv2dAsync as conv2dAsync,
+  lt_conv3d as conv3d,
+  lt_conv3dAsync as conv3dAsync,
+  lt_convTbc as convTbc,
+  lt_convTbcAsync as convTbcAsync,
+  lt_convTranspose1d as convTranspose1d,
+  lt_convTranspose1dAsync as convTranspose1dAsync,
+  lt_convTranspose2d as convTranspose2d,
+  lt_convTranspose2dAsync as convTranspose2dAsync,
+  lt_convTranspose3d as convTranspose3d,
+  lt_convTranspose3dAsync as convTranspose3dAsync,
   lt_cooIndices as cooIndices,
   lt_cooIndicesAsync as cooIndicesAsync,
   lt_cooValues as cooValues,

@@ -7136,6 +7136,181 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
+// Conv1d is the operator conv1d.
+func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Conv1d; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups)
+		}
+	}
+	return composed.Conv1d(c, self, weight, bias, stride, padding, dilation, groups)
+}
+
+// Conv1dPadding is the operator conv1d.
+func (c Ctx) Conv1dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Conv1dPadding; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups)
+		}
+	}
+	return composed.Conv1dPadding(c, self, weight, bias, stride, padding, dilation, groups)
+}
+
+// Conv2d is the operator conv2d.
+func (c Ctx) Conv2d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Conv2d; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups)
+		}
+	}
+	return composed.Conv2d(c, self, weight, bias, stride, padding, dilation, groups)
+}
+
+// Conv2dPadding is the operator conv2d.
+func (c Ctx) Conv2dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Conv2dPadding; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups)
+		}
+	}
+	return composed.Conv2dPadding(c, self, weight, bias, stride, padding, dilation, groups)
+}
+
+// Conv3d is the operator conv3d.
+func (c Ctx) Conv3d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Conv3d; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups)
+		}
+	}
+	return composed.Conv3d(c, self, weight, bias, stride, padding, dilation, groups)
+}
+
+// Conv3dPadding is the operator conv3d.
+func (c Ctx) Conv3dPadding(self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).Conv3dPadding; does != nil {
+			return does(c, self, weight, bias, stride, padding, dilation, groups)
+		}
+	}
+	return composed.Conv3dPadding(c, self, weight, bias, stride, padding, dilation, groups)
+}
+
+// ConvTranspose1d is the operator conv_transpose1d.
+func (c Ctx) ConvTranspose1d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv_transpose1d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ConvTranspose1d; does != nil {
+			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+		}
+	}
+	return composed.ConvTranspose1d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+}
+
+// ConvTranspose2d is the operator conv_transpose2d.
+func (c Ctx) ConvTranspose2d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv_transpose2d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ConvTranspose2d; does != nil {
+			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+		}
+	}
+	return composed.ConvTranspose2d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+}
+
+// ConvTranspose3d is the operator conv_transpose3d.
+func (c Ctx) ConvTranspose3d(self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv_transpose3d", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ConvTranspose3d; does != nil {
+			return does(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+		}
+	}
+	return composed.ConvTranspose3d(c, self, weight, bias, stride, padding, outputPadding, groups, dilation)
+}
+
+// ConvTbc is the operator conv_tbc.
+func (c Ctx) ConvTbc(self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("conv_tbc", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).ConvTbc; does != nil {
+			return does(c, self, weight, bias, pad)
+		}
+	}
+	return composed.ConvTbc(c, self, weight, bias, pad)
+}
+
+// NnConvolution is the operator nn.convolution.
+func (c Ctx) NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.convolution", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnConvolution; does != nil {
+			return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
+		}
+		err = Refused("nn.convolution", key)
+		return
+	}
+	return ops.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
+}
+
+// NnConvolutionTranspose is the operator nn.convolution_transpose.
+func (c Ctx) NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.convolution_transpose", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnConvolutionTranspose; does != nil {
+			return does(c, self, weight, bias, sizes, stride, padding, dilation, groups, format)
+		}
+		err = Refused("nn.convolution_transpose", key)
+		return
+	}
+	return ops.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
+}
+
+// NnConvolutionWeight is the operator nn.convolution_weight.
+func (c Ctx) NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(results)); key != 0 {
+		if err := unmixed("nn.convolution_weight", key, keys(self)|keys(results)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnConvolutionWeight; does != nil {
+			return does(c, self, results, sizes, stride, padding, dilation, groups, format)
+		}
+		err = Refused("nn.convolution_weight", key)
+		return
+	}
+	return ops.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
+}
+
 // Dropout is the operator dropout.
 func (c Ctx) Dropout(out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(out) | keys(self)); key != 0 {

@@ -2,9 +2,11 @@ package autograd
 
 import (
 	"math"
+	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -89,4 +91,31 @@ func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, p
 		at, rows = s.Keep(s.c.IndexSelect(nil, at, 0, kept)), s.Keep(s.c.IndexSelect(nil, rows, 0, kept))
 	}
 	return s.Keep(s.c.SparseCooTensor(s.Keep(s.c.Unsqueeze(nil, at, 0)), rows, sizes, dtype.None, grad.Device(), ops.NoBool))
+}
+
+// Each of the three tensors of a convolution is what the others make of it: the gradients of one are the other two products.
+
+func (s *steps) convolutionImages(results, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
+	return s.Keep(s.c.NnConvolutionTranspose(results, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
+}
+
+func (s *steps) convolutionResults(images, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
+	return s.Keep(s.c.NnConvolution(images, weight, nil, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
+}
+
+func (s *steps) convolutionKernels(images, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {
+	return s.Keep(s.c.NnConvolutionWeight(images, results, slices.Clone(sizes[2:]), stride, padding, dilation, groups, format))
+}
+
+// channelSums is the gradient of what is added to every element of a channel, which counts as made of the weight, too, as PyTorch's does.
+func (s *steps) channelSums(grad, weight *tensor.Tensor) *tensor.Tensor {
+	dims := []int64{0}
+	for d := 2; d < grad.Dim(); d++ {
+		dims = append(dims, int64(d))
+	}
+	sums := s.Keep(s.c.Sum(nil, grad, dims, false, dtype.None))
+	if weight.Numel() == 0 {
+		return sums
+	}
+	return s.touched(sums, s.Keep(s.c.Narrow(s.Keep(s.c.Reshape(weight, []int64{-1})), 0, 0, 1)))
 }

@@ -307,6 +307,9 @@ var formulas = aten.Backend{
 	NnTanhshrink:                          recordNnTanhshrink,
 	NnSoftsign:                            recordNnSoftsign,
 	Rrelu:                                 recordRrelu,
+	NnConvolution:                         recordNnConvolution,
+	NnConvolutionTranspose:                recordNnConvolutionTranspose,
+	NnConvolutionWeight:                   recordNnConvolutionWeight,
 	Dropout:                               recordDropout,
 	FeatureDropout:                        recordFeatureDropout,
 	NnDropout1d:                           recordNnDropout1d,
@@ -5069,6 +5072,97 @@ func recordRrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, tra
 	return into(c, "rrelu", out, self, func(made, self *tensor.Tensor) (*tensor.Tensor, error) {
 		return aten.Composed().Rrelu(c, made, self, lower, upper, training, g)
 	})
+}
+
+func recordNnConvolution(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.convolution", "ConvolutionBackward0", nil, self, weight, bias)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(1))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(2))
+	selfSizes := copied(self.Sizes())
+	weightSizes := copied(weight.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnConvolution(self, weight, bias, sizes, stride, padding, dilation, groups, format)
+	if r.finish(err, result) {
+		dilation = copied(dilation)
+		padding = copied(padding)
+		stride = copied(stride)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.convolutionImages(s.consume(s.take(0)), s.conj(s.saved(weight_)), selfSizes, stride, padding, dilation, groups, format))
+			case 1:
+				return s.release(1, s.convolutionKernels(s.conj(s.saved(self_)), s.consume(s.take(0)), weightSizes, stride, padding, dilation, groups, format))
+			}
+			return s.release(1, s.channelSums(s.consume(s.take(0)), s.saved(weight_)))
+		}
+	}
+	return
+}
+
+func recordNnConvolutionTranspose(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.convolution_transpose", "ConvolutionBackward0", nil, self, weight, bias)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(1))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(2))
+	selfSizes := copied(self.Sizes())
+	weightSizes := copied(weight.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnConvolutionTranspose(self, weight, bias, sizes, stride, padding, dilation, groups, format)
+	if r.finish(err, result) {
+		dilation = copied(dilation)
+		padding = copied(padding)
+		stride = copied(stride)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.convolutionResults(s.consume(s.take(0)), s.conj(s.saved(weight_)), selfSizes, stride, padding, dilation, groups, format))
+			case 1:
+				return s.release(1, s.convolutionKernels(s.consume(s.take(0)), s.conj(s.saved(self_)), weightSizes, stride, padding, dilation, groups, format))
+			}
+			return s.release(1, s.channelSums(s.consume(s.take(0)), s.saved(weight_)))
+		}
+	}
+	return
+}
+
+func recordNnConvolutionWeight(c aten.Ctx, self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.convolution_weight", "ConvolutionWeightBackward0", nil, self, results)
+	if err != nil {
+		return
+	}
+	results_ := r.save("results", results, r.wants(0))
+	self_ := r.save("self", self, r.wants(1))
+	resultsSizes := copied(results.Sizes())
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnConvolutionWeight(self, results, sizes, stride, padding, dilation, groups, format)
+	if r.finish(err, result) {
+		dilation = copied(dilation)
+		padding = copied(padding)
+		stride = copied(stride)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.convolutionImages(s.conj(s.saved(results_)), s.consume(s.take(0)), selfSizes, stride, padding, dilation, groups, format))
+			}
+			return s.release(1, s.convolutionResults(s.conj(s.saved(self_)), s.consume(s.take(0)), resultsSizes, stride, padding, dilation, groups, format))
+		}
+	}
+	return
 }
 
 func recordDropout(c aten.Ctx, out, self *tensor.Tensor, p float64, train bool, g *random.Generator) (result *tensor.Tensor, err error) {

@@ -37,6 +37,7 @@ func init() {
 		PackQuantized:    packQuantized,
 		Dot:              dot,
 		Distance:         distance,
+		Convolution:      convolution,
 		LinearAlgebra:    linearAlgebra,
 
 		Group:        group,

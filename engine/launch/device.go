@@ -35,6 +35,7 @@ type Device struct {
 	PackQuantized    func(op string, b *tensor.Tensor) (*tensor.Tensor, error) // what QuantizedProduct may have as Packed
 	Dot              func(op string, w Dot) error
 	Distance         func(op string, w Distance) error
+	Convolution      func(op string, w Convolution) error
 	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)

@@ -37,6 +37,7 @@ var meta = Device{
 	PackQuantized:    packMeta,
 	Dot:              nothing[Dot],
 	Distance:         nothing[Distance],
+	Convolution:      nothing[Convolution],
 	LinearAlgebra:    nothing[LinearAlgebra],
 
 	Group:        unknown[Grouping, Grouped],

@@ -5917,6 +5917,80 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 }
 }  // namespace nn
 
+// The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
+// sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
+// `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
+  return out.take();
+}
+
+// `conv1d` with a padding by its name.
+inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv1d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, out.put()));
+  return out.take();
+}
+
+// The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
+// for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
+  return out.take();
+}
+
+// `conv2d` with a padding by its name.
+inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv2d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, out.put()));
+  return out.take();
+}
+
+// The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &dilation = {1}, Int groups = 1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), groups, out.put()));
+  return out.take();
+}
+
+// `conv3d` with a padding by its name.
+inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv3d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, out.put()));
+  return out.take();
+}
+
+// What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
+// of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+inline Tensor conv_transpose1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv_transpose1d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
+  return out.take();
+}
+
+// What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+inline Tensor conv_transpose2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv_transpose2d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
+  return out.take();
+}
+
+// What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+inline Tensor conv_transpose3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Ints &padding = {0}, const Ints &output_padding = {0}, Int groups = 1, const Ints &dilation = {1}) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv_transpose3d(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.data(), padding.size(), output_padding.data(), output_padding.size(), groups, dilation.data(), dilation.size(), out.put()));
+  return out.take();
+}
+
+// `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+inline Tensor conv_tbc(const Tensor &self, const Tensor &weight, const Tensor &bias, Int pad = 0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_conv_tbc(self.get(), weight.get(), bias.get(), pad, out.put()));
+  return out.take();
+}
+
 // With `train`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
 inline Tensor dropout(const Tensor &self, Real p, Bool train, const std::optional<Generator> &generator = std::nullopt) {
   detail::Result<Tensor> out;

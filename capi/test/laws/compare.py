@@ -12,6 +12,7 @@ SUMMING_NAMES = {
     *("std", "var", "std_mean", "var_mean", "cov", "corrcoef", "trace", "dist", "trapezoid", "trapz", "cumulative_trapezoid", "histogram"),
     *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
     *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
+    *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"),
 }
 STEP = {
     "float16": 2e-2,

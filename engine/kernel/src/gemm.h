@@ -97,20 +97,35 @@ struct Scaled {
   }
 };
 
+// Where a tile finds the values of a: in rows and columns of one distance each.
+template <class P>
+struct Strided {
+  const typename P::Left *at;
+  int64_t row, col;
+  LT_INLINE typename P::Unit unit(int i, int64_t values) const {
+    return unit_at<P>(at + i * row, values);
+  }
+  LT_INLINE void next() { at += P::kSteps * col; }
+  LT_INLINE Strided from(int64_t rows) const { return {at + rows * row, row, col}; }
+};
+
 // The products of kRows rows of a and depth rows of b, of which the first kVectors vectors count.
-template <class P, int kRows, int kVectors, class Out, class Source>
-void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t depth,
-          const Target<P, Out> &to) {
+// Operands come by reference: copies on the stack are read wider than they were written, for which
+// the CPU waits until what the tile before has written is out of its hands.
+template <class P, int kRows, int kVectors, class Out, class Left, class Source>
+void tile(const Left &left, const Source &source, int64_t depth, const Target<P, Out> &to) {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
   constexpr int W = kPanel<Unit>;
+  Left a = left;
+  Source b = source;
   if constexpr (kind_of<Unit> == kComplex) {
     Sum acc[kRows][W];
     for (int i = 0; i < kRows; i++)
       for (int j = 0; j < W; j++) acc[i][j] = Sum(0);
-    for (int64_t p = 0; p < depth; p++, b.next()) {
+    for (int64_t p = 0; p < depth; p++, a.next(), b.next()) {
       for (int i = 0; i < kRows; i++) {
-        const Unit x = a[i * row + p * col];
+        const Unit x = a.unit(i, 1);
         for (int j = 0; j < W; j++) acc[i][j] = acc[i][j] + x * b.at[j];
       }
     }
@@ -129,11 +144,11 @@ void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t
       Vec<Unit> y[kVectors];
       for (int v = 0; v < kVectors; v++) y[v] = b.units(v, values);
       unrolled<kRows>([&](int i) __attribute__((always_inline)) {
-        const Vec<Unit> x = unit_at<P>(a + i * row, values);
+        const Vec<Unit> x = a.unit(i, values);
         for (int v = 0; v < kVectors; v++) acc[i][v] = P::add(acc[i][v], x, y[v]);
       });
+      a.next();
       b.next();
-      a += P::kSteps * col;
     };
     for (int64_t p = 0; p + P::kSteps <= depth; p += P::kSteps) step(P::kSteps);
     if (depth % P::kSteps != 0) step(depth % P::kSteps);
@@ -153,37 +168,34 @@ void tile(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t
 }
 
 // tile for any number of rows.
-template <class P, int kRows, int kVectors, class Out, class Source>
-void tiles(const typename P::Left *a, int64_t row, int64_t col, Source b, int64_t depth,
-           Target<P, Out> to, int64_t rows) {
-  for (; rows >= kRows; rows -= kRows, a += kRows * row, to.pass(kRows))
-    tile<P, kRows, kVectors>(a, row, col, b, depth, to);
+template <class P, int kRows, int kVectors, class Out, class Left, class Source>
+void tiles(Left a, const Source &b, int64_t depth, Target<P, Out> to, int64_t rows) {
+  for (; rows >= kRows; rows -= kRows, a = a.from(kRows), to.pass(kRows))
+    tile<P, kRows, kVectors>(a, b, depth, to);
   if constexpr (kRows > 1) {
-    if (rows > 0) tiles<P, kRows / 2, kVectors>(a, row, col, b, depth, to, rows);
+    if (rows > 0) tiles<P, kRows / 2, kVectors>(a, b, depth, to, rows);
   }
 }
 
 // The products of rows of a and a panel's columns of b, from row p on, with room for the panel.
 template <class P, class T, class Out>
-void panel_tiles(const lt_gemm *g, const typename P::Left *a, const T *b, int64_t p, int64_t depth,
+void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, int64_t depth,
                  typename P::Unit *panel, Target<P, Out> to, int64_t rows) {
   using Unit = typename P::Unit;
   constexpr int W = kPanel<Unit>, R = kTileRows<Unit>;
-  const int64_t row = g->a_row, col = g->a_col;
   if constexpr (Out::kFromZero && kind_of<Unit> == kFloating) {
     if (g->b_col == 1 && to.w == W) {
-      if (rows <= R)
-        return tiles<P, R, 2>(a, row, col, InPlace<P, T>(b, g->b_row), depth, to, rows);
-      tile<P, R, 2>(a, row, col, Packing<P, T>(b, g->b_row, panel), depth, to);
+      if (rows <= R) return tiles<P, R, 2>(a, InPlace<P, T>(b, g->b_row), depth, to, rows);
+      tile<P, R, 2>(a, Packing<P, T>(b, g->b_row, panel), depth, to);
       to.pass(R);
-      return tiles<P, R, 2>(a + R * row, row, col, Packed<P>(panel), depth, to, rows - R);
+      return tiles<P, R, 2>(a.from(R), Packed<P>(panel), depth, to, rows - R);
     }
   }
   const auto source = to.out.source(b, p, depth, to, panel);
   if constexpr (kind_of<Unit> != kComplex) {
-    if (to.w <= W / 2) return tiles<P, R, 1>(a, row, col, source, depth, to, rows);
+    if (to.w <= W / 2) return tiles<P, R, 1>(a, source, depth, to, rows);
   }
-  tiles<P, R, 2>(a, row, col, source, depth, to, rows);
+  tiles<P, R, 2>(a, source, depth, to, rows);
 }
 
 template <class P, class T, class Out>
@@ -212,7 +224,7 @@ void multiply(const lt_gemm *g, const Out &out) {
             const int64_t w = right - j < W ? right - j : W;
             const T *b = (const T *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
             panel_tiles<P>(
-                g, a + p * g->a_col, b, p, depth, panel,
+                g, {a + p * g->a_col, g->a_row, g->a_col}, b, p, depth, panel,
                 Target<P, Out>{out, sums + (j - left) * rows, s, i, j, w, k == 0, k == parts - 1},
                 rows);
           }

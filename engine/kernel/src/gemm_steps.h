@@ -90,7 +90,7 @@ LT_INLINE Vec<typename P::Unit> along(const T *p) {
     return (Raw<float>)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 #endif
   } else if constexpr (kind_of<T> == kInteger) {
-    typedef T Narrow __attribute__((vector_size(LT_VECTOR_BYTES / 2)));
+    typedef T Narrow __attribute__((vector_size(Vec<Left>::N * sizeof(T))));
     Narrow v;
     memcpy(&v, p, sizeof v);
     return bit_cast<Unit>(Vec<Left>(__builtin_convertvector(v, Raw<Left>)));

@@ -36,6 +36,7 @@ const (
 )
 
 var families = []family{
+	{"convolutions", every, []string{"convolution"}},
 	{"copies", every, []string{"driver"}},
 	{"elementwise", every, []string{"arithmetic", "bitwise", "classify", "comparison", "complex", "division", "extremum", "logical", "masks", "ranges", "rounding", "sign", "ternary"}},
 	{"extremes", narrow, []string{"reduce_minmax"}},

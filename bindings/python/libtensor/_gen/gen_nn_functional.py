@@ -347,6 +347,89 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     """
 
 
+@_operator("conv1d conv1d.padding")
+def conv1d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
+    """conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
+    The convolution of signals `input` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
+    sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
+    `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+
+    conv1d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
+    `conv1d` with a padding by its name.
+
+    >>> torch.conv1d(torch.tensor([[[1., 2., 3., 4.]]]), torch.tensor([[[1., 10.]]]))
+    tensor([[[21., 32., 43.]]])
+    """
+
+
+@_operator("conv2d conv2d.padding")
+def conv2d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
+    """conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
+    The convolution of images `input` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
+    for both dimensions, or one for each. The result is in channels-last format where `input` or `weight` is.
+
+    conv2d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
+    `conv2d` with a padding by its name.
+
+    >>> torch.conv2d(torch.ones(1, 1, 3, 3), torch.ones(1, 1, 3, 3), padding=1)
+    tensor([[[[4., 6., 4.],
+              [6., 9., 6.],
+              [4., 6., 4.]]]])
+    """
+
+
+@_operator("conv3d conv3d.padding")
+def conv3d(input, weight, bias=None, stride=(1,), padding=(0,), dilation=(1,), groups=1):
+    """conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], sequence of int padding=[0], sequence of int dilation=[1], int groups=1)
+    The convolution of volumes `input` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+
+    conv3d(Tensor input, Tensor weight, Tensor bias=None, sequence of int stride=[1], str padding="valid", sequence of int dilation=[1], int groups=1)
+    `conv3d` with a padding by its name.
+
+    >>> torch.conv3d(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 1, 2, 2, 2))
+    tensor([[[[[8.]]]]])
+    """
+
+
+@_operator("conv_transpose1d")
+def conv_transpose1d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
+    """What the gradient of `conv1d` is of signals: `input` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
+    of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+
+    >>> torch.conv_transpose1d(torch.tensor([[[1., 2.]]]), torch.tensor([[[1., 10.]]]), stride=2)
+    tensor([[[ 1., 10.,  2., 20.]]])
+    """
+
+
+@_operator("conv_transpose2d")
+def conv_transpose2d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
+    """What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+
+    >>> torch.conv_transpose2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 2, 2))
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
+
+
+@_operator("conv_transpose3d")
+def conv_transpose3d(input, weight, bias=None, stride=(1,), padding=(0,), output_padding=(0,), groups=1, dilation=(1,)):
+    """What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+
+    >>> torch.conv_transpose3d(torch.ones(1, 1, 1, 1, 1), torch.ones(1, 1, 2, 1, 1)).flatten()
+    tensor([1., 1.])
+    """
+
+
+@_operator("conv_tbc")
+def conv_tbc(input, weight, bias, pad=0):
+    """`conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+
+    >>> torch.conv_tbc(torch.ones(3, 1, 1), torch.ones(2, 1, 1), torch.zeros(1)).flatten()
+    tensor([2., 2.])
+    """
+
+
 @_operator("nn.dropout", switches=True)
 def dropout(input, p=0.5, training=True, inplace=False, *, generator=None):
     """With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `input`.
@@ -837,4 +920,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "relu", "relu_"]

@@ -1,0 +1,289 @@
+package composite
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// Conv1d is a convolution in one dimension.
+func Conv1d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv1d", n: 1, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// Conv1dPadding is Conv1d with a padding by its name.
+func Conv1dPadding(c aten.Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv1d", n: 1, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// Conv2d is a convolution in two dimensions.
+func Conv2d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv2d", n: 2, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// Conv2dPadding is Conv2d with a padding by its name.
+func Conv2dPadding(c aten.Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv2d", n: 2, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// Conv3d is a convolution in three dimensions.
+func Conv3d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv3d", n: 3, stride: stride, padding: padding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// Conv3dPadding is Conv3d with a padding by its name.
+func Conv3dPadding(c aten.Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv3d", n: 3, stride: stride, named: padding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// ConvTranspose1d is a transposed convolution in one dimension.
+func ConvTranspose1d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv_transpose1d", n: 1, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// ConvTranspose2d is a transposed convolution in two dimensions.
+func ConvTranspose2d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv_transpose2d", n: 2, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// ConvTranspose3d is a transposed convolution in three dimensions.
+func ConvTranspose3d(c aten.Ctx, self, weight, bias *tensor.Tensor, stride, padding, outputPadding []int64, groups int64, dilation []int64) (*tensor.Tensor, error) {
+	return convolve(c, convolution{op: "conv_transpose3d", n: 3, transposed: true, stride: stride, padding: padding, outputPadding: outputPadding, dilation: dilation, groups: groups}, self, weight, bias)
+}
+
+// ConvTbc is a convolution in one dimension of signals whose channels are adjacent.
+func ConvTbc(c aten.Ctx, self, weight, bias *tensor.Tensor, pad int64) (*tensor.Tensor, error) {
+	const op = "conv_tbc"
+	if self.Dim() != 3 || weight.Dim() != 3 || bias.Dim() != 1 {
+		return nil, status.Runtimef("%s: self must be (L, N, C), weight (K, C, M) and bias (M), but they have sizes %v, %v and %v", op, self.Sizes(), weight.Sizes(), bias.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	signals, kernels := s.Permute(self, 1, 2, 0), s.Permute(weight, 2, 1, 0)
+	one := []int64{1}
+	made := s.Step(func() (*tensor.Tensor, error) { return c.Conv1d(signals, kernels, bias, one, []int64{pad}, one, 1) })
+	return s.result(nil, s.Contiguous(s.Permute(made, 2, 0, 1)))
+}
+
+// convolution is what is asked of one, in n dimensions.
+type convolution struct {
+	op                                       string
+	n                                        int
+	transposed                               bool
+	named                                    string // the padding, where it has a name
+	stride, padding, outputPadding, dilation []int64
+	groups                                   int64
+}
+
+// convolve checks the arguments, and runs a convolution on images with a dimension for examples.
+func convolve(c aten.Ctx, v convolution, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	if err := v.expand(); err != nil {
+		return nil, err
+	}
+	if n := self.Dim(); n != v.n+1 && n != v.n+2 {
+		return nil, v.wrong("expected %dD (unbatched) or %dD (batched) input, but got input of size: %v", v.n+1, v.n+2, self.Sizes())
+	}
+	if weight.Dim() != v.n+2 {
+		return nil, v.wrong("expected %d-dimensional weight, but got weight of size %v", v.n+2, weight.Sizes())
+	}
+	s := within(c, v.op)
+	defer s.Close()
+	alone := self.Dim() == v.n+1
+	if alone {
+		self = s.Unsqueeze(self, 0)
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if err := v.check(self, weight, bias); err != nil {
+		return nil, err
+	}
+	sizes, err := v.sizes(self, weight)
+	if err != nil {
+		return nil, err
+	}
+	format := v.format(self, weight)
+	run := c.NnConvolution
+	if v.transposed {
+		run = c.NnConvolutionTranspose
+	}
+	if !v.transposed && self.Sizes()[1] == 0 { // as PyTorch has it: kernels without channels give none
+		weight, bias = s.Narrow(weight, 0, 0, 0), nil
+	}
+	made := s.Step(func() (*tensor.Tensor, error) {
+		return run(self, weight, bias, sizes, v.stride, v.padding, v.dilation, v.groups, format)
+	})
+	if alone {
+		made = s.Step(func() (*tensor.Tensor, error) { return c.SqueezeDim(nil, made, 0) })
+	}
+	return s.result(nil, made)
+}
+
+func (v *convolution) wrong(format string, a ...any) error {
+	return status.Runtimef("%s: "+format, append([]any{v.op}, a...)...)
+}
+
+// expand gives every dimension a number of its own, and refuses what cannot be.
+func (v *convolution) expand() error {
+	for _, p := range []struct {
+		name  string
+		list  *[]int64
+		least int64
+		want  string
+	}{
+		{"stride", &v.stride, 1, "non-positive stride is not supported"},
+		{"padding", &v.padding, 0, "negative padding is not supported"},
+		{"output_padding", &v.outputPadding, 0, "negative output_padding is not supported"},
+		{"dilation", &v.dilation, 1, "dilation should be greater than zero"},
+	} {
+		if *p.list == nil {
+			*p.list = []int64{0}
+		}
+		switch len(*p.list) {
+		case v.n:
+		case 1:
+			*p.list = slices.Repeat(*p.list, v.n)
+		default:
+			return v.wrong("expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %s=%v", p.name, v.n, p.name, *p.list)
+		}
+		if slices.Min(*p.list) < p.least {
+			return v.wrong("%s, but got %s=%v", p.want, p.name, *p.list)
+		}
+	}
+	if v.groups < 1 {
+		return v.wrong("non-positive groups is not supported, but got groups=%d", v.groups)
+	}
+	if !slices.Contains([]string{"", "valid", "same"}, v.named) {
+		return v.wrong("padding must be numbers, valid or same, but is %s", v.named)
+	}
+	if v.named == "same" && slices.Max(v.stride) > 1 {
+		return v.wrong("padding='same' is not supported for strided convolutions, but got stride=%v", v.stride)
+	}
+	return nil
+}
+
+// check refuses tensors that do not fit each other.
+func (v *convolution) check(self, weight, bias *tensor.Tensor) error {
+	w, channels := weight.Sizes(), self.Sizes()[1]
+	switch {
+	case w[0] < v.groups:
+		return v.wrong("given groups=%d, expected weight to be at least %d at dimension 0, but got weight of size %v instead", v.groups, v.groups, w)
+	case w[0]%v.groups != 0:
+		return v.wrong("given groups=%d, expected weight to be divisible by %d at dimension 0, but got weight of size %v instead", v.groups, v.groups, w)
+	}
+	over, wanted := bits.Mul64(uint64(w[1]), uint64(v.groups))
+	if over != 0 || int64(wanted) < 0 {
+		return v.wrong("given groups=%d, weight of size %v has more channels than can be counted", v.groups, w)
+	}
+	made := w[0]
+	if v.transposed {
+		made, wanted = int64(wanted), uint64(w[0])
+	}
+	if channels != int64(wanted) {
+		return v.wrong("given groups=%d, weight of size %v, expected input %v to have %d channels, but got %d channels instead", v.groups, w, self.Sizes(), wanted, channels)
+	}
+	if bias != nil && (bias.Dim() != 1 || bias.Sizes()[0] != made) {
+		return v.wrong("given weight of size %v, expected bias to be 1-dimensional with %d elements, but got bias of size %v instead", w, made, bias.Sizes())
+	}
+	if weight.DType() != self.DType() || bias != nil && bias.DType() != self.DType() {
+		return v.wrong("input, weight and bias should have the same dtype, but got %v", dtypes(self, weight, bias))
+	}
+	return nil
+}
+
+// sizes are those of the result behind channels. The padding gets numbers where it has a name.
+func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
+	in, kernel := self.Sizes()[2:], weight.Sizes()[2:]
+	made := make([]int64, v.n)
+	for i := range made {
+		if kernel[i] < 1 {
+			return nil, v.wrong("weight must have taps, but has size %v", weight.Sizes())
+		}
+		reach, fits := reach(kernel[i], v.dilation[i])
+		switch {
+		case v.named == "same":
+			v.padding[i], made[i] = (reach-1)/2, in[i]
+			fits = fits && reach <= 1<<40
+		case v.transposed:
+			made[i], fits = v.longer(i, in[i], reach, fits)
+			if made[i] < 0 {
+				return nil, v.wrong("nothing is left of input %v with padding=%v, stride=%v, dilation=%v and weight of size %v", self.Sizes(), v.padding, v.stride, v.dilation, weight.Sizes())
+			}
+			if fits && v.outputPadding[i] >= v.stride[i] && v.outputPadding[i] >= v.dilation[i] {
+				return nil, v.wrong("output padding must be smaller than either stride or dilation, but got output_padding=%v, stride=%v and dilation=%v", v.outputPadding, v.stride, v.dilation)
+			}
+		default:
+			fits = fits && v.padding[i] <= 1<<60
+			padded := in[i] + 2*min(v.padding[i], 1<<60)
+			if fits && padded < reach {
+				return nil, v.wrong("calculated padded input size per channel: %s, kernel size: %s; kernel size can't be greater than actual input size",
+					v.crossed(func(i int) string { return fmt.Sprint(in[i], "+2*", v.padding[i]) }), v.crossed(func(i int) string { return fmt.Sprint(kernel[i]) }))
+			}
+			made[i] = max(padded-reach, 0)/v.stride[i] + 1
+		}
+		if !fits {
+			return nil, v.wrong("sizes are larger than can be counted: input %v, weight %v, stride %v, padding %v, dilation %v", self.Sizes(), weight.Sizes(), v.stride, v.padding, v.dilation)
+		}
+	}
+	if slices.Contains(in, 0) && self.Sizes()[0] != 0 && self.Sizes()[1] != 0 {
+		return nil, v.wrong("only zero batch or zero channel inputs are supported, but got input shape: %v", self.Sizes())
+	}
+	return made, nil
+}
+
+// reach is how many elements a kernel's taps span; fits tells whether the number can be counted with.
+func reach(taps, dilation int64) (n int64, fits bool) {
+	over, span := bits.Mul64(uint64(taps-1), uint64(dilation))
+	return int64(span) + 1, over == 0 && span < 1<<60
+}
+
+// longer is the size of what n positions are made of.
+func (v *convolution) longer(i int, n, reach int64, fits bool) (int64, bool) {
+	over, span := bits.Mul64(uint64(max(n-1, 0)), uint64(v.stride[i]))
+	if over != 0 || span > 1<<60 || !fits || v.padding[i] > 1<<60 || v.outputPadding[i] > 1<<60 {
+		return 0, false
+	}
+	return int64(span) + reach - 2*v.padding[i] + v.outputPadding[i], true
+}
+
+func dtypes(list ...*tensor.Tensor) (all []dtype.DType) {
+	for _, t := range list {
+		if t != nil {
+			all = append(all, t.DType())
+		}
+	}
+	return all
+}
+
+// crossed names what there is of every dimension: 2 x 3.
+func (v *convolution) crossed(each func(i int) string) string {
+	var list []string
+	for i := range v.n {
+		list = append(list, each(i))
+	}
+	return "(" + strings.Join(list, " x ") + ")"
+}
+
+// format is how the result lies in memory: channels last where an operand does, of volumes for the dtypes only for which PyTorch has it.
+func (v *convolution) format(self, weight *tensor.Tensor) shape.MemoryFormat {
+	if self.Sizes()[0] == 0 || self.Sizes()[1] == 0 {
+		return shape.Contiguous
+	}
+	switch v.n {
+	case 2:
+	case 3:
+		if !slices.Contains([]dtype.DType{dtype.Float32, dtype.BFloat16, dtype.Complex64}, self.DType()) {
+			return shape.Contiguous
+		}
+	default:
+		return shape.Contiguous
+	}
+	return max(shape.SuggestFormat(self.Sizes(), self.Strides()), shape.SuggestFormat(weight.Sizes(), weight.Strides()))
+}

@@ -1,0 +1,207 @@
+// Slabs: what the taps of a kernel meet of an image at a box of positions, laid out so that one tap
+// meets adjacent elements at adjacent positions.
+#ifndef LIBTENSOR_KERNEL_SRC_SLAB_H
+#define LIBTENSOR_KERNEL_SRC_SLAB_H
+
+#include "../convolution.h"
+#include "gemm.h"
+
+namespace lt {
+namespace {
+
+// The taps that a slab is for, from the first one on in every dimension.
+struct Taps {
+  int64_t first[LT_AXES], count[LT_AXES];
+};
+
+// One dimension of a slab. Elements of the image that are a stride apart are adjacent in a slot;
+// taps that meet others have slots of their own, of which there are no more than are met.
+struct Side {
+  int64_t low, stride, step, taps, size, positions, slots, extent;
+  bool backward;
+
+  Side() = default;
+  Side(const lt_axis &a, int64_t first, int64_t count, int64_t begin, int64_t end)
+      : stride(a.stride), taps(count), size(a.size), positions(end - begin), backward(a.step < 0) {
+    step = backward ? -a.step : a.step;
+    low = begin * stride + (backward ? first + count - 1 : first) * a.step + a.origin;
+    int64_t cycle = stride, rest = step;  // taps meet the same slot every stride / gcd taps
+    while (rest != 0) {
+      const int64_t next = cycle % rest;
+      cycle = rest, rest = next;
+    }
+    slots = stride / cycle < taps ? stride / cycle : taps;
+    extent = positions + (taps - 1) * step / stride;
+  }
+  int64_t upward(int64_t tap) const { return backward ? taps - 1 - tap : tap; }
+  int64_t slot(int64_t tap) const { return upward(tap) % slots; }
+  int64_t offset(int64_t tap) const { return upward(tap) * step / stride; }
+  // The element of the image that is number e of a slot.
+  int64_t element(int64_t slot, int64_t e) const { return low + slot * step % stride + e * stride; }
+};
+
+template <class Unit>
+struct Slab {
+  Side z, y, x;
+  int64_t volume, plane;  // units of a slot, and of a channel
+
+  Slab(const lt_axis *a, const Taps &t, const int64_t *begin, const int64_t *end)
+      : z(a[0], t.first[0], t.count[0], begin[0], end[0]),
+        y(a[1], t.first[1], t.count[1], begin[1], end[1]),
+        x(a[2], t.first[2], t.count[2], begin[2], end[2]) {
+    volume = z.extent * y.extent * x.extent;
+    // An odd number of cache lines, so that channels do not meet in the same few of the cache.
+    constexpr int64_t kLine = 64 / sizeof(Unit);
+    plane = ((z.slots * y.slots * x.slots * volume + kLine - 1) / kLine | 1) * kLine;
+  }
+  // How far the first and the last position lie apart, and one more. What lies between rows of
+  // positions counts too.
+  int64_t lanes() const { return place(z.positions - 1, y.positions - 1, x.positions - 1) + 1; }
+  int64_t place(int64_t k, int64_t j, int64_t i) const { return (k * y.extent + j) * x.extent + i; }
+  // Where a tap meets the first position.
+  int64_t tap(int64_t k, int64_t j, int64_t i) const {
+    return ((z.slot(k) * y.slots + y.slot(j)) * x.slots + x.slot(i)) * volume +
+           place(z.offset(k), y.offset(j), x.offset(i));
+  }
+  // The taps one after the other.
+  template <class F>
+  void each_tap(F &&f) const {
+    int64_t t = 0;
+    for (int64_t k = 0; k < z.taps; k++)
+      for (int64_t j = 0; j < y.taps; j++)
+        for (int64_t i = 0; i < x.taps; i++) f(t++, tap(k, j, i));
+  }
+  // The rows of positions among lanes from q on: f(lane, k, j, i, n) for n positions from (k, j,
+  // i).
+  template <class F>
+  void each_row(int64_t q, int64_t lanes, F &&f) const {
+    int64_t i = q % x.extent, j = q / x.extent % y.extent, k = q / x.extent / y.extent;
+    for (int64_t lane = 0; lane < lanes;) {
+      if (j >= y.positions) {
+        lane += (y.extent - j) * x.extent - i;
+        i = j = 0, k++;
+        continue;
+      }
+      const int64_t left = lanes - lane, n = x.positions - i < left ? x.positions - i : left;
+      if (n > 0) f(lane, k, j, i, n);
+      lane += x.extent - i;
+      i = 0, j++;
+    }
+  }
+  // The same of positions from p on, which leave no lanes between rows.
+  template <class F>
+  void each_row_of(int64_t p, int64_t count, F &&f) const {
+    int64_t i = p % x.positions, j = p / x.positions % y.positions,
+            k = p / x.positions / y.positions;
+    for (int64_t lane = 0; lane < count; i = 0, j++) {
+      if (j == y.positions) j = 0, k++;
+      const int64_t left = count - lane, n = x.positions - i < left ? x.positions - i : left;
+      f(lane, k, j, i, n);
+      lane += n;
+    }
+  }
+  int64_t positions() const { return z.positions * y.positions * x.positions; }
+
+  // Fills room with some channels of an image.
+  template <class T>
+  void fill(const lt_axis *a, const T *image, int64_t channel, int64_t channels, Unit *room) const {
+    for (int64_t sz = 0; sz < z.slots; sz++)
+      for (int64_t k = 0; k < z.extent; k++)
+        for (int64_t sy = 0; sy < y.slots; sy++)
+          for (int64_t j = 0; j < y.extent; j++) {
+            const int64_t ez = z.element(sz, k), ey = y.element(sy, j);
+            const bool inside = ez >= 0 && ez < z.size && ey >= 0 && ey < y.size;
+            const T *from = image + (inside ? ez * a[0].image_step + ey * a[1].image_step : 0);
+            Unit *to = room + (sz * y.slots + sy) * x.slots * volume + place(k, j, 0);
+            for (int64_t sx = 0; sx < x.slots; sx++, to += volume)
+              fill_rows(from, a[2].image_step, channel, channels,
+                        inside ? x.element(sx, 0) : x.size, to);
+          }
+  }
+
+ private:
+  // n elements a step apart; compilers have vectors for those that lie in pairs.
+  template <class T>
+  static void fill_line(const T *__restrict from, int64_t step, Unit *__restrict to, int64_t n) {
+    if (step == 2)
+      for (int64_t i = 0; i < n; i++) to[i] = convert<Unit>(from[2 * i]);
+    else
+      cast_row<T, Unit>((const char *)from, step * int64_t(sizeof(T)), (char *)to, sizeof(Unit), n);
+  }
+  // A row of every channel, whose first element is one of the image's row, or is outside.
+  template <class T>
+  void fill_rows(const T *from, int64_t step, int64_t channel, int64_t channels, int64_t first,
+                 Unit *to) const {
+    int64_t begin = first < 0 ? (-first + x.stride - 1) / x.stride : 0;
+    if (begin > x.extent) begin = x.extent;
+    int64_t end = first < x.size ? (x.size - first + x.stride - 1) / x.stride : 0;
+    if (end > x.extent) end = x.extent;
+    if (end < begin) end = begin;
+    const int64_t at = end > begin ? (first + begin * x.stride) * step : 0;
+    if constexpr (__is_same(T, Unit) && sizeof(T) <= 8) {
+      if (channel == 1 && x.stride * step != 1 && end > begin) {
+        find_turn(sizeof(T))((char *)(to + begin), plane * int64_t(sizeof(T)),
+                             (const char *)(from + at), x.stride * step * int64_t(sizeof(T)),
+                             end - begin, channels);
+        for (int64_t c = 0; c < channels; c++, to += plane) {
+          memset((void *)to, 0, size_t(begin) * sizeof(Unit));
+          memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
+        }
+        return;
+      }
+    }
+    for (int64_t c = 0; c < channels; c++, to += plane) {
+      memset((void *)to, 0, size_t(begin) * sizeof(Unit));
+      if (end > begin) fill_line(from + c * channel + at, x.stride * step, to + begin, end - begin);
+      memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
+    }
+  }
+};
+
+// The taps of a kernel, taken together or one by one: the elements that all of them meet at a few
+// positions may be far more than those that each of them meets.
+template <class Unit>
+struct Tapping {
+  static constexpr int64_t kPart = 160;  // channels times taps that a slab is filled for
+  static constexpr int64_t kFew = 64, kMost = 1 << 18;  // positions, and bytes of a slab for them
+  int64_t taps[LT_AXES], all, channels;  // all taps, and channels that a slab is filled for
+  bool whole;
+
+  explicit Tapping(const lt_axis *a, int64_t most_channels) {
+    all = 1;
+    for (int d = 0; d < LT_AXES; d++) all *= taps[d] = a[d].taps;
+    channels = all > 0 && all < kPart ? kPart / all : 1;
+    const int64_t begin[LT_AXES] = {}, end[LT_AXES] = {1, 1, kFew};
+    double bytes = double(channels) * sizeof(Unit);  // which may be more than integers hold
+    for (int d = 0; d < LT_AXES; d++) {
+      const Side side(a[d], 0, taps[d], begin[d], end[d]);
+      bytes *= double(side.slots) * double(side.extent);
+    }
+    whole = bytes <= kMost;
+    if (!whole) channels = kPart;
+    if (channels > most_channels) channels = most_channels;
+    if (channels < 1) channels = 1;
+  }
+  // How many sets of taps there are, and one of them.
+  int64_t sets() const { return whole ? 1 : all; }
+  Taps set(int64_t t) const {
+    if (whole) return {{}, {taps[0], taps[1], taps[2]}};
+    return {{t / taps[2] / taps[1], t / taps[2] % taps[1], t % taps[2]}, {1, 1, 1}};
+  }
+};
+
+// Room that is handed out piece by piece, or counted where there is none.
+struct Pieces {
+  char *base;
+  int64_t used = 0;
+  template <class U>
+  U *take(int64_t n) {
+    char *at = base + used;
+    used += (n * int64_t(sizeof(U)) + 63) / 64 * 64;
+    return (U *)at;
+  }
+};
+
+}  // namespace
+}  // namespace lt
+#endif

@@ -1,0 +1,9 @@
+// Convolutions and the gradients of their weights.
+#include "../convolution_weight.h"
+
+LT_UNIT(convolution){
+    {"convolution", "", LT_STORED_MODULAR(Convolve)},
+    {"convolution_turn", "", LT_STORED_MODULAR(ConvolveTurn)},
+    {"convolution_weight", "", LT_STORED_MODULAR(ConvolveWeight)},
+    LT_END,
+};
