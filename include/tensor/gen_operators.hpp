@@ -5929,7 +5929,7 @@ inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::option
 // `conv1d` with a padding by its name.
 inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_conv1d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, out.put()));
+  detail::check(::tensor_conv1d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
@@ -5944,7 +5944,7 @@ inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::option
 // `conv2d` with a padding by its name.
 inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_conv2d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, out.put()));
+  detail::check(::tensor_conv2d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
@@ -5958,7 +5958,7 @@ inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::option
 // `conv3d` with a padding by its name.
 inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
-  detail::check(::tensor_conv3d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), padding.c_str(), dilation.data(), dilation.size(), groups, out.put()));
+  detail::check(::tensor_conv3d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
 }
 
