@@ -148,6 +148,7 @@ func (v *convolution) expand() error {
 		}
 		switch len(*p.list) {
 		case v.n:
+			*p.list = slices.Clone(*p.list)
 		case 1:
 			*p.list = slices.Repeat(*p.list, v.n)
 		default:
@@ -230,6 +231,13 @@ func (v *convolution) sizes(self, weight *tensor.Tensor) ([]int64, error) {
 		}
 		if !fits {
 			return nil, v.wrong("sizes are larger than can be counted: input %v, weight %v, stride %v, padding %v, dilation %v", self.Sizes(), weight.Sizes(), v.stride, v.padding, v.dilation)
+		}
+		// One tap, or one position, stands apart from no other.
+		if kernel[i] == 1 {
+			v.dilation[i] = 1
+		}
+		if v.transposed && in[i] <= 1 || !v.transposed && made[i] <= 1 {
+			v.stride[i] = 1
 		}
 	}
 	if slices.Contains(in, 0) && self.Sizes()[0] != 0 && self.Sizes()[1] != 0 {

@@ -86,6 +86,22 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"embedding_renorm_": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"max_norm": 1.0, "norm_type": 2.0, "indices": given(t, dtype.Int64, []int64{2}, 0, 0)}
 	},
+	"conv1d":                   convolved(1),
+	"conv1d_padding":           convolved(1),
+	"conv2d":                   convolved(2),
+	"conv2d_padding":           convolved(2),
+	"conv3d":                   convolved(3),
+	"conv3d_padding":           convolved(3),
+	"conv_transpose1d":         convolved(1),
+	"conv_transpose2d":         convolved(2),
+	"conv_transpose3d":         convolved(3),
+	"nn_convolution":           convolved(1),
+	"nn_convolution_transpose": convolved(1),
+	"nn_convolution_weight":    convolved(1),
+	"conv_tbc": func(p profile, t *testing.T) map[string]any {
+		cube := []int64{1, 1, 1}
+		return map[string]any{"self": given(t, p.d, cube, 1), "weight": given(t, p.d, cube, 1), "bias": given(t, p.d, []int64{1}, 1), "pad": int64(0)}
+	},
 	"nn_one_hot": func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
 	"nn_pad":     func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
 	"nn_pad_inside": func(profile, *testing.T) map[string]any {
@@ -218,6 +234,16 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"logspace_tensor_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
 	"logspace_tensor_scalar":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
 	"logspace_scalar_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+}
+
+// convolved are the arguments of a convolution in n dimensions, in which one position meets one tap.
+func convolved(n int) func(p profile, t *testing.T) map[string]any {
+	return func(p profile, t *testing.T) map[string]any {
+		one, none := slices.Repeat([]int64{1}, n), slices.Repeat([]int64{0}, n)
+		x := given(t, p.d, append([]int64{1, 1}, one...), 1)
+		return map[string]any{"self": x, "weight": x, "results": x, "bias": given(t, p.d, []int64{1}, 1), "sizes": one, "stride": one,
+			"padding": none, "dilation": one, "output_padding": none, "groups": int64(1), "format": shape.Contiguous}
+	}
 }
 
 // regular is a matrix that can be factored, inverted and solved with.

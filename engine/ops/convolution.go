@@ -9,64 +9,134 @@ import (
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 var convolutionKernel = kernel.Get("convolution")
 
 // NnConvolution makes results of images and kernels.
 func NnConvolution(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	return convolve("nn_convolution", launch.Convolution{Images: self, Kernels: weight, Bias: bias, Making: launch.Results,
-		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}, []int64{self.Sizes()[0], weight.Sizes()[0]}, sizes, format)
+	c := convolution{op: "nn_convolution", sizes: sizes, Convolution: launch.Convolution{Images: self, Kernels: weight, Bias: bias, Making: launch.Results,
+		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
+	return c.make(format)
 }
 
 // NnConvolutionTranspose makes images of results and kernels.
 func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	return convolve("nn_convolution_transpose", launch.Convolution{Results: self, Kernels: weight, Bias: bias, Making: launch.Images,
-		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}, []int64{self.Sizes()[0], weight.Sizes()[1] * groups}, sizes, format)
+	c := convolution{op: "nn_convolution_transpose", sizes: sizes, Convolution: launch.Convolution{Results: self, Kernels: weight, Bias: bias, Making: launch.Images,
+		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
+	return c.make(format)
 }
 
 // NnConvolutionWeight makes kernels of images and results.
 func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	return convolve("nn_convolution_weight", launch.Convolution{Images: self, Results: results, Making: launch.Kernels,
-		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}, []int64{results.Sizes()[1], self.Sizes()[1] / groups}, sizes, format)
+	c := convolution{op: "nn_convolution_weight", sizes: sizes, Convolution: launch.Convolution{Images: self, Results: results, Making: launch.Kernels,
+		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
+	return c.make(format)
 }
 
-// convolve makes the tensor of a convolution that is missing, whose first two sizes are given apart from the others. It is zero where the others have
-// no elements.
-func convolve(op string, w launch.Convolution, first, sizes []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	places := []**tensor.Tensor{launch.Results: &w.Results, launch.Images: &w.Images, launch.Kernels: &w.Kernels}
-	made := places[w.Making]
-	given := slices.Delete(slices.Clone(places), int(w.Making), int(w.Making)+1)
-	a, b := *given[0], *given[1]
-	d := a.DType()
-	for _, t := range []*tensor.Tensor{b, w.Bias} {
-		if t != nil && t.DType() != d {
-			return nil, status.Runtimef("%s: expected all operands to have the same dtype, but got %v and %v", op, d, t.DType())
+// convolution is one of which a tensor is missing, whose sizes behind the first two are given.
+type convolution struct {
+	launch.Convolution
+	op    string
+	sizes []int64
+}
+
+// make makes that tensor. It is zero, or the bias, where the others have no elements.
+func (c *convolution) make(format shape.MemoryFormat) (*tensor.Tensor, error) {
+	var made **tensor.Tensor
+	var given []*tensor.Tensor
+	for _, t := range []**tensor.Tensor{&c.Images, &c.Kernels, &c.Results} {
+		if *t == nil {
+			made = t
+		} else {
+			given = append(given, *t)
 		}
 	}
-	if _, err := convolutionKernel.For(op, d); err != nil {
-		return nil, err
-	}
-	operands := []*tensor.Tensor{a, b}
-	if w.Bias != nil {
-		operands = append(operands, w.Bias)
-	}
-	dev, err := iter.Device(op, operands...)
+	a, b := given[0], given[1]
+	sizes, err := c.fit(a, b)
 	if err != nil {
 		return nil, err
 	}
-	s := within(op)
+	if c.Bias != nil {
+		given = append(given, c.Bias)
+	}
+	for _, t := range given[1:] {
+		if t.DType() != a.DType() {
+			return nil, status.Runtimef("%s: expected all operands to have the same dtype, but got %v and %v", c.op, a.DType(), t.DType())
+		}
+	}
+	if _, err := convolutionKernel.For(c.op, a.DType()); err != nil {
+		return nil, err
+	}
+	dev, err := iter.Device(c.op, given...)
+	if err != nil {
+		return nil, err
+	}
+	s := within(c.op)
 	defer s.Close()
-	all := append(first, sizes...)
-	strides, err := shape.FormatStrides(op, all, format)
+	strides, err := shape.FormatStrides(c.op, sizes, format)
 	s.Fail(err)
-	*made = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, all, strides, d, dev) })
+	*made = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(c.op, sizes, strides, a.DType(), dev) })
 	switch {
 	case s.Err != nil || (*made).Numel() == 0:
-	case a.Numel() == 0 || b.Numel() == 0:
+	case a.Numel() > 0 && b.Numel() > 0:
+		s.Do(func() error { return launch.On(*made).Convolution(c.op, c.Convolution) })
+	case c.Bias == nil:
 		s.Do(func() error { return fillWith(*made, zero) })
 	default:
-		s.Do(func() error { return launch.On(*made).Convolution(op, w) })
+		bias := s.Step(func() (*tensor.Tensor, error) {
+			return view.Reshape(c.op, c.Bias, append([]int64{-1}, slices.Repeat([]int64{1}, len(c.sizes))...))
+		})
+		s.Do(func() error { return launch.Copy(c.op, *made, bias) })
 	}
 	return s.Give(*made)
+}
+
+// fit finds the sizes of what is made of a and b, and refuses what does not fit.
+func (c *convolution) fit(a, b *tensor.Tensor) ([]int64, error) {
+	n := len(c.sizes)
+	if n < 1 || n > 3 || a.Dim() != n+2 || b.Dim() != n+2 || len(c.Stride) != n || len(c.Padding) != n || len(c.Dilation) != n {
+		return nil, status.Runtimef("%s: one to three dimensions are convolved, and the tensors have two more: sizes %v and %v, made %v, stride %v, padding %v, dilation %v",
+			c.op, a.Sizes(), b.Sizes(), c.sizes, c.Stride, c.Padding, c.Dilation)
+	}
+	sizes := append(make([]int64, 2), c.sizes...)
+	images, kernels, results := sizes, sizes, sizes
+	for _, t := range []struct {
+		t     *tensor.Tensor
+		sizes *[]int64
+	}{{c.Images, &images}, {c.Kernels, &kernels}, {c.Results, &results}} {
+		if t.t != nil {
+			*t.sizes = t.t.Sizes()
+		}
+	}
+	fits := c.Groups > 0
+	if fits {
+		switch c.Making {
+		case launch.Results:
+			sizes[0], sizes[1] = images[0], kernels[0]
+			fits = images[1]%c.Groups == 0 && images[1]/c.Groups == kernels[1] && kernels[0]%c.Groups == 0
+		case launch.Images:
+			sizes[0], sizes[1] = results[0], shape.Times(kernels[1], c.Groups)
+			fits = results[1] == kernels[0] && kernels[0]%c.Groups == 0
+		default:
+			sizes[0], sizes[1] = results[1], images[1]/c.Groups
+			fits = images[0] == results[0] && images[1]%c.Groups == 0 && results[1]%c.Groups == 0
+		}
+	}
+	if !fits {
+		return nil, status.Runtimef("%s: tensors of sizes %v and %v do not fit each other with groups=%d", c.op, a.Sizes(), b.Sizes(), c.Groups)
+	}
+	if c.Bias != nil && (c.Bias.Dim() != 1 || c.Bias.Sizes()[0] != sizes[1]) {
+		return nil, status.Runtimef("%s: expected bias to be 1-dimensional with %d elements, but got bias of size %v", c.op, sizes[1], c.Bias.Sizes())
+	}
+	for i := range n {
+		const most = 1 << 60 // which the kernels can count with
+		reach := float64(results[i+2])*float64(c.Stride[i]) + float64(kernels[i+2])*float64(c.Dilation[i]) + float64(c.Padding[i])
+		if sizes[i+2] < 0 || c.Stride[i] < 1 || c.Dilation[i] < 1 || c.Padding[i] < 0 || reach > most {
+			return nil, status.Runtimef("%s: stride and dilation must be positive, padding and sizes must not be negative, and none so large that it cannot be counted with: stride %v, padding %v, dilation %v, sizes %v",
+				c.op, c.Stride, c.Padding, c.Dilation, c.sizes)
+		}
+	}
+	return sizes, nil
 }

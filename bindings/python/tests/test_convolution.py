@@ -183,6 +183,15 @@ def test_formats():
     assert torch.conv3d(z.float(), v.float()).is_contiguous(memory_format=torch.channels_last_3d)
 
 
+def test_one_tap_or_position_stands_apart_from_none():
+    """Distances that nothing uses may be as large as they like."""
+    x = integers(1, 2, 5)
+    wide, w = integers(3, 2, 5), integers(3, 2, 1)
+    assert torch.equal(torch.conv1d(x, wide, stride=2**62), torch.conv1d(x, wide))
+    assert torch.equal(torch.conv1d(x, w, dilation=2**62), torch.conv1d(x, w))
+    assert torch.conv_transpose1d(x[:, :, :1], integers(2, 3, 1), dilation=3, output_padding=2, stride=2**62).shape == (1, 3, 3)
+
+
 def test_nothing():
     w = torch.ones(3, 4, 3, 3)
     assert torch.conv2d(torch.ones(0, 4, 5, 5), w).shape == (0, 3, 3, 3)
