@@ -4562,6 +4562,7 @@ func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (res
 		return
 	}
 	self_ := r.save("self", self, r.wants(0))
+	inPlace := out == self
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4569,7 +4570,7 @@ func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (res
 	result, err = r.c.NnLeakyRelu(out, self, slope)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4794,6 +4795,7 @@ func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *t
 		return
 	}
 	self_ := r.save("self", self, r.wants(0))
+	inPlace := out == self
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4801,7 +4803,7 @@ func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *t
 	result, err = r.c.NnElu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0, alpha, 1.0)))
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4815,6 +4817,7 @@ func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *te
 		return
 	}
 	self_ := r.save("self", self, r.wants(0))
+	inPlace := out == self
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4822,7 +4825,7 @@ func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *te
 	result, err = r.c.Celu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0, alpha, alpha)))
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
 		}
 		r.node.cut = always
 		r.publish()
