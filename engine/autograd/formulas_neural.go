@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -48,6 +49,15 @@ func (s *steps) softsignGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	}
 	along := s.div(s.real(s.mul(grad, s.conj(self))), s.mul(whole, whole))
 	return s.sub(s.div(grad, whole), s.mul(s.sgn(self), along))
+}
+
+// uphill is the gradient of a function with a slope of its own below 0, which PyTorch finds from the result where that is in place, and
+// refuses where the result does not tell.
+func (s *steps) uphill(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {
+	if inPlace && !(slope >= 0) {
+		s.Check(status.Runtimef("the gradient of an activation in place is not implemented for a negative slope, %v; call it without in place", slope))
+	}
+	return grad
 }
 
 // touched is a gradient that, in a run that is recorded, counts as made of t, too, with which it does not change.

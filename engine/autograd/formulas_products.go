@@ -101,7 +101,7 @@ func (s *steps) cdistGradient(grad, x1, x2 *tensor.Tensor, p float64, mode strin
 func (s *steps) pdistGradient(grad, self *tensor.Tensor, p float64, result *tensor.Tensor) *tensor.Tensor {
 	n := self.Sizes()[0]
 	if grad.Numel() == 0 {
-		return s.zerosLike(self)
+		return s.touched(s.zerosLike(self), self)
 	}
 	row := s.Keep(s.c.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, self.Device()))
 	column := s.Keep(s.c.Unsqueeze(nil, row, 1))

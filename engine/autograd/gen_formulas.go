@@ -4565,6 +4565,7 @@ func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (res
 		return
 	}
 	self_ := r.save("self", self, r.wants(0))
+	inPlace := out == self
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4572,7 +4573,7 @@ func recordNnLeakyRelu(c aten.Ctx, out, self *tensor.Tensor, slope float64) (res
 	result, err = r.c.NnLeakyRelu(out, self, slope)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.take(0)), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
+			return s.release(1, s.Keep(s.c.NnPiecewiseGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), slope, inPlace))), s.saved(self_), -s.infinity(), 0.0, slope, 1.0, true)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4797,6 +4798,7 @@ func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *t
 		return
 	}
 	self_ := r.save("self", self, r.wants(0))
+	inPlace := out == self
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4804,7 +4806,7 @@ func recordNnElu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *t
 	result, err = r.c.NnElu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0, alpha, 1.0)))
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, 1.0)))
 		}
 		r.node.cut = always
 		r.publish()
@@ -4818,6 +4820,7 @@ func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *te
 		return
 	}
 	self_ := r.save("self", self, r.wants(0))
+	inPlace := out == self
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4825,7 +4828,7 @@ func recordCelu(c aten.Ctx, out, self *tensor.Tensor, alpha float64) (result *te
 	result, err = r.c.Celu(out, self, alpha)
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.take(0)), s.saved(self_), 1.0, alpha, alpha)))
+			return s.release(1, s.Keep(s.c.NnEluGradient(s.consume(s.release(1, s.uphill(s.consume(s.take(0)), alpha, inPlace))), s.saved(self_), 1.0, alpha, alpha)))
 		}
 		r.node.cut = always
 		r.publish()

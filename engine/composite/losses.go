@@ -179,15 +179,21 @@ func NnBinaryCrossEntropy(c aten.Ctx, self, target, weight *tensor.Tensor, avera
 	if self.DType() != target.DType() {
 		s.Fail(status.Runtimef("%s: target must have the dtype of self, %v, but has %v", s.Op, self.DType(), target.DType()))
 	}
-	if self.Numel() > 0 {
-		least, most := s.Unary(c.Min, self), s.Unary(c.Max, self)
-		low, known := s.Value(least)
-		if high, _ := s.Value(most); known && s.Err == nil && !(low.Float() >= 0 && high.Float() <= 1) {
-			return nil, status.Runtimef("%s: elements must be from 0 to 1, but go from %v to %v", s.Op, low, high)
-		}
-	}
+	s.probabilities("self", self)
+	s.probabilities("target", target)
 	each := s.Step(func() (*tensor.Tensor, error) { return c.NnBinaryCrossEntropyEach(self, target) })
 	return s.reduced(s.times(each, weight))
+}
+
+// probabilities refuses elements that are not from 0 to 1, where they are known.
+func (s *losing) probabilities(name string, t *tensor.Tensor) {
+	if s.Err != nil || t.Numel() == 0 {
+		return
+	}
+	low, known := s.Value(s.Unary(s.C.Min, t))
+	if high, _ := s.Value(s.Unary(s.C.Max, t)); known && s.Err == nil && !(low.Float() >= 0 && high.Float() <= 1) {
+		s.Failf("elements of %s must be from 0 to 1, but go from %v to %v", name, low, high)
+	}
 }
 
 // NnBinaryCrossEntropyEach is that of each element; no logarithm counts as less than -100.

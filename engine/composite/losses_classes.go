@@ -32,10 +32,13 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 		s.Fail(status.Runtimef("%s: classes must be of int64 or uint8, but are of %v", s.Op, d))
 		return l
 	}
-	one := self.Dim() == 1 && slices.Equal(target.Sizes(), []int64{1})
 	switch {
-	case slices.Equal(sizes, target.Sizes()) || one:
-	case self.Dim() > 1 && target.Dim() > 0 && target.Sizes()[0] != sizes[0]:
+	case slices.Equal(sizes, target.Sizes()):
+	case self.Dim() == 1 && slices.Equal(target.Sizes(), []int64{1}):
+		target = s.Reshape(target)
+	case self.Dim() == 1 && target.Dim() == 1:
+		s.Fail(status.Valuef("%s: target must have one class for the only example of self, but has sizes %v", s.Op, target.Sizes()))
+	case self.Dim() > 1 && (target.Dim() == 0 || target.Sizes()[0] != sizes[0]):
 		s.Fail(status.Valuef("%s: target must have a class for each of the %d examples of self, but has sizes %v", s.Op, sizes[0], target.Sizes()))
 	default:
 		s.Fail(status.Runtimef("%s: target must have the sizes of self, %v, without that of classes, but has %v", s.Op, self.Sizes(), target.Sizes()))
@@ -49,10 +52,6 @@ func (s *losing) labelled(self, target *tensor.Tensor, ignore int64) (l labels) 
 func (s *losing) picked(t *tensor.Tensor, l labels) *tensor.Tensor {
 	if s.Err != nil {
 		return nil
-	}
-	if t.Dim() == 1 { // of one example, whose label may have a dimension
-		one := s.Reshape(l.index)
-		return s.Reshape(s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, 0, one) }), l.index.Sizes()...)
 	}
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.NnPick(t, l.dim, l.index) })
 }

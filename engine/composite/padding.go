@@ -37,7 +37,7 @@ func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *flo
 		return nil, status.NotImplementedf("%s: the mode %s is not implemented for bool", op, mode)
 	}
 	for _, n := range self.Sizes()[self.Dim()-padded-1:] {
-		if n == 0 {
+		if n == 0 && mode != "circular" {
 			return nil, status.Runtimef("%s: self must have elements, or no examples, but has sizes %v", op, self.Sizes())
 		}
 	}

@@ -101,6 +101,15 @@ def test_complex_numbers():
         F.gelu(z)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64], ids=str)
+def test_softplus_of_a_beta_of_zero(dtype):
+    x = torch.tensor([-1.0, 0.0, 3.0], dtype=dtype, requires_grad=True)
+    assert F.softplus(x, 0).tolist() == [inf] * 3
+    assert F.softplus(x, -0.0).tolist() == [-inf] * 3
+    assert F.softplus(x, 0, -1).tolist() == x.tolist()
+    assert torch.autograd.grad(F.softplus(x, 0).sum(), x)[0].tolist() == [0.5] * 3
+
+
 def test_far_out():
     x = torch.tensor([-inf, -1000.0, 1000.0, inf], dtype=torch.float64)
     assert F.softplus(x).tolist() == [0, 0, 1000, inf]
@@ -176,3 +185,14 @@ def test_in_place_keeps_the_gradient():
         (y,) = torch.autograd.grad(getattr(F, name)(x * 1, inplace=True).sum(), x)
         (z,) = torch.autograd.grad(getattr(F, name)(x).sum(), x)
         assert torch.equal(y, z)
+
+
+@pytest.mark.parametrize("name", ["leaky_relu", "elu", "celu"])
+def test_in_place_refuses_the_gradient_of_negative_slopes(name):
+    x = torch.tensor([-0.5, 2.0], requires_grad=True)
+    y = getattr(F, name)(x * 1, -0.5, inplace=True)
+    with pytest.raises(RuntimeError, match="negative slope, -0.5"):
+        y.sum().backward()
+    assert x.grad is None
+    getattr(F, name)(x, -0.5).sum().backward()
+    assert x.grad[1] == 1

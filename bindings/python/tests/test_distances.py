@@ -40,3 +40,10 @@ def test_distances_are_norms_of_differences(p, dtype, width):
     got = torch.cdist(a, b, p=p, compute_mode="donot_use_mm_for_euclid_dist").double().numpy()
     np.testing.assert_allclose(got, want, rtol=bound, atol=bound)
     np.testing.assert_allclose(torch.pdist(a, p).double().numpy(), among[np.triu_indices(5, 1)], rtol=bound, atol=bound)
+
+
+def test_distances_of_one_row_have_second_derivatives():
+    x = torch.ones(1, 3, requires_grad=True)
+    (g,) = torch.autograd.grad(torch.nn.functional.pdist(x).sum(), x, create_graph=True)
+    assert g.tolist() == [[0, 0, 0]]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [[0, 0, 0]]

@@ -86,6 +86,13 @@ def test_classes():
     for target in (torch.tensor([2, 3]), torch.tensor([0]), C.int(), torch.zeros(2, 1, dtype=torch.int64)):
         with pytest.raises((RuntimeError, ValueError, IndexError), match="nll_loss"):
             F.nll_loss(A, target)
+    for reduction in ("none", "mean", "sum"):  # a class of one example, which may have a dimension
+        assert F.nll_loss(A[0], torch.tensor([1]), w, reduction=reduction).shape == ()
+        assert F.nll_loss(torch.tensor([2.0]), torch.tensor([0]), reduction=reduction).item() == -2
+        assert F.cross_entropy(A[0], torch.tensor([2]), reduction=reduction).item() == close(F.cross_entropy(A[:1], C[:1]).item())
+    for self, target in ((A[0], C), (A, torch.tensor(1))):
+        with pytest.raises(ValueError, match="target"):
+            F.nll_loss(self, target)
     assert F.cross_entropy(A, C, label_smoothing=0.1).item() == close(0.9671758413314819)
     assert F.cross_entropy(A, C, weight=w, label_smoothing=0.1).item() == close(0.8791906833648682)
     assert F.cross_entropy(A, torch.tensor([2, -100]), weight=w, label_smoothing=0.1).item() == close(0.7601290345191956)
@@ -115,6 +122,9 @@ def test_probabilities():
     assert x.grad.tolist() == [0, 0, 0]
     with pytest.raises(RuntimeError, match="1.5"):
         F.binary_cross_entropy(torch.tensor([1.5]), torch.tensor([1.0]))
+    for target in ([0.0, 2.0, 0.0], [0.0, -0.5, 0.0], [0.0, math.nan, 0.0]):
+        with pytest.raises(RuntimeError, match="target"):
+            F.binary_cross_entropy(x, torch.tensor(target))
     with pytest.raises(ValueError, match="target"):
         F.binary_cross_entropy(x, torch.tensor([1.0]))
     z = torch.tensor([200.0, -200.0])

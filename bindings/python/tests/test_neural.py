@@ -103,6 +103,17 @@ def test_pad(mode, pad, values):
     assert F.pad(x.to("meta"), pad, mode=mode).shape == (1, len(values))
 
 
+@pytest.mark.parametrize("sizes", [(0, 2, 3), (2, 0, 3), (0, 3)], ids=str)
+def test_circular_pad_of_nothing(sizes):
+    x = torch.zeros(sizes, requires_grad=True)
+    y = F.pad(x, (1, 2), mode="circular")
+    assert y.shape == (*sizes[:-1], 6)
+    y.sum().backward()
+    assert x.grad.shape == sizes
+    with pytest.raises(RuntimeError, match="circular"):
+        F.pad(torch.zeros(2, 3, 0), (1, 0), mode="circular")
+
+
 def test_pad_refuses():
     x = torch.ones(1, 2, 3, 3)
     assert F.pad(x, (1, 1), value=7)[0, 0, 0].tolist() == [7, 1, 1, 1, 7]

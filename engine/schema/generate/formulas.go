@@ -167,6 +167,10 @@ func (k *compiler) name(name string) expression {
 		if k.naming && k.out() != "nil" {
 			return plain(k.out()+" == "+k.self0(), "bool")
 		}
+		if k.op.Has("inplace") {
+			k.captured["inPlace"] = k.out() + " == " + k.self0()
+			return plain("inPlace", "bool")
+		}
 	}
 	for at, r := range k.op.Returns {
 		switch {
