@@ -49,6 +49,8 @@ func init() {
 
 		Fourier: fourier,
 
+		Normalize: normalize,
+
 		Range:     fillRange,
 		Draw:      draw,
 		Count:     count,

@@ -18,41 +18,114 @@ LARGE = 24  # elements from which random directions are tried rather than all
 RANGES = (None, (-2, 2), (0.1, 0.9), (1.1, 3))
 MIXED = "float64 and complex128"  # the first operand real, and others complex
 DRAWS = 3  # of elements, since one draw can hit a step of the function
-HERMITIAN = ("cholesky", "cholesky_ex", "eigvalsh", "matrix_sqrth")  # which read one half of a matrix that is its own adjoint
+HERMITIAN = (
+    "cholesky",
+    "cholesky_ex",
+    "eigvalsh",
+    "matrix_sqrth",
+)  # which read one half of a matrix that is its own adjoint
 STEEP = ("remainder", "fmod")  # whose steps lie close together for small divisors
 CHECKED, DISCRETE, UNSUITED = "checked", "discrete", "unsuited"
 # Operators with numbers in and out that have no derivatives, or none that differences would show.
 REASONS = {
     **dict.fromkeys(
-        ("floor_divide", "heaviside", "unique", "unique_consecutive", "scatter", "histogram", "histogramdd", "bincount"), "not implemented"
+        (
+            "floor_divide",
+            "heaviside",
+            "unique",
+            "unique_consecutive",
+            "scatter",
+            "histogram",
+            "histogramdd",
+            "bincount",
+        ),
+        "not implemented",
     ),
-    **dict.fromkeys(("resize_", "resize_as_", "set_"), "gives a tensor another geometry, which is refused"),
-    **dict.fromkeys(("empty_like", "new_empty", "new_empty_strided"), "leaves elements as they lie in memory"),
-    **dict.fromkeys(("linspace", "logspace"), "a factory: its results depend on no tensor, though numbers may come as tensors"),
-    **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),
-    **dict.fromkeys(("normal", "binomial"), "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean or the count"),
     **dict.fromkeys(
-        (f"fake_quantize_{of}_affine{mask}" for of in ("per_tensor", "per_channel") for mask in ("", "_cachemask")),
+        ("resize_", "resize_as_", "set_"),
+        "gives a tensor another geometry, which is refused",
+    ),
+    **dict.fromkeys(
+        ("empty_like", "new_empty", "new_empty_strided"),
+        "leaves elements as they lie in memory",
+    ),
+    **dict.fromkeys(
+        ("linspace", "logspace"),
+        "a factory: its results depend on no tensor, though numbers may come as tensors",
+    ),
+    **dict.fromkeys(
+        ("igamma", "igammac", "zeta"),
+        "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py",
+    ),
+    **dict.fromkeys(
+        ("normal", "binomial"),
+        "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean or the count",
+    ),
+    **dict.fromkeys(
+        (
+            f"fake_quantize_{of}_affine{mask}"
+            for of in ("per_tensor", "per_channel")
+            for mask in ("", "_cachemask")
+        ),
         "has the derivative of what it rounds; bindings/python/tests/test_quantized.py",
     ),
     **dict.fromkeys(
-        (f"fake_quantize_learnable_per_{kind}_affine" for kind in ("tensor", "channel")),
+        (
+            f"fake_quantize_learnable_per_{kind}_affine"
+            for kind in ("tensor", "channel")
+        ),
         "has the derivatives of what it rounds; bindings/python/tests/test_quantized_products.py",
     ),
     **dict.fromkeys(
-        ("svd_lowrank", "pca_lowrank"), "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values"
+        ("svd_lowrank", "pca_lowrank"),
+        "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values",
     ),
     "lobpcg": "is of Hermitian matrices, of which one element does not change alone; bindings/python/tests/test_lowrank.py compares with eigh",
-    **dict.fromkeys(("eigh", "eig", "svd"), "vectors are unique up to a factor; eigvalsh, eigvals and svdvals are tried"),
-    **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve", "geqrf", "spherical_bessel_j0", "airy_ai"), "not implemented"),
-    **dict.fromkeys((f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"), "not implemented"),
-    **dict.fromkeys(("hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"), "not implemented"),
+    **dict.fromkeys(
+        ("eigh", "eig", "svd"),
+        "vectors are unique up to a factor; eigvalsh, eigvals and svdvals are tried",
+    ),
+    **dict.fromkeys(
+        (
+            "ldl_factor",
+            "ldl_factor_ex",
+            "ldl_solve",
+            "geqrf",
+            "spherical_bessel_j0",
+            "airy_ai",
+        ),
+        "not implemented",
+    ),
+    **dict.fromkeys(
+        (
+            f"{kind}chebyshev_polynomial_{letter}"
+            for kind in ("", "shifted_")
+            for letter in "tuvw"
+        ),
+        "not implemented",
+    ),
+    **dict.fromkeys(
+        (
+            "hermite_polynomial_h",
+            "hermite_polynomial_he",
+            "laguerre_polynomial_l",
+            "legendre_polynomial_p",
+        ),
+        "not implemented",
+    ),
     **dict.fromkeys(
         ("to_sparse_bsr", "to_sparse_bsc", "sparse_compressed_tensor"),
         "want blocks that divide the sizes, or indices in order; bindings/python/tests/test_sparse.py",
     ),
-    **dict.fromkeys(("align_as", "align_tensors"), "wants names; bindings/python/tests/test_names.py"),
+    **dict.fromkeys(
+        ("align_as", "align_tensors"),
+        "wants names; bindings/python/tests/test_names.py",
+    ),
     **dict.fromkeys(("detach", "detach_copy"), "ends the history"),
+    **dict.fromkeys(
+        (f"native_{kind}_norm" for kind in ("layer", "group", "batch")),
+        "its statistics have no gradients, as in PyTorch; layer_norm and its like are tried",
+    ),
     "lend": "gives an address",
     "pin_memory": "wants an accelerator",
 }
@@ -64,11 +137,18 @@ def run(options, law, report):
     names = [
         c
         for c, (o, f) in FORMS.items()
-        if f["mode"] != "out" and (not options.operator or options.operator in (c, o["name"], o["id"], o["category"]))
+        if f["mode"] != "out"
+        and (
+            not options.operator
+            or options.operator in (c, o["name"], o["id"], o["category"])
+        )
     ]
     rounds = range(options.rounds)
     if options.case:
-        names, rounds = [options.case.rsplit("/", 1)[0]], [int(options.case.rsplit("/", 1)[1])]
+        names, rounds = (
+            [options.case.rsplit("/", 1)[0]],
+            [int(options.case.rsplit("/", 1)[1])],
+        )
     end = time.monotonic() + options.budget if options.budget else None
     for n in rounds:
         for c in names:
@@ -79,16 +159,25 @@ def run(options, law, report):
             case = f"{c}/{n}"
             report.start(case)
             try:
-                found = [attempt(inputs, c, dtype, rng_of(options.seed, law, case, dtype)) for dtype in ("float64", "complex128", MIXED)]
+                found = [
+                    attempt(inputs, c, dtype, rng_of(options.seed, law, case, dtype))
+                    for dtype in ("float64", "complex128", MIXED)
+                ]
             except Wrong as wrong:
                 report.fail(law, case, *wrong.args)
                 continue
-            except Exception:  # a fault of the suite is shown as one, and the run goes on
+            except (
+                Exception
+            ):  # a fault of the suite is shown as one, and the run goes on
                 report.fail(law, case, f"the suite failed: {traceback.format_exc()}")
                 continue
             report.tell(law, CHECKED in found, c)
             if set(found) == {UNSUITED} and candidates(inputs, c):
-                report.fail(law, case, "no arguments were found of which derivatives can be checked, and no reason is given")
+                report.fail(
+                    law,
+                    case,
+                    "no arguments were found of which derivatives can be checked, and no reason is given",
+                )
 
 
 def reason(c):
@@ -100,9 +189,15 @@ def candidates(inputs, c):
     """Known calls of a C function, or of another name of it."""
     operator, form = FORMS[c]
     alike = [
-        k for k, (o, f) in FORMS.items() if o["go"] == operator["go"] and f["types"] == form["types"] and f["mode"] in (form["mode"], "function")
+        k
+        for k, (o, f) in FORMS.items()
+        if o["go"] == operator["go"]
+        and f["types"] == form["types"]
+        and f["mode"] in (form["mode"], "function")
     ]
-    return inputs.calls[c] or [replace(call, c=c) for k in alike for call in inputs.calls[k]]
+    return inputs.calls[c] or [
+        replace(call, c=c) for k in alike for call in inputs.calls[k]
+    ]
 
 
 class OfHermitian(Function):
@@ -124,7 +219,11 @@ def attempt(inputs, c, dtype, rng):
     for limits in RANGES if FORMS[c][0]["name"] not in STEEP else RANGES[-1:]:
         for call in rng.sample(calls, len(calls)):
             for n in range(DRAWS):
-                made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, one_of(dtype, at), rng, limits))
+                made = call.mapped(
+                    lambda t, at, call=call, limits=limits: t
+                    if is_position(call, at)
+                    else generic(t, one_of(dtype, at), rng, limits)
+                )
                 try:
                     found = checked(kind(made), made)
                 except Wrong:
@@ -152,7 +251,9 @@ def generic(t, dtype, rng, limits):
     own = decode(t.elements(), t.dtype)
     own = own.astype(wide) if dtype == "complex128" else own.real.astype(wide)
     if limits is None:
-        values = own * (1 + draw.uniform(-0.02, 0.02, own.shape)) + draw.uniform(0, 1e-3, own.shape)
+        values = own * (1 + draw.uniform(-0.02, 0.02, own.shape)) + draw.uniform(
+            0, 1e-3, own.shape
+        )
     else:
         values = draw.uniform(*limits, own.shape).astype(wide)
     if dtype == "complex128":
@@ -170,19 +271,38 @@ def checked(function, call):
         return UNSUITED
     if not outputs:
         return DISCRETE
-    if not finite(outputs) or any(t.dtype not in (torch.float64, torch.complex128) for t in outputs) or not any(t.numel() for t in outputs):
+    if (
+        not finite(outputs)
+        or any(t.dtype not in (torch.float64, torch.complex128) for t in outputs)
+        or not any(t.numel() for t in outputs)
+    ):
         return UNSUITED
     live = [t for t in outputs if t.requires_grad]
-    gradients = torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True) if live else ()
+    gradients = (
+        torch.autograd.grad(
+            live,
+            operands,
+            [torch.ones_like(t) for t in live],
+            allow_unused=True,
+            materialize_grads=True,
+        )
+        if live
+        else ()
+    )
     if any(t.layout is not torch.strided for t in gradients):
         return UNSUITED  # an argument asks for that; the same call without it is tried
     if not finite(gradients):
-        raise Wrong(f"{operands[0].dtype}: a gradient is not finite, though the results are", program(call))
+        raise Wrong(
+            f"{operands[0].dtype}: a gradient is not finite, though the results are",
+            program(call),
+        )
     fast = max(t.numel() for t in (*operands, *outputs)) > LARGE
     try:
         torch.autograd.gradcheck(function, operands, fast_mode=fast)
         if live:
             torch.autograd.gradgradcheck(function, operands, fast_mode=True)
     except Exception as error:
-        raise Wrong(f"{operands[0].dtype}: {type(error).__name__}: {error}", program(call)) from error
+        raise Wrong(
+            f"{operands[0].dtype}: {type(error).__name__}: {error}", program(call)
+        ) from error
     return CHECKED
