@@ -163,7 +163,7 @@ LT_INLINE Doubles softplus(Two<double> z, double by) {
 LT_INLINE Doubles vsoftplus(Doubles a, double beta, double threshold) {
   const Two<double> z = two_prod(a, Doubles(beta));
   const Doubles y =
-      beta == 0 ? Doubles(1 / beta) : softplus({clamp(z.hi, -1e9, 1e300), z.lo}, beta);
+      beta == 0 ? z.hi + Doubles(1 / beta) : softplus({clamp(z.hi, -1e9, 1e300), z.lo}, beta);
   return select((z.hi > threshold) | (z.hi > 1e300), a, y);
 }
 LT_INLINE Floats vsoftplus(Floats a, float beta, float threshold) {
