@@ -153,15 +153,6 @@ func gcd(a, b int64) int64 {
 // modulo is the remainder that is not negative.
 func modulo(a, n int64) int64 { return (a%n + n) % n }
 
-// rooms are pieces of scratch, one for each thread that takes part.
-func (c *convolver) rooms(bytes, n int64) chan uintptr {
-	rooms := make(chan uintptr, n)
-	for range n {
-		rooms <- scratch(&c.Scope, bytes)
-	}
-	return rooms
-}
-
 // ceiling is n divided by size, rounded up.
 func ceiling(n, size int64) int64 { return (n + size - 1) / max(size, 1) }
 

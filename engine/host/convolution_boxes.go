@@ -33,7 +33,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	p.ResultGroup, p.ResultRow = p.rows*to.Strides()[1], to.Strides()[1]
 	work := p.cut(unit)
 	total := p.calls()
-	rooms := c.rooms(p.room(), min(total, int64(parallel.Threads())))
+	rooms := scratches(&c.Scope, p.room(), total)
 	if c.Err != nil {
 		return
 	}

@@ -59,7 +59,7 @@ func (c *convolver) kernels() {
 	for smaller() {
 	}
 	total := count()
-	rooms := c.rooms(room(), min(total, int64(parallel.Threads())))
+	rooms := scratches(&c.Scope, room(), total)
 	if c.Err != nil {
 		return
 	}

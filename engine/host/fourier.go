@@ -121,6 +121,15 @@ func scratch(s *owner.Scope, bytes int64) uintptr {
 	return uintptr(t.Data())
 }
 
+// scratches are those of the threads that share so many pieces of work. Nothing is to be written before there is enough for all.
+func scratches(s *owner.Scope, bytes, pieces int64) chan uintptr {
+	list := make(chan uintptr, min(int64(parallel.Threads()), pieces))
+	for range cap(list) {
+		list <- scratch(s, bytes)
+	}
+	return list
+}
+
 // fourier transforms along one dimension after another: from From to To, and from there on in To.
 func fourier(op string, w launch.Fourier) error {
 	if w.To.Numel() == 0 {
@@ -216,10 +225,7 @@ func share(s *owner.Scope, plan *fftPlan, f *kernel.FFT) {
 // sharedLines does one line after another, of which threads share the groups.
 func sharedLines(s *owner.Scope, fn uintptr, plan *fftPlan, f *kernel.FFT, lines int64) error {
 	share(s, plan, f)
-	rooms := make(chan uintptr, parallel.Threads())
-	for range cap(rooms) {
-		rooms <- scratch(s, plan.OwnBytes)
-	}
+	rooms := scratches(s, plan.OwnBytes, max(plan.Groups[0], plan.Groups[1], 1))
 	if s.Err != nil {
 		return s.Err
 	}

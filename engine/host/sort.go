@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/libtensor/libtensor/engine/device"
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -124,21 +123,13 @@ func sortLines(op string, w launch.Sorting) error {
 		}
 	}
 	rows := self.Numel() / n
-	// Every thread takes its scratch from here; nothing is written before there is enough for all.
-	scratches := make(chan uintptr, min(int64(parallel.Threads()), rows))
-	for range cap(scratches) {
-		if s.Err == nil {
-			if t := s.Keep(tensor.Empty(op, []int64{w.Entries * kernel.SortEntry(size)}, dtype.Uint8, device.Host)); s.Err == nil {
-				scratches <- uintptr(t.Data())
-			}
-		}
-	}
+	rooms := scratches(&s, w.Entries*kernel.SortEntry(size), rows)
 	if s.Err != nil {
 		return s.Err
 	}
 	parallel.For(rows, max(Grain/(8*n), 1), func(begin, end int64) {
-		scratch := <-scratches
-		defer func() { scratches <- scratch }()
+		scratch := <-rooms
+		defer func() { rooms <- scratch }()
 		l := kernel.Scan{In: at(in, begin*n), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: w.Params}
 		l.Out[0], l.Out[1] = at(sorted[0], begin*w.Keep), at(sorted[1], begin*w.Keep)
 		kernel.Call(fn, unsafe.Pointer(&l))
