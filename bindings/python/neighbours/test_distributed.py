@@ -266,6 +266,7 @@ def double_in_place(tensor):
 
 def test_workers_of_one_machine_share_memory(workers):
     first, second = workers.scheduler_info()["workers"]
+    workers.amm.stop()  # which drops one of two replicas every two seconds, be it the one that nobody wrote to
     workers.register_plugin(SharedMemory())
     large = workers.submit(torch.ones, 100_000_000 // 8, dtype=torch.float64, workers=[first])
     total, own, file = workers.submit(seen, large, workers=[second]).result(timeout=100)
