@@ -38,27 +38,25 @@ var openBLAS = library.Library{
 	Lacks:    "%s: it has not all of OpenBLAS's BLAS and LAPACK: no %s",
 	Ready: func() (func(), error) {
 		if C.lt_blas_open() == 0 {
-			return nil, errors.New("there is no memory to open it")
+			return nil, library.Shortage("memory")
 		}
 		return func() { C.lt_blas_opened() }, nil
 	},
 }
 
-// fault is why the file that the environment names, or the first one that is there, could not be opened.
-var fault error
-
-var integer = dtype.Int64
-
-var available = sync.OnceValue(func() (found bool) {
-	if found, fault = openBLAS.Open(); found && C.lt_blas_integer_bytes() == 4 {
-		integer = dtype.Int32
+// available tells whether OpenBLAS is there. That there is too little to open it is an error of the call that wants it: other kernels would
+// give other bits, until the next call that finds enough.
+func available() bool {
+	found, why := openBLAS.Open()
+	if short := library.Shortage(""); errors.As(why, &short) {
+		panic(status.Memoryf("OpenBLAS could not be opened at its first use: %v", short))
 	}
 	return found
-})
+}
 
 // Missing is the error of what OpenBLAS's LAPACK does where it is not there.
 func Missing(op string) error {
-	if fault != nil {
+	if _, fault := openBLAS.Open(); fault != nil {
 		return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, could not be opened at its first use: %v; %s says where it is", op, fault, Variable)
 	}
 	return status.NotImplementedf("%s: OpenBLAS, whose LAPACK does this, is not there: %s says where it is, and the packages bring it along", op, Variable)
@@ -74,7 +72,12 @@ func Serves(d dtype.DType) bool {
 }
 
 // Integer is the dtype of the integers of an OpenBLAS that is there.
-func Integer() dtype.DType { return integer }
+var Integer = sync.OnceValue(func() dtype.DType {
+	if C.lt_blas_integer_bytes() == 4 {
+		return dtype.Int32
+	}
+	return dtype.Int64
+})
 
 // Reaches tells whether OpenBLAS's integers hold numbers.
 func Reaches(numbers ...int64) bool {

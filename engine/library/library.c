@@ -2,8 +2,12 @@
 #include "library.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void *lt_library_open(const char *path, char *why, size_t size) {
   void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -22,6 +26,15 @@ const char *lt_library_take(void *library, const char *prefix, const char *suffi
     if (!(slots[i] = dlsym(library, symbol))) return names[i];
   }
   return NULL;
+}
+
+int lt_library_shortage(void) {
+  const int fd = open("/", O_PATH | O_CLOEXEC);
+  if (fd < 0) return errno == EMFILE || errno == ENFILE ? LT_NO_DESCRIPTOR : LT_NO_MEMORY;
+  close(fd);
+  const size_t bytes = (size_t)64 << 20;
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return p != MAP_FAILED && !munmap(p, bytes) ? LT_NO_SHORTAGE : LT_NO_MEMORY;
 }
 
 int lt_library_folder(char *path, size_t size) {

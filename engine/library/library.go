@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -29,7 +31,17 @@ type Library struct {
 
 	handle         unsafe.Pointer
 	prefix, suffix string
+
+	mutex   sync.Mutex
+	settled atomic.Bool // that found and why are so for good
+	found   bool
+	why     error
 }
+
+// Shortage is what the process has too little of to open a library that is there, which may be otherwise another time.
+type Shortage string
+
+func (s Shortage) Error() string { return "there is no " + string(s) + " to open it" }
 
 // Table is C's: an array of names, and as many places for the functions, in the same order.
 type Table struct {
@@ -38,20 +50,60 @@ type Table struct {
 	Count int
 }
 
-// Open opens the file that the environment names, or the first that is there and has all functions, and fills the table. Where there is
-// none it tells why the one that is named, or the first that is there, could not be used; nil where there was none to try.
+// Open opens the file that the environment names, or the first that is there and has all functions, and fills the table, unless it has done so
+// before. Where there is none it tells why the one that is named, or the first that is there, could not be used; nil where there was none to
+// try. After a Shortage the next call tries again.
 func (l *Library) Open() (found bool, why error) {
+	if l.settled.Load() {
+		return l.found, l.why
+	}
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	if l.settled.Load() {
+		return l.found, l.why
+	}
+	if found, why = l.first(); !errors.As(why, new(Shortage)) {
+		l.found, l.why = found, why
+		l.settled.Store(true)
+	}
+	return found, why
+}
+
+// first opens the first file that can be. One that may be there and is not opened for a shortage is not replaced by another, which would
+// compute otherwise.
+func (l *Library) first() (found bool, why error) {
 	files, named := l.files()
 	for _, file := range files {
 		err := l.open(file)
 		if err == nil {
 			return true, nil
 		}
-		if _, missing := os.Stat(file); why == nil && (named || missing == nil) {
+		_, missing := os.Stat(file)
+		there := named || missing == nil
+		if there || !strings.Contains(file, "/") { // the system may find it
+			if short := shortage(err); short != nil {
+				return false, short
+			}
+		}
+		if there && why == nil {
 			why = err
 		}
 	}
 	return false, why
+}
+
+// shortage is what a file was not opened for, nil where that is something else.
+func shortage(err error) error {
+	if short := Shortage(""); errors.As(err, &short) {
+		return short
+	}
+	switch C.lt_library_shortage() {
+	case C.LT_NO_DESCRIPTOR:
+		return Shortage("file descriptor")
+	case C.LT_NO_MEMORY:
+		return Shortage("memory")
+	}
+	return nil
 }
 
 // Named tells whether the environment names a file.

@@ -34,23 +34,50 @@ func TestFiles(t *testing.T) {
 func TestWhyItWasNotOpened(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "libsome.so")
 	require.NoError(t, os.WriteFile(there, []byte("no library"), 0o600))
-	l := Library{Variable: "LIBTENSOR_SOME", Files: []string{"libnowhere.so.1"}}
-	found, why := l.Open()
+	some := func() *Library { return &Library{Variable: "LIBTENSOR_SOME", Files: []string{"libnowhere.so.1"}} }
+	found, why := some().Open()
 	require.False(t, found)
 	require.NoError(t, why) // there is none
 
-	t.Setenv(l.Variable, there)
-	_, why = l.Open()
-	require.ErrorContains(t, why, there)
+	for _, file := range []string{there, "/nowhere/libsome.so"} {
+		t.Setenv("LIBTENSOR_SOME", file)
+		l := some()
+		_, why = l.Open()
+		require.ErrorContains(t, why, file)
 
-	t.Setenv(l.Variable, "/nowhere/libsome.so")
-	_, why = l.Open()
-	require.ErrorContains(t, why, "/nowhere/libsome.so")
+		t.Setenv("LIBTENSOR_SOME", "none")
+		_, again := l.Open()
+		require.Equal(t, why, again) // it is not tried again
+	}
 
-	t.Setenv(l.Variable, "anything")
+	t.Setenv("LIBTENSOR_SOME", "anything")
+	l := some()
 	l.Ready = func() (func(), error) { return nil, errors.New("there is no room") }
 	_, why = l.Open()
 	require.EqualError(t, why, "there is no room")
+}
+
+func TestAfterAShortageTheNextCallTriesAgain(t *testing.T) {
+	l := Library{Variable: "LIBTENSOR_SOME", Files: []string{"libc.so.6", "libm.so.6"}}
+	tries := 0
+	l.Ready = func() (func(), error) {
+		if tries++; tries < 3 {
+			return nil, Shortage("memory")
+		}
+		return func() {}, nil
+	}
+	for n := range 2 {
+		found, why := l.Open()
+		require.False(t, found)
+		require.EqualError(t, why, "there is no memory to open it")
+		require.Equal(t, n+1, tries) // the second file is not taken instead
+	}
+	for range 2 {
+		found, why := l.Open()
+		require.NoError(t, why)
+		require.True(t, found)
+		require.Equal(t, 3, tries)
+	}
 }
 
 func TestFunctionsOfALibraryThatIsOpen(t *testing.T) {

@@ -47,8 +47,10 @@ func FromBlobOn(dev device.Device, data uintptr, nbytes int64, d dtype.DType, si
 		return nil, status.Valuef("from_blob: there is no memory on meta")
 	case d == dtype.None:
 		return nil, status.Valuef("from_blob: a dtype is required")
-	case nbytes < 0 || data == 0 && nbytes > 0:
-		return nil, status.Valuef("from_blob: %d bytes at %#x", nbytes, data)
+	case nbytes < 0:
+		return nil, status.Valuef("from_blob: memory of %d bytes; nbytes cannot be negative", nbytes)
+	case data == 0 && nbytes > 0:
+		return nil, status.Valuef("from_blob: data is null, and is to be the address of %d bytes", nbytes)
 	case data%uintptr(d.Alignment()) != 0:
 		return nil, status.Valuef("from_blob: the address %#x is not aligned to %d bytes, as elements of %v must be; copy the data instead", data, d.Alignment(), d)
 	}

@@ -2,6 +2,7 @@
 #ifndef LIBTENSOR_TYPES_HPP
 #define LIBTENSOR_TYPES_HPP
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <initializer_list>
@@ -149,13 +150,13 @@ class Scalar {
   bool is_complex() const { return value_.kind == TENSOR_SCALAR_COMPLEX; }
   bool is_floating_point() const { return value_.kind == TENSOR_SCALAR_FLOAT; }
 
-  // The number as a T. One that T cannot hold is refused, but for rounding to a float.
+  // The number as a T. One that T cannot hold is refused, but for rounding to a float within its range.
   template <class T>
   T to() const {
     if constexpr (std::is_same_v<T, std::complex<float>> ||
                   std::is_same_v<T, std::complex<double>>) {
       using Part = typename T::value_type;
-      if (is_complex()) return T(Part(value_.value.f.re), Part(value_.value.f.im));
+      if (is_complex()) return T(real<Part>(value_.value.f.re), real<Part>(value_.value.f.im));
       return T(to<Part>());
     } else {
       static_assert(std::is_arithmetic_v<T>, "numbers are bool, integers, floats or complex");
@@ -206,7 +207,9 @@ class Scalar {
   template <class T>
   static T real(double value) {
     if constexpr (std::is_floating_point_v<T>) {
-      return T(value);
+      const T made = T(value);
+      if (std::isinf(made) && !std::isinf(value)) refuse(dtype_of<T>());
+      return made;
     } else if constexpr (std::is_same_v<T, bool>) {
       if (value != 0 && value != 1) refuse(dtype_of<T>());
       return value != 0;

@@ -80,3 +80,35 @@ assert torch.equal(a @ a, torch.full((100, 100), 100.0))
 torch.linalg.svdvals(a)
 """
     assert WORDS[named] in run(script, LIBTENSOR_OPENBLAS=named).stderr
+
+
+SHORT = {
+    "memory": ("resource.setrlimit(resource.RLIMIT_AS, (size() + (90 << 20), -1))", "resource.setrlimit(resource.RLIMIT_AS, (-1, -1))"),
+    "file descriptor": (
+        "held = [os.dup(1) for _ in range(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - len(os.listdir('/proc/self/fd')) + 1)]",
+        "[os.close(fd) for fd in held]",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", SHORT)
+@pytest.mark.parametrize("call", ["torch.linalg.inv(a)", "a @ a", "torch.linalg.svd(a).S"])
+def test_a_shortage_at_its_first_use_is_an_error_of_that_call(call, what):
+    script = f"""
+import os, resource
+def size():
+    return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+torch.linalg.inv  # a module that is read when it is first asked for
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+a = torch.eye(300)
+{SHORT[what][0]}
+for _ in range(2):
+    try:
+        {call}
+    except MemoryError as error:
+        print(error)
+{SHORT[what][1]}
+print(torch.equal({call}, {"torch.ones(300)" if "svd" in call else "a"}))
+"""
+    told = f"OpenBLAS could not be opened at its first use: there is no {what} to open it\n"
+    assert run(script).stdout == 2 * told + "True\n"
