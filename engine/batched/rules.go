@@ -29,6 +29,7 @@ var rules = map[string]func(b *batch) bool{
 	"cat": (*batch).joined, "stack": (*batch).joined,
 	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
 	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
+	"any": (*batch).ofNone, "all": (*batch).ofNone,
 	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
 }
 
@@ -40,6 +41,12 @@ func (b *batch) unary() bool {
 		}
 	}
 	return b.direct()
+}
+
+// ofNone is the rule of operators that reduce nothing for an empty list of dimensions.
+func (b *batch) ofNone() bool {
+	dim := aten.Given[[]int64](b.Call, "dim", nil)
+	return dim != nil && len(dim) == 0 && b.direct()
 }
 
 // matrices is the rule of operators on the last n dimensions.

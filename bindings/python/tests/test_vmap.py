@@ -91,9 +91,12 @@ SMOOTH = {
     "repeat": (lambda a: a.repeat(2, 1).tile(2), X),
     "float32": (lambda a: a.float().double(), X),
 }
+NO_DIMS = ("any", "all", "sum", "nansum", "mean", "amax", "amin", "std", "count_nonzero", "logsumexp")
 EXACT = {
     "argmax": (lambda a: (a.argmax(), a.argmax(1, keepdim=True), a.max(0).indices), X),
     "any": (lambda a: ((a > 1).any(), (a > 0).all(0)), X),
+    "a list of no dims": (lambda a: [getattr(a > 1 if f in ("any", "all") else a, f)(dim=[]) for f in NO_DIMS], X),
+    "a list of no dims of a number": (lambda s: [getattr(s, f)(dim=[], keepdim=True) for f in ("any", "all", "amax")], S),
     "rows of a table": (lambda i: Y[i], ROWS),
     "a number of another dtype": (lambda s: s + torch.ones(2), S),
     "an integer of another dtype": (lambda s: s * torch.arange(3), torch.tensor([1, 2, 3], dtype=torch.int8)),
