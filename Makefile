@@ -59,7 +59,7 @@ endif
 # What make test runs, side by side, the longest first.
 SUITES := test-python test-laws test-cuda test-go test-install test-c test-docs test-node test-digits test-ci
 
-.PHONY: help demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help compilers demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -103,8 +103,11 @@ demo digits: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
 GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
+compilers:
+	@.ci/check_tools library
+
 # go decides what is out of date, so that the rule always runs. It needs nothing that is fetched.
-library: $(CUDA)/lib/libcuda.a
+library: $(CUDA)/lib/libcuda.a | $(if $(BLAS),,system-openblas)
 	@echo "building $(LIB)"
 	@SONAME=$(SONAME) GO_BUILD="$(GO_BUILD)" capi/link $(LIB) -tags "$(TAGS)"
 	@echo $(TIERS) > $(BUILD)/tiers
@@ -160,7 +163,7 @@ system-openblas:
 	@PATH="$$PATH:/usr/sbin:/sbin"; ldconfig -p | grep -qE 'libopenblas(64_?)?\.so\.0' || { \
 	  echo "The system has no OpenBLAS (libopenblas.so.0). On Debian: apt-get install libopenblas0; or, with Python, make OPENBLAS=bundled."; exit 1; }
 
-$(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h cuda/include/cuda.h
+$(CUDA)/lib/libcuda.a: cuda/driver/trampolines.c cuda/driver/driver.h cuda/driver/functions.h cuda/include/cuda.h | compilers
 	@mkdir -p $(@D)
 	@$(CC) -std=gnu11 -O2 -fPIC -Wall -Wextra -Werror -c -o $(@D)/trampolines.o $<
 	@rm -f $@ && $(AR) rcs $@ $(@D)/trampolines.o

@@ -155,10 +155,12 @@ static int dtype_of(const schema *s) {
   }
   while (dtype < FORMATS && !(formats[dtype] && !strcmp(formats[dtype], s->format))) dtype++;
   if (dtype < FORMATS && !s->n_children && !s->dictionary) return dtype;
-  const char *hint = s->dictionary                  ? "; decode the dictionary first"
-                     : !strncmp(s->format, "+s", 2) ? "; pass one of the table's columns"
-                                                    : "";
   char message[200];
+  if (s->dictionary) {
+    lt_fail(0, "from_arrow: the array's elements are positions in a dictionary; decode it first");
+    return -1;
+  }
+  const char *hint = !strncmp(s->format, "+s", 2) ? "; pass one of the table's columns" : "";
   snprintf(message, sizeof message,
            "from_arrow: format '%.60s' is not a primitive one that a dtype stands for: one of "
            "b C c S s I i L l e f g%s",
@@ -180,12 +182,18 @@ static tensor_status refuse_nulls(int64_t missing, int64_t length) {
 static tensor_status import_array(int dtype, array *a, tensor_t **out) {
   if (dtype == TENSOR_BOOL) return unpack(a, out);
   int64_t item = tensor_dtype_size((tensor_dtype)dtype), nbytes = a->length * item;
+  char *data = nbytes ? (char *)a->buffers[1] + a->offset * item : NULL;
+  tensor_status status;
+  if (lt_misaligned((tensor_dtype)dtype, data)) {
+    status = tensor_from_data(data, &a->length, 1, (tensor_dtype)dtype, out);
+    if (!status) a->release(a);
+    return status;
+  }
   array *moved = malloc(sizeof *moved);
   if (!moved) return refuse(TENSOR_ERROR_MEMORY, "from_arrow: out of memory");
   *moved = *a;
-  char *data = nbytes ? (char *)a->buffers[1] + a->offset * item : NULL;
-  tensor_status status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, &a->length, 1, NULL, 0,
-                                          release_moved, moved, true, out);
+  status = tensor_from_blob(data, nbytes, (tensor_dtype)dtype, &a->length, 1, NULL, 0,
+                            release_moved, moved, true, out);
   if (status)
     free(moved);
   else

@@ -143,6 +143,17 @@ static bool strides_of(const view *v, int64_t *strides) {
   return true;
 }
 
+// The elements at an address that is not aligned, from a copy of their bytes.
+static tensor_status copy_bytes(const void *data, int64_t nbytes, tensor_dtype dtype, const view *v,
+                                const int64_t *strides, tensor_t **out) {
+  tensor_t *bytes = NULL, *elements = NULL;
+  tensor_status status = tensor_from_data(data, &nbytes, 1, TENSOR_UINT8, &bytes);
+  if (!status) status = tensor_view_dtype(bytes, dtype, &elements);
+  if (!status) status = tensor_as_strided(elements, v->shape, v->ndim, strides, v->ndim, 0, out);
+  tensor_free(bytes), tensor_free(elements);
+  return status;
+}
+
 static tensor_status import(const view *v, bool read_only, void (*deleter)(void *), void *managed,
                             tensor_t **out) {
   char message[160];
@@ -200,16 +211,20 @@ static tensor_status import(const view *v, bool read_only, void (*deleter)(void 
              (long long)nbytes, v->data, (unsigned long long)v->byte_offset);
     return refuse(TENSOR_ERROR_VALUE, message);
   }
-  if (!flips)
+  const bool aligned = !lt_misaligned((tensor_dtype)dtype, data);
+  if (aligned && !flips)
     return tensor_from_blob_on(device, data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
                                strides, v->ndim, deleter, managed, read_only, out);
-  tensor_t *shared;
+  tensor_t *seen;
   tensor_status status =
-      tensor_from_blob_on(device, data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim, strides,
-                          v->ndim, NULL, NULL, read_only, &shared);
+      aligned || device.type != TENSOR_CPU
+          ? tensor_from_blob_on(device, data, nbytes, (tensor_dtype)dtype, v->shape, v->ndim,
+                                strides, v->ndim, NULL, NULL, read_only, &seen)
+          : copy_bytes(data, nbytes, (tensor_dtype)dtype, v, strides, &seen);
   if (status) return status;
-  status = tensor_flip(shared, backward, flips, out);
-  tensor_free(shared);
+  status =
+      flips ? tensor_flip(seen, backward, flips, out) : tensor_clone(seen, TENSOR_PRESERVE, out);
+  tensor_free(seen);
   if (!status) deleter(managed);
   return status;
 }

@@ -36,4 +36,11 @@ static inline bool lt_foreign_bytes(const void *base, uint64_t after, uint64_t b
   return true;
 }
 
+// Whether elements of dtype do not begin at an address. Tensors have such elements only as a copy.
+static inline bool lt_misaligned(tensor_dtype dtype, const void *data) {
+  const bool has_parts =
+      dtype == TENSOR_COMPLEX32 || dtype == TENSOR_COMPLEX64 || dtype == TENSOR_COMPLEX128;
+  return (uintptr_t)data % (uintptr_t)(tensor_dtype_size(dtype) >> has_parts) != 0;
+}
+
 #endif

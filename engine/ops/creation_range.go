@@ -127,8 +127,10 @@ func checkRange(op string, start, end, step dtype.Scalar) error {
 	switch {
 	case by == 0:
 		return status.Runtimef("%s: step must be nonzero", op)
-	case math.IsInf(s-e, 0) || math.IsNaN(s-e) || math.IsNaN(by):
+	case math.IsInf(s-e, 0) || math.IsNaN(s-e):
 		return status.Runtimef("%s: unsupported range: %v -> %v", op, start, end)
+	case math.IsNaN(by):
+		return status.Runtimef("%s: unsupported range: %v -> %v by %v", op, start, end, step)
 	case by > 0 && less(end, start) || by < 0 && less(start, end):
 		return status.Runtimef("%s: upper bound and lower bound inconsistent with step sign: from %v to %v by %v", op, start, end, step)
 	}

@@ -127,13 +127,15 @@ function opened(look) {
   }
 }
 
-// Bytes without a type of their own, seen as elements of dtype: bytes unless given.
-function viewOf(data, dtype = 'uint8') {
+// Bytes without a type of their own, seen as elements of dtype: bytes unless given. A view begins where elements may; a copy is one of any bytes.
+function viewOf(data, dtype, share) {
   const View = views[dtype];
   if (!View) throw typeError(`tensor: no typed array is for dtype ${dtype}; quantizePerTensor() makes such tensors of numbers`);
   const { buffer, offset, length } = opened(() => memory.bytes(data));
   const size = View.BYTES_PER_ELEMENT;
-  if (length % size || offset % size) throw valueError(`tensor: ${length} bytes from byte ${offset} on are no whole elements of ${dtype}, of ${size} bytes each from a multiple of ${size} on`);
+  if (length % size) throw valueError(`tensor: ${length} bytes are no whole elements of ${dtype}, of ${size} bytes each`);
+  if (offset % size && share) throw valueError(`asTensor: elements of ${dtype} begin at multiples of ${size} bytes, and these at byte ${offset} of their buffer; tensor() copies them`);
+  if (offset % size) return opened(() => new View(buffer.slice(offset, offset + length)));
   return opened(() => new View(buffer, offset, length / size));
 }
 
@@ -165,7 +167,7 @@ function giveNames(op, made, names) {
 }
 
 function plain(op, data, options, share) {
-  if (memory.isUntyped(data) || Buffer.isBuffer(data)) data = viewOf(data, options.dtype);
+  if (memory.isUntyped(data) || Buffer.isBuffer(data)) data = viewOf(data, options.dtype ?? 'uint8', share);
   if (memory.isTyped(data)) return fromTyped(data, options, share);
   if (native.isTensor(data)) throw typeError(`${op}: the data must be a number, an array or a typed array; use clone() to copy a tensor`);
   if (data === null || data === undefined) throw typeError(`${op}: the data must be a number, an array or a typed array, not ${data}`);

@@ -57,6 +57,15 @@ test('bytes are read as elements of the dtype, whatever holds them', () => {
   assert.deepEqual(lt.asTensor(new Uint8Array([1, 2]), { dtype: 'float32' }).toArray(), [1, 2]);
 });
 
+test('a copy is made of bytes that begin anywhere', () => {
+  const bytes = Buffer.concat([Buffer.from([9]), Buffer.from(new Float64Array([1, 2.5]).buffer)]);
+  for (const holder of [bytes.subarray(1), new DataView(bytes.buffer, bytes.byteOffset + 1, 16)]) {
+    assert.deepEqual(lt.tensor(holder, { dtype: 'float64' }).toArray(), [1, 2.5]);
+    if (holder.byteOffset % 8) assert.throws(() => lt.asTensor(holder, { dtype: 'float64' }), /^RangeError: asTensor: elements of float64 begin at multiples of 8 bytes/);
+  }
+  assert.throws(() => lt.tensor(bytes, { dtype: 'float64' }), /^RangeError: tensor: 17 bytes are no whole elements of float64, of 8 bytes each$/);
+});
+
 test('typed arrays and tensors are items of arrays', () => {
   const made = lt.tensor([new Float32Array([1, 2]), [3, 4]]);
   assert.deepEqual([made.dtype, made.toArray()], ['float32', [[1, 2], [3, 4]]]);

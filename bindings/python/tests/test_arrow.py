@@ -52,6 +52,16 @@ def test_offsets():
     assert torch.from_arrow(Producer(bits, length=9, offset=7)).tolist() == bits.tolist()[7:16]
 
 
+def test_elements_that_are_not_aligned_are_copied():
+    t = torch.arange(6)
+    moved = Producer(t, length=5)
+    buffers = ctypes.c_void_p.from_address(_arrow.capsule_pointer(moved.capsules[1], b"arrow_array") + 40).value
+    (ctypes.c_int64 * 2).from_address(buffers)[1] += 1
+    u = torch.from_arrow(moved)
+    t.zero_()
+    assert u.tolist() == [k << 56 for k in range(1, 6)]
+
+
 def test_unknown_count_of_nulls_without_a_bitmap():
     assert torch.from_arrow(Producer(torch.arange(2), null_count=-1)).tolist() == [0, 1]
 

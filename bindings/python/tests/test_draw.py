@@ -114,6 +114,17 @@ def test_names_and_labels_are_text():
     assert picture.says(r"^dim 0 \(rows\): stride 2$") and '<b> & "c"' in picture.texts
 
 
+def test_characters_that_xml_does_not_have_are_replaced(tmp_path):
+    label = "a\x00\x01\x1b\ufffe\ud800\tb\U0001f600"
+    drawing = torch.draw(torch.ones(2), labels=[label])
+    root = ElementTree.fromstring(str(drawing))
+    assert any(t.text and t.text.startswith("a\ufffd\ufffd\ufffd\ufffd\ufffd\tb\U0001f600") for t in root.iter(SVG + "text"))
+    drawing.save(tmp_path / "drawing.svg")
+    assert (tmp_path / "drawing.svg").read_bytes().decode() == str(drawing)
+    with pytest.raises(TypeError):
+        drawing.save(2)  # which is no path
+
+
 def test_the_drawing(tmp_path):
     drawing = torch.draw(torch.arange(3))
     assert drawing._repr_svg_() == str(drawing) and "SVG" in repr(drawing)

@@ -98,6 +98,42 @@ def test_negative_strides_are_copied():
     assert t.tolist() == [[7, 3], [2, 0]] and a[0, 0] == 5
 
 
+def shifted(dtype, by):
+    """An array whose elements begin `by` bytes behind where they may, and one of the same values."""
+    values = np.arange(12).reshape(3, 4).astype(dtype)
+    return np.frombuffer(bytearray(bytes(by) + values.tobytes()), dtype, offset=by).reshape(3, 4), values
+
+
+TURNS = {"whole": lambda a: a, "turned": lambda a: a.T, "backwards": lambda a: a[::-1, ::-2], "parts": lambda a: a[1:, ::3], "none": lambda a: a[:0]}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("dtype", ["i2", "u4", "f2", "f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("by", [1, 2, 4, 8])
+def test_elements_that_are_not_aligned_are_copied(dtype, by, turn):
+    a, b = map(TURNS[turn], shifted(dtype, by))
+    for make in (torch.from_numpy, torch.tensor, torch.as_tensor, torch.asarray, torch.from_dlpack):
+        t = make(a)
+        assert t.dtype is torch.from_numpy(b).dtype and np.array_equal(t.numpy(), b)
+    aligned = by % (np.dtype(dtype).itemsize // (2 if dtype.startswith("c") else 1)) == 0
+    shared = torch.from_numpy(a).data_ptr() == a.ctypes.data
+    assert not a.size or shared == (aligned and turn != "backwards")
+    for make in (torch.asarray, torch.from_dlpack) if a.size and not shared else ():
+        with pytest.raises(ValueError, match="copy=False"):
+            make(a, copy=False)
+
+
+def test_fields_of_packed_records_are_copied():
+    records = np.zeros(3, [("key", "i1"), ("value", "<f4")])
+    records["value"] = [1, 2, 3]
+    t = torch.from_numpy(records["value"])
+    t[0] = 7
+    assert t.tolist() == [7, 2, 3] and records["value"].tolist() == [1, 2, 3]
+    assert (torch.ones(3) + records["value"]).tolist() == [2, 3, 4]
+    with pytest.raises(ValueError, match="copy=False"):
+        torch.asarray(records["value"], copy=False)
+
+
 def test_bfloat16_of_ml_dtypes():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     a = np.array([1.5, -2.0], ml_dtypes.bfloat16)

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -159,7 +160,18 @@ def test_another_library_is_told():
     assert done.returncode == 1 and "ImportError" in done.stderr and "it is another library, without tensor_version" in done.stderr
 
 
+def test_a_package_in_an_archive_is_told(tmp_path):
+    package = Path(torch.__file__).parent
+    with zipfile.ZipFile(tmp_path / "package.zip", "w") as archive:
+        for path in package.rglob("*.py"):
+            archive.write(path, path.relative_to(package.parent))
+    done = python(f"import sys; sys.path.insert(0, {str(tmp_path / 'package.zip')!r}); import libtensor", LIBTENSOR_LIBRARY="")
+    assert done.returncode == 1 and done.stderr.count("no such file") == 1  # no folder outside of the package is looked into
+    assert done.stderr.splitlines()[-1] == "  the package is in an archive, of which the system loads no libraries: unpack it"
+
+
 OTHER_PYTHONS = {
+    "sys.version_info = (3, 9, 1)": "libtensor needs Python 3.10 or newer, and this is 3.9",
     "sys.abiflags = 't'": "libtensor needs a Python with the GIL, and this one is free-threaded: use python3.",
     "os.confstr = lambda name: os.stat('/nowhere')": "libtensor needs glibc, which this Python is not built for: on Alpine, which has musl, use",
 }
@@ -185,6 +197,7 @@ def test_import_under_flags_of_the_interpreter(flags):
 
 INTERPRETERS = """
 import sys
+import zipfile
 try:
     import _interpreters as interpreters
     make, run = lambda: interpreters.create("legacy"), interpreters.exec

@@ -86,7 +86,9 @@ def folders():
     """Where the package's shared libraries are: in the package, or in the build folder of its sources."""
     up = os.path.dirname
     package = up(up(os.path.abspath(__file__)))
-    return [os.path.join(package, "lib"), os.path.join(up(up(up(package))), "build")]
+    tree = up(up(up(package)))
+    built = [os.path.join(tree, "build")] if package == os.path.join(tree, "bindings", "python", "libtensor") else []
+    return [os.path.join(package, "lib"), *built]
 
 
 def candidates():
@@ -128,6 +130,8 @@ def load():
             problems.append(f"{path}: version {text}, this package needs {VERSION[0]}.{VERSION[1]}")
             continue
         return found, ctypes.PyDLL(path), path
+    if not os.path.exists(__file__):
+        problems.append("the package is in an archive, of which the system loads no libraries: unpack it")
     raise ImportError(
         "libtensor.so could not be loaded; set LIBTENSOR_LIBRARY to its path, or reinstall the package. Tried:\n  " + "\n  ".join(problems)
     )

@@ -57,14 +57,21 @@ def to_dlpack(tensor):
 def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor over the memory of an object with __dlpack__, or of a DLPack capsule.
 
-    Nothing is copied unless `copy` asks for it or a stride is negative.
+    Nothing is copied unless `copy` asks for it, a stride is negative, or the elements are not aligned.
     """
     if isinstance(ext_tensor, Tensor) and ext_tensor.requires_grad:
         raise BufferError("from_dlpack(): Can't export tensors that require gradient, use tensor.detach()")
     made = ext_tensor.detach() if isinstance(ext_tensor, Tensor) else consume(capsule_of(ext_tensor, copy))
+    refuse_copy("from_dlpack", copy, made, ext_tensor)
     if device is not None:
         made = made.to(device)
     return made.clone() if copy and isinstance(ext_tensor, Tensor) else made
+
+
+def refuse_copy(function, copy, made, data):
+    """Refuses what became a copy of other memory where none may be made."""
+    if copy is False and not isinstance(data, Tensor) and made.untyped_storage().resizable():
+        raise ValueError(f"{function}(): elements that lie backwards, or at addresses that are not aligned, need a copy, which copy=False forbids")
 
 
 def capsule_of(ext, copy):
@@ -99,7 +106,8 @@ ndarray = None  # NumPy's class, once an array came
 def from_numpy(array):
     """A tensor that shares the memory of a NumPy array, or of another object with __array_interface__.
 
-    Tensors over read-only arrays refuse to be written. Arrays with negative strides, which tensors do not have, are copied.
+    Tensors over read-only arrays refuse to be written. Arrays with negative strides, or elements at
+    addresses that are not aligned, as in packed records, which tensors do not have, are copied.
     """
     if array.__class__ is not ndarray:
         return from_other(array)

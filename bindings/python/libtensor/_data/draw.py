@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import os
 
 from .._base import dtypes as _dtypes
 from .._core.tensor import Tensor
@@ -62,8 +63,8 @@ class Drawing:
 
     def save(self, path):
         """Writes the picture to a file, as UTF-8."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self._text)
+        with open(os.fspath(path), "wb") as file:
+            file.write(self._text.encode())
 
 
 class Page:
@@ -82,9 +83,11 @@ class Page:
 
     def text(self, x, y, words, kind="", anchor="start"):
         from html import escape  # which only pictures need
+        from re import sub
 
-        reach = {"start": 1, "middle": 0.5, "end": 0}[anchor] * len(str(words)) * GLYPH
-        self.add(f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(str(words))}</text>', x + reach, y + 4)
+        words = sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", str(words))  # what XML has no character for
+        reach = {"start": 1, "middle": 0.5, "end": 0}[anchor] * len(words) * GLYPH
+        self.add(f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}">{escape(words)}</text>', x + reach, y + 4)
 
     def arrow(self, path, x, y, turn=0):
         """A line that ends at (x, y) with a tip, which points down unless turned."""

@@ -164,7 +164,8 @@ def from_cuda(data):
 
 
 def from_interface(data, name="__array_interface__", device="cpu"):
-    """A tensor over the memory that an array interface tells of."""
+    """A tensor over the memory that an array interface tells of, or over a copy where elements lie as no tensor's do: backwards, or at
+    addresses that are not aligned."""
     text, size, stride, address, read_only = interface_of(data, name)
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
@@ -178,14 +179,14 @@ def from_interface(data, name="__array_interface__", device="cpu"):
                 "tensor() takes its tolist()"
             )
         raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in TYPES)}.")
+    alignment = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
+    if device == "cpu" and 0 not in size and (address % alignment or any(s < 0 or s % dtype.itemsize for s in stride or ())):
+        import numpy
+
+        return from_interface(numpy.array(data, order="C")).clone()
     if stride is not None:
-        if any(s < 0 for s in stride):
-            raise ValueError(
-                "At least one of the strides in the given numpy array is negative, and tensors with negative strides are not "
-                "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
-            )
-        if any(s % dtype.itemsize for s in stride):
-            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the memory.")
+        if any(s < 0 or s % dtype.itemsize for s in stride):
+            raise ValueError(f"{name} of {type(data).__name__}: strides {stride} must be multiples of {dtype.itemsize}, and not negative; copy the elements")
         span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + dtype.itemsize
         stride = tuple(s // dtype.itemsize for s in stride)
     else:
