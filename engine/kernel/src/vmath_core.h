@@ -124,16 +124,18 @@ LT_INLINE Two<T> fast_two_sum(Vec<T> a, Vec<T> b) {
   return {s, b - (s - a)};
 }
 
-// a * b exactly, unless the product or its error under- or overflows.
+// a * b exactly, unless the product or its error under- or overflows. Without FMA lo may be off by
+// one unit of the product of the last places: factors are cut in two where bits can be cut, of
+// which nothing overflows.
 template <class T>
 LT_INLINE Two<T> two_prod(Vec<T> a, Vec<T> b) {
   const Vec<T> p = a * b;
 #if LT_FMA
   return {p, fma(a, b, -p)};
 #else
-  const Vec<T> splitter = T(sizeof(T) == 4 ? 0x1.002p12 : 0x1.0000002p27);
-  const Vec<T> ta = a * splitter, tb = b * splitter;
-  const Vec<T> ah = ta - (ta - a), bh = tb - (tb - b);
+  using I = IntOf<T>;
+  const Vec<I> high = -(I(1) << (sizeof(T) == 4 ? 12 : 27));
+  const Vec<T> ah = bit_cast<T>(bit_cast<I>(a) & high), bh = bit_cast<T>(bit_cast<I>(b) & high);
   const Vec<T> al = a - ah, bl = b - bh;
   return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
 #endif

@@ -7,14 +7,21 @@
 namespace lt {
 namespace {
 
-// 1 / sqrt(a), with the errors of the root and of the division put back in.
+// 1 / sqrt(a), with the errors of the root and of the division put back in. Numbers near the ends
+// of the range, whose errors are beyond it, are moved to its middle.
 template <class T>
 LT_INLINE Vec<T> vrsqrt(Vec<T> a) {
-  const Vec<T> s = sqrt(a), y = Vec<T>(T(1)) / s;
+  const T root_of_far = sizeof(T) == 4 ? T(0x1p32) : T(0x1p256), far = root_of_far * root_of_far;
+  const Vec<T> small = Vec<T>(T(1) / far), large = Vec<T>(far), one = Vec<T>(T(1));
+  const auto is_small = a<small, is_large = a> large;
+  a = a * select(is_small, large, select(is_large, small, one));
+  const Vec<T> back =
+      select(is_small, Vec<T>(root_of_far), select(is_large, Vec<T>(T(1) / root_of_far), one));
+  const Vec<T> s = sqrt(a), y = one / s;
   const Vec<T> root = minus_product(a, s, s) * T(0.5) * y * y;
-  const Vec<T> quotient = minus_product(Vec<T>(T(1)), s, y);
+  const Vec<T> quotient = minus_product(one, s, y);
   const Vec<T> better = fma(y, quotient - root, y);
-  return select(better == better, better, y);
+  return select(better == better, better, y) * back;
 }
 
 LT_FUNCTION(Exp, vexp(a), cexp(a))
