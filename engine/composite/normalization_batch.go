@@ -163,7 +163,7 @@ func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs b
 	if s.Err != nil {
 		return nil
 	}
-	n := s.groups(self, weight, bias, examples, channels, 1, eps, true)
+	n := s.groups(s.Contiguous(self), weight, bias, examples, channels, 1, eps, true)
 	if self.Numel() > 0 {
 		s.update(r, n, self.Numel()/(examples*channels), channels)
 	}

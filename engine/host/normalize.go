@@ -76,7 +76,8 @@ func normalize(op string, w launch.Normalization) error {
 // evenly divides n things of a size into pieces that depend on these alone: their length, and how many there are.
 func evenly(n, size int64) (length, count int64) {
 	length = max((n+maxPieces/4-1)/(maxPieces/4), pieceElements/max(size, 1), 1)
-	return length, (n + length - 1) / length
+	count = (n + length - 1) / length
+	return (n + count - 1) / count, count
 }
 
 // normalizePieces adds the sums of pieces of the units up, in their order.
@@ -114,21 +115,22 @@ func normalizePieces(op string, fn uintptr, args normalizeArgs, w launch.Normali
 
 // columnsArgs mirrors columns_args of normalize.h.
 type columnsArgs struct {
-	in, out, given, weight, bias, mean, rstd, variance uintptr
-	sums                                               [2]uintptr
-	pieces                                             uintptr
-	first, last, rows, columns, piece, count           int64
-	eps                                                float64
-	fixed                                              int32
+	in, out, given, weight, bias, mean, rstd, variance       uintptr
+	sums                                                     [2]uintptr
+	pieces                                                   uintptr
+	first, last, matrices, rows, columns, runs, piece, count int64
+	eps                                                      float64
+	fixed                                                    int32
 }
 
-// normalizeColumns is normalize for columns: threads share pieces of the rows.
+// normalizeColumns is normalize for columns: threads share pieces of the rows, and then units.
 func normalizeColumns(op string, w launch.Normalization) error {
-	length, count := evenly(w.Strips, w.Units)
+	matrices, columns := w.Units/w.Groups, w.Groups*w.Runs
+	length, count := evenly(w.Strips, columns)
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	parts := s.Step(func() (*tensor.Tensor, error) {
-		return tensor.Empty(op, []int64{count, 2, w.Units}, dtype.Float64, device.Host)
+		return tensor.Empty(op, []int64{matrices * count, 2, columns}, dtype.Float64, device.Host)
 	})
 	if s.Err != nil {
 		return s.Err
@@ -136,40 +138,39 @@ func normalizeColumns(op string, w launch.Normalization) error {
 	args := columnsArgs{
 		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
 		sums:   [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
-		pieces: at(parts, 0), rows: w.Strips, columns: w.Units, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed),
+		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed),
 	}
-	each := func(k *kernel.Kernel) {
+	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
 		s.Do(func() error {
-			fn, err := k.For(op, w.In.DType())
+			fn, err := k.For(op, d)
 			if err != nil {
 				return err
 			}
-			parallel.For(count, 1, func(begin, end int64) {
-				for i := begin; i < end; i++ {
-					part := args
-					part.first, part.last = i*length, min((i+1)*length, w.Strips)
-					kernel.Call(fn, unsafe.Pointer(&part))
-				}
+			parallel.For(n, max(Grain/size, 1), func(begin, end int64) {
+				part := args
+				part.first, part.last = begin, end
+				kernel.Call(fn, unsafe.Pointer(&part))
 			})
 			return nil
 		})
 	}
-	once := func(k *kernel.Kernel) { kernel.Call(k.Row(w.Mean.DType()), unsafe.Pointer(&args)) }
+	pieces := func(k *kernel.Kernel) { share(k, w.In.DType(), matrices*count, length*columns) }
+	units := func(k *kernel.Kernel) { share(k, w.Mean.DType(), w.Groups, matrices*count*w.Runs) }
 	switch {
-	case w.Given == nil:
-		if !w.Fixed {
-			if each(columnMomentsKernel); s.Err == nil {
-				once(columnStatisticsKernel)
-			}
-		}
-		each(columnNormalizeKernel)
-	default:
-		if each(columnSumsKernel); s.Err == nil {
-			once(columnTotalsKernel)
+	case w.Given != nil:
+		if !w.Fixed || w.Sums[0] != nil {
+			pieces(columnSumsKernel)
+			units(columnTotalsKernel)
 		}
 		if w.Out != nil {
-			each(columnGradientKernel)
+			pieces(columnGradientKernel)
 		}
+	case w.Fixed:
+		pieces(columnNormalizeKernel)
+	default:
+		pieces(columnMomentsKernel)
+		units(columnStatisticsKernel)
+		pieces(columnNormalizeKernel)
 	}
 	return s.Err
 }

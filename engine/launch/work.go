@@ -203,12 +203,12 @@ type Distance struct {
 
 // Normalization takes the mean off the elements of each unit of In, divides by their standard deviation, or by the root of their mean square
 // where it is not Centred, multiplies by Weight and adds Bias, where they are given. Units are Runs of Span adjacent elements, in Strips strips
-// between which the other units have theirs; with Columns they are the columns of a matrix of Strips rows. A unit has one number of Weight for
-// each run, the first of them with number unit % Groups * Runs. Mean, Rstd and Variance, one for each unit, are written, but with Fixed the first
+// between which the other units have theirs; with Columns they are Runs adjacent columns of a matrix of Strips rows, which has Groups of them. A unit
+// has one number of Weight for each run, the first of them with number unit % Groups * Runs. Mean, Rstd and Variance, one for each unit, are written, but with Fixed the first
 // two are given, one for each of Groups.
 //
 // With Given, the gradient of the result, it is the gradient: of In to Out, where that is not nil, of Bias and Weight to Sums, where these are
-// not nil. They are for each run of each unit, but for each number of Weight where Strips and Span are 1. Columns need them.
+// not nil. They are for each run of each unit, but for each number of Weight with Columns and where Strips and Span are 1.
 //
 // In, Out and Given are contiguous and of one dtype; all else is of that which kernels compute in.
 type Normalization struct {

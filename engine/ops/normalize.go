@@ -42,6 +42,16 @@ func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels
 	n.Units, n.Strips, n.Runs, n.Groups = shape.Times(examples, groups), 1, channels, groups
 	n.Span = self.Numel() / max(whole, 1)
 	n.format = shape.Contiguous
+	if sizes := self.Sizes(); n.Centred && n.Span > 1 && sizes[0] == examples && sizes[1] == groups*channels {
+		n.inColumns(shape.SuggestFormat(sizes, self.Strides()))
+	}
+}
+
+// inColumns takes channels for the columns of matrices where the format has them side by side.
+func (n *normalization) inColumns(format shape.MemoryFormat) {
+	if n.format = format; format != shape.Contiguous {
+		n.Columns, n.Strips, n.Span = true, n.Strips*n.Span, 1
+	}
 }
 
 // ofChannels has the geometry of channels, which the second dimension counts.
@@ -53,10 +63,11 @@ func (n *normalization) ofChannels(self *tensor.Tensor) {
 	}
 	n.Units, n.Groups, n.Runs = sizes[1], sizes[1], 1
 	n.Strips, n.Span = sizes[0], shape.Product(sizes[2:])
-	n.format = shape.SuggestFormat(sizes, self.Strides())
+	n.inColumns(shape.SuggestFormat(sizes, self.Strides()))
 	switch {
-	case n.format != shape.Contiguous || n.Span == 1:
-		n.Columns, n.Strips, n.Span = true, n.Strips*n.Span, 1
+	case n.Columns:
+	case n.Span == 1:
+		n.Columns = true
 	case n.Fixed: // the channels of each example, in the order of memory
 		n.Units, n.Strips = n.Units*n.Strips, 1
 	}
@@ -161,7 +172,7 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 		gradients[0] = n.Out
 	}
 	each := !n.Columns && (n.Strips > 1 || n.Span > 1) // a sum for each run of each unit
-	if affine || n.Columns {
+	if affine {
 		sizes := []int64{n.Groups * n.Runs}
 		if each {
 			sizes = []int64{n.Units / max(n.Groups, 1), n.Groups * n.Runs}
@@ -191,16 +202,16 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 // NnNormalizeGroups normalizes groups of channels of each example.
 func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_groups", self, weight, bias)
-	n.ofGroups(self, examples, groups, channels)
 	n.Eps, n.Centred = eps, centred
+	n.ofGroups(self, examples, groups, channels)
 	return n.forward(self, weight, bias, nil, nil)
 }
 
 // NnNormalizeGroupsGradient is its gradient.
 func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_groups_gradient", self, given, mean, rstd, weight)
-	n.ofGroups(self, examples, groups, channels)
 	n.Centred = centred
+	n.ofGroups(self, examples, groups, channels)
 	return n.backward(given, self, mean, rstd, weight, whole, affine)
 }
 

@@ -240,6 +240,82 @@ def test_running_statistics_that_are_refused_stay(mean, variance):
     assert mean.tolist() == [0, 0]
 
 
+# Channels on both sides of the tiles of columns, examples of one and of several pieces, planes of one element, and volumes.
+@pytest.mark.parametrize(
+    ("sizes", "groups"),
+    [
+        ((2, 6, 3, 4), 3),
+        ((3, 4, 1, 1), 2),
+        ((2, 257, 2, 1), 257),
+        ((1, 256, 3, 3), 1),
+        ((2, 1026, 1, 3), 2),
+        ((2, 8, 130, 65), 4),
+        ((1, 6, 2, 3, 4), 2),
+    ],
+    ids=str,
+)
+def test_groups_of_channels_side_by_side(sizes, groups):
+    format = torch.channels_last if len(sizes) == 4 else torch.channels_last_3d
+    x, w, b, given = values(*sizes), values(sizes[1]), values(sizes[1]) - 2, values(*sizes).cos()
+    by = (sizes[1], *[1] * (len(sizes) - 2))
+
+    def by_definition(x, w, b):
+        return normalized(x.reshape(sizes[0], groups, -1), -1, 1e-3).reshape(sizes) * w.reshape(by) + b.reshape(by)
+
+    def ours(x, w, b):
+        return F.group_norm(x, groups, w, b, eps=1e-3)
+
+    found = []
+    for f, laid in [(ours, x.contiguous(memory_format=format)), (ours, x), (by_definition, x)]:
+        operands = [t.detach().requires_grad_() for t in (laid, w, b)]
+        y = f(*operands)
+        found.append([y, *torch.autograd.grad(y, operands, given)])
+    for p, q, r in zip(*found, strict=True):
+        assert close(p, r, 1e-9)
+        assert close(q, r, 1e-9)
+    assert all(t.stride() == x.contiguous(memory_format=format).stride() for t in found[0][:2])
+    for dtype in HALVES:
+        half = x.to(dtype).contiguous(memory_format=format)
+        assert torch.equal(F.group_norm(half, groups), F.group_norm(half.float(), groups).to(dtype))
+    assert close(F.group_norm(x.contiguous(memory_format=format), groups), normalized(x.reshape(sizes[0], groups, -1), -1, 1e-5).reshape(sizes))
+
+
+@pytest.mark.parametrize("layout", ["planes", "channels_last"])
+def test_gradients_of_some_operands_of_groups(layout):
+    x, w, given = FORMATS[layout](values(2, 6, 3, 4)).requires_grad_(), values(6).requires_grad_(), values(2, 6, 3, 4).cos()
+    of_x, of_w = torch.autograd.grad(F.group_norm(x, 3, w), [x, w], given)
+    assert torch.equal(*torch.autograd.grad(F.group_norm(x, 3, w.detach()), x, given), of_x)
+    assert torch.equal(*torch.autograd.grad(F.group_norm(x.detach(), 3, w), w, given), of_w)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, w: F.layer_norm(x.reshape(1300, 200), (200,), w[:200], w[:200]),
+        lambda x, w: F.group_norm(x.reshape(2, 200, 26, 25), 8, w[:200], w[:200]),
+        lambda x, w: F.group_norm(x.reshape(2, 26, 25, 200).movedim(-1, 1), 8, w[:200], w[:200]),
+        lambda x, w: F.batch_norm(x.reshape(2, 200, 26, 25), None, None, w[:200], w[:200], training=True),
+        lambda x, w: F.batch_norm(x.reshape(2, 26, 25, 200).movedim(-1, 1), None, None, w[:200], w[:200], training=True),
+        lambda x, w: F.batch_norm(x.reshape(200, 1300), None, None, w, w, training=True),
+    ],
+    ids=["layer", "group", "group of channels side by side", "batch", "batch of channels side by side", "batch of rows"],
+)
+def test_threads_change_nothing(call):
+    def answer():
+        x, w = values(260_000, dtype=torch.float32).requires_grad_(), values(1300, dtype=torch.float32).requires_grad_()
+        y = call(x, w)
+        return [y, *torch.autograd.grad(y, [x, w], y.detach().cos())]
+
+    threads, found = torch.get_num_threads(), []
+    try:
+        for n in (1, 2, 5):
+            torch.set_num_threads(n)
+            found.append(answer())
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(p, q) for other in found[1:] for p, q in zip(found[0], other, strict=True))
+
+
 def test_groups_and_neighbours():
     x = values(2, 6, 3, 4)
     w = values(6)

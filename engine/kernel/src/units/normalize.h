@@ -184,10 +184,9 @@ struct NormalizeGradient {
           const int64_t first = u % g->groups * g->runs + r;
           T *biases = of_bias + first, *weights = of_weight + first;
 #pragma GCC ivdep
-          for (int64_t j = 0; j < k; j++) {
-            biases[j] += y[j];
-            weights[j] += y[j] * ((x[j] - mean) * rstd);
-          }
+          for (int64_t j = 0; j < k; j++) biases[j] += y[j];
+#pragma GCC ivdep
+          for (int64_t j = 0; j < k; j++) weights[j] += y[j] * ((x[j] - mean) * rstd);
         }
       });
       if (alone) close();
@@ -217,28 +216,50 @@ struct NormalizeGradient {
 
 // ------------------------------------------------------------------------- columns
 
-// The same for units that are columns: `strips` rows of `units` adjacent elements. Rows come in
-// pieces, each of which has two numbers in float64 for every column, in `pieces`: of the moments
-// the means and sums of squared deviations, of the gradient its two sums.
+// The same for matrices of `rows` rows of `columns` adjacent elements, whose units are `runs`
+// adjacent columns each. Rows come in pieces of `piece` rows, `count` for each matrix, and a piece
+// has two numbers in float64 for every column, in `pieces`: of the moments the means and sums of
+// squared deviations, of the gradient its two sums. From `first` to `last` are pieces of all
+// matrices, or units of each.
 struct columns_args {
   uintptr_t in, out, given, weight, bias, mean, rstd, variance, sums[2], pieces;
-  int64_t first, last, rows, columns, piece, count;  // rows in hand; all; those of a piece; pieces
+  int64_t first, last, matrices, rows, columns, runs, piece, count;
   double eps;
   int32_t fixed;
 };
 
-constexpr int64_t kTile = 256, kDeep = 16;  // columns and rows that stay in the nearest cache
+// Columns and rows that stay in the nearest cache, and columns of which every number is used once.
+constexpr int64_t kTile = 256, kDeep = 16, kWide = 1024;
 
-// Calls f(j, w) for tiles of w columns from j on.
+// Calls f(matrix, begin, end, numbers) for every piece in hand: its rows, and its numbers.
 template <class F>
-LT_INLINE void tiles(int64_t columns, F f) {
-  for (int64_t j = 0; j < columns; j += kTile) f(j, columns - j < kTile ? columns - j : kTile);
+LT_INLINE void pieces_of(const columns_args *g, F f) {
+  for (int64_t q = g->first; q < g->last; q++) {
+    const int64_t matrix = q / g->count, begin = q % g->count * g->piece;
+    const int64_t end = g->rows - begin < g->piece ? g->rows : begin + g->piece;
+    f(matrix, matrix * g->rows + begin, matrix * g->rows + end,
+      (double *)g->pieces + q * 2 * g->columns);
+  }
+}
+
+// Calls f(j, w) for tiles of at most `most` columns from `first` to `last`: w of them from j on.
+template <class F>
+LT_INLINE void tiles(int64_t first, int64_t last, int64_t most, F f) {
+  for (int64_t j = first; j < last; j += most) f(j, last - j < most ? last - j : most);
 }
 
 // Calls f(i, end) for rows that stay in the cache.
 template <class F>
 LT_INLINE void layers(int64_t first, int64_t last, F f) {
   for (int64_t i = first; i < last; i += kDeep) f(i, last - i < kDeep ? last : i + kDeep);
+}
+
+// The statistics of w columns of a matrix from j on, of which every unit has one.
+template <class T>
+LT_INLINE void spread(const columns_args *g, uintptr_t from, int64_t matrix, int64_t j, int64_t w,
+                      T *to) {
+  const T *own = (const T *)from + matrix * (g->columns / g->runs);
+  for (int64_t k = 0; k < w; k++) to[k] = own[(j + k) / g->runs];
 }
 
 // Joins the moments of k more rows to those of n.
@@ -257,49 +278,60 @@ struct ColumnMoments {
   template <class M>
   static void row(const columns_args *g) {
     using T = Wider<M>;
-    double *means = (double *)g->pieces + g->first / g->piece * 2 * g->columns;
-    double *squares = means + g->columns;
-    tiles(g->columns, [&](int64_t j, int64_t w) {
-      alignas(64) T buffer[kTile], sum[kTile], mean[kTile], deviations[kTile];
-      alignas(64) double wide[2][kTile];
-      for (int64_t k = 0; k < w; k++) means[j + k] = squares[j + k] = 0;
-      layers(g->first, g->last, [&](int64_t begin, int64_t end) {
-        const M *in = (const M *)g->in + begin * g->columns + j;
-        const int64_t n = end - begin;
-        for (int64_t k = 0; k < w; k++) sum[k] = deviations[k] = 0;
-        for (int64_t i = 0; i < n; i++) {
-          const T *x = read_run(in + i * g->columns, w, buffer);
+    pieces_of(g, [&](int64_t, int64_t first, int64_t last, double *means) {
+      double *squares = means + g->columns;
+      tiles(0, g->columns, kTile, [&](int64_t j, int64_t w) {
+        alignas(64) T buffer[kTile], sum[kTile], mean[kTile], deviations[kTile];
+        alignas(64) double wide[2][kTile];
+        for (int64_t k = 0; k < w; k++) means[j + k] = squares[j + k] = 0;
+        layers(first, last, [&](int64_t begin, int64_t end) {
+          const M *in = (const M *)g->in + begin * g->columns + j;
+          const int64_t n = end - begin;
+          for (int64_t k = 0; k < w; k++) sum[k] = deviations[k] = 0;
+          for (int64_t i = 0; i < n; i++) {
+            const T *x = read_run(in + i * g->columns, w, buffer);
 #pragma GCC ivdep
-          for (int64_t k = 0; k < w; k++) sum[k] += x[k];
-        }
-        for (int64_t k = 0; k < w; k++) mean[k] = sum[k] / T(n);
-        for (int64_t i = 0; i < n; i++) {
-          const T *x = read_run(in + i * g->columns, w, buffer);
+            for (int64_t k = 0; k < w; k++) sum[k] += x[k];
+          }
+          for (int64_t k = 0; k < w; k++) mean[k] = sum[k] / T(n);
+          for (int64_t i = 0; i < n; i++) {
+            // Parts of rows may be pages apart, which no processor foresees.
+            const M *next = in + (i + kDeep) * g->columns;
+            for (int64_t k = 0; k < w; k += 64 / (int64_t)sizeof(M)) soon(next + k);
+            const T *x = read_run(in + i * g->columns, w, buffer);
 #pragma GCC ivdep
-          for (int64_t k = 0; k < w; k++) deviations[k] += (x[k] - mean[k]) * (x[k] - mean[k]);
-        }
-        for (int64_t k = 0; k < w; k++)
-          wide[0][k] = (double)sum[k] / (double)n, wide[1][k] = (double)deviations[k];
-        join_columns(w, (double)(begin - g->first), (double)n, wide[0], wide[1], means + j,
-                     squares + j);
+            for (int64_t k = 0; k < w; k++) deviations[k] += (x[k] - mean[k]) * (x[k] - mean[k]);
+          }
+          for (int64_t k = 0; k < w; k++)
+            wide[0][k] = (double)sum[k] / (double)n, wide[1][k] = (double)deviations[k];
+          join_columns(w, (double)(begin - first), (double)n, wide[0], wide[1], means + j,
+                       squares + j);
+        });
       });
     });
   }
 };
 
-// The statistics of columns from those of the pieces.
+// The statistics of units from those of the pieces and columns.
 struct ColumnStatistics {
   template <class T>
   static void row(const columns_args *g) {
-    double *mean = (double *)g->pieces, *squares = mean + g->columns;
-    for (int64_t p = 1; p < g->count; p++) {
-      const double *of = mean + p * 2 * g->columns;
-      const int64_t before = p * g->piece, left = g->rows - before;
-      join_columns(g->columns, (double)before, (double)(left < g->piece ? left : g->piece), of,
-                   of + g->columns, mean, squares);
+    const int64_t begin = g->first * g->runs, w = (g->last - g->first) * g->runs;
+    for (int64_t i = 0; i < g->matrices; i++) {
+      double *mean = (double *)g->pieces + i * g->count * 2 * g->columns + begin;
+      double *squares = mean + g->columns;
+      for (int64_t p = 1; p < g->count; p++) {
+        const double *of = mean + p * 2 * g->columns;
+        const int64_t before = p * g->piece, left = g->rows - before;
+        join_columns(w, (double)before, (double)(left < g->piece ? left : g->piece), of,
+                     of + g->columns, mean, squares);
+      }
+      for (int64_t u = g->first; u < g->last; u++, mean += g->runs, squares += g->runs) {
+        Moments m = {(double)g->rows, mean[0], squares[0]};
+        for (int64_t k = 1; k < g->runs; k++) m.join((double)g->rows, mean[k], squares[k]);
+        write_statistics<T>(g, i * (g->columns / g->runs) + u, m.mean, m.squares / m.n);
+      }
     }
-    for (int64_t k = 0; k < g->columns; k++)
-      write_statistics<T>(g, k, mean[k], squares[k] / (double)g->rows);
   }
 };
 
@@ -307,59 +339,96 @@ struct ColumnNormalize {
   template <class M>
   static void row(const columns_args *g) {
     using T = Wider<M>;
-    tiles(g->columns, [&](int64_t j, int64_t w) {
-      alignas(64) T from[kTile], to[kTile], scale[kTile], shift[kTile];
-      const T *mean = (const T *)g->mean + j, *rstd = (const T *)g->rstd + j;
-      for (int64_t k = 0; k < w; k++) {
-        scale[k] = g->weight ? rstd[k] * ((const T *)g->weight)[j + k] : rstd[k];
-        shift[k] = g->bias ? ((const T *)g->bias)[j + k] : T(0);
-      }
-      for (int64_t i = g->first; i < g->last; i++) {
-        const T *x = read_run((const M *)g->in + i * g->columns + j, w, from);
-        write_run<T>((M *)g->out + i * g->columns + j, w, to,
-                     [&](int64_t k) { return (x[k] - mean[k]) * scale[k] + shift[k]; });
-      }
-    });
-  }
-};
-
-struct ColumnSums {
-  template <class M>
-  static void row(const columns_args *g) {
-    using T = Wider<M>;
-    double *plain = (double *)g->pieces + g->first / g->piece * 2 * g->columns;
-    double *along = plain + g->columns;
-    tiles(g->columns, [&](int64_t j, int64_t w) {
-      alignas(64) T from[kTile], passed[kTile], sum[kTile], product[kTile];
-      const T *mean = (const T *)g->mean + j;
-      for (int64_t k = 0; k < w; k++) plain[j + k] = along[j + k] = 0;
-      layers(g->first, g->last, [&](int64_t begin, int64_t end) {
-        for (int64_t k = 0; k < w; k++) sum[k] = product[k] = 0;
-        for (int64_t i = begin; i < end; i++) {
-          const T *x = read_run((const M *)g->in + i * g->columns + j, w, from);
-          const T *y = read_run((const M *)g->given + i * g->columns + j, w, passed);
-#pragma GCC ivdep
-          for (int64_t k = 0; k < w; k++) sum[k] += y[k], product[k] += y[k] * (x[k] - mean[k]);
+    pieces_of(g, [&](int64_t matrix, int64_t first, int64_t last, double *) {
+      tiles(0, g->columns, kWide, [&](int64_t j, int64_t w) {
+        alignas(64) T from[kWide], to[kWide], mean[kWide], scale[kWide], shift[kWide];
+        spread(g, g->mean, matrix, j, w, mean);
+        spread(g, g->rstd, matrix, j, w, scale);
+        for (int64_t k = 0; k < w; k++) {
+          if (g->weight) scale[k] *= ((const T *)g->weight)[j + k];
+          shift[k] = g->bias ? ((const T *)g->bias)[j + k] : T(0);
         }
-        for (int64_t k = 0; k < w; k++)
-          plain[j + k] += (double)sum[k], along[j + k] += (double)product[k];
+        for (int64_t i = first; i < last; i++) {
+          const T *x = read_run((const M *)g->in + i * g->columns + j, w, from);
+          write_run<T>((M *)g->out + i * g->columns + j, w, to,
+                       [&](int64_t k) { return (x[k] - mean[k]) * scale[k] + shift[k]; });
+        }
       });
     });
   }
 };
 
-// The sums of columns from those of the pieces.
+// Sums of the gradients that are given, and of these times deviations.
+struct ColumnSums {
+  template <class M>
+  static void row(const columns_args *g) {
+    using T = Wider<M>;
+    pieces_of(g, [&](int64_t matrix, int64_t first, int64_t last, double *plain) {
+      double *along = plain + g->columns;
+      tiles(0, g->columns, kTile, [&](int64_t j, int64_t w) {
+        alignas(64) T from[kTile], passed[kTile], mean[kTile], sum[kTile], product[kTile];
+        spread(g, g->mean, matrix, j, w, mean);
+        for (int64_t k = 0; k < w; k++) plain[j + k] = along[j + k] = 0;
+        layers(first, last, [&](int64_t begin, int64_t end) {
+          for (int64_t k = 0; k < w; k++) sum[k] = product[k] = 0;
+          for (int64_t i = begin; i < end; i++) {
+            const T *x = read_run((const M *)g->in + i * g->columns + j, w, from);
+            const T *y = read_run((const M *)g->given + i * g->columns + j, w, passed);
+#pragma GCC ivdep
+            for (int64_t k = 0; k < w; k++) sum[k] += y[k], product[k] += y[k] * (x[k] - mean[k]);
+          }
+          for (int64_t k = 0; k < w; k++)
+            plain[j + k] += (double)sum[k], along[j + k] += (double)product[k];
+        });
+      });
+    });
+  }
+};
+
+// What the gradient has of units from the sums of the pieces: the gradients of parameters and, in
+// the numbers of the first piece of each matrix, what is taken off gradients and how much along
+// elements.
 struct ColumnTotals {
   template <class T>
   static void row(const columns_args *g) {
-    for (int64_t k = 0; k < g->columns; k++) {
-      double sums[2] = {0, 0};
-      for (int64_t p = 0; p < g->count; p++)
+    const int64_t begin = g->first * g->runs, end = g->last * g->runs;
+    const auto numbers = [&](int64_t matrix) {
+      return (double *)g->pieces + matrix * g->count * 2 * g->columns;
+    };
+    for (int64_t i = 0; i < g->matrices; i++)
+      for (int64_t p = 1; p < g->count; p++)
+        for (int q = 0; q < 2; q++) {
+          double *to = numbers(i) + q * g->columns;
+          const double *of = to + p * 2 * g->columns;
+#pragma GCC ivdep
+          for (int64_t k = begin; k < end; k++) to[k] += of[k];
+        }
+    if (g->sums[0])
+      tiles(begin, end, kTile, [&](int64_t j, int64_t w) {
+        alignas(64) T rstd[kTile];
+        double sums[2][kTile] = {};
+        for (int64_t i = 0; i < g->matrices; i++) {
+          const double *plain = numbers(i) + j, *along = plain + g->columns;
+          spread(g, g->rstd, i, j, w, rstd);
+          for (int64_t k = 0; k < w; k++)
+            sums[0][k] += plain[k], sums[1][k] += along[k] * (double)rstd[k];
+        }
         for (int q = 0; q < 2; q++)
-          sums[q] += ((const double *)g->pieces)[(p * 2 + q) * g->columns + k];
-      ((T *)g->sums[0])[k] = T(sums[0]);
-      ((T *)g->sums[1])[k] = T(sums[1] * (double)((const T *)g->rstd)[k]);
-    }
+          for (int64_t k = 0; k < w; k++) ((T *)g->sums[q])[j + k] = T(sums[q][k]);
+      });
+    for (int64_t i = 0; i < g->matrices; i++)
+      for (int64_t u = g->first; u < g->last; u++) {
+        double *plain = numbers(i) + u * g->runs, *along = plain + g->columns, sums[2] = {0, 0};
+        const T *w = g->weight ? (const T *)g->weight + u * g->runs : nullptr;
+        for (int64_t k = 0; k < g->runs; k++) {
+          const double weight = w ? (double)w[k] : 1;
+          sums[0] += plain[k] * weight, sums[1] += along[k] * weight;
+        }
+        const double n = (double)g->rows * (double)g->runs;
+        const double rstd = (double)((const T *)g->rstd)[i * (g->columns / g->runs) + u];
+        for (int64_t k = 0; k < g->runs; k++)
+          plain[k] = sums[0] / n, along[k] = sums[1] * rstd * rstd / n;
+      }
   }
 };
 
@@ -367,27 +436,30 @@ struct ColumnGradient {
   template <class M>
   static void row(const columns_args *g) {
     using T = Wider<M>;
-    tiles(g->columns, [&](int64_t j, int64_t w) {
-      alignas(64) T from[kTile], passed[kTile], to[kTile], scale[kTile], shared[kTile],
-          along[kTile];
-      const T *mean = (const T *)g->mean + j, *rstd = (const T *)g->rstd + j;
-      const T *sums = (const T *)g->sums[0] + j, *products = (const T *)g->sums[1] + j;
-      for (int64_t k = 0; k < w; k++) {
-        scale[k] = g->weight ? rstd[k] * ((const T *)g->weight)[j + k] : rstd[k];
-        shared[k] = sums[k] / T(g->rows);
-        along[k] = products[k] * rstd[k] / T(g->rows);
-      }
-      for (int64_t i = g->first; i < g->last; i++) {
-        const T *x = read_run((const M *)g->in + i * g->columns + j, w, from);
-        const T *y = read_run((const M *)g->given + i * g->columns + j, w, passed);
-        M *out = (M *)g->out + i * g->columns + j;
-        if (g->fixed)
-          write_run<T>(out, w, to, [&](int64_t k) { return y[k] * scale[k]; });
-        else
-          write_run<T>(out, w, to, [&](int64_t k) {
-            return (y[k] - shared[k] - (x[k] - mean[k]) * along[k]) * scale[k];
-          });
-      }
+    pieces_of(g, [&](int64_t matrix, int64_t first, int64_t last, double *) {
+      const double *numbers = (const double *)g->pieces + matrix * g->count * 2 * g->columns;
+      tiles(0, g->columns, kWide, [&](int64_t j, int64_t w) {
+        alignas(64) T from[kWide], passed[kWide], to[kWide], mean[kWide], rstd[kWide], scale[kWide],
+            shared[kWide], along[kWide];
+        spread(g, g->mean, matrix, j, w, mean);
+        spread(g, g->rstd, matrix, j, w, rstd);
+        for (int64_t k = 0; k < w; k++) {
+          scale[k] = g->weight ? ((const T *)g->weight)[j + k] * rstd[k] : rstd[k];
+          shared[k] = T(numbers[j + k]) * rstd[k];
+          along[k] = T(numbers[g->columns + j + k]) * rstd[k];
+        }
+        for (int64_t i = first; i < last; i++) {
+          const T *x = read_run((const M *)g->in + i * g->columns + j, w, from);
+          const T *y = read_run((const M *)g->given + i * g->columns + j, w, passed);
+          M *out = (M *)g->out + i * g->columns + j;
+          if (g->fixed)
+            write_run<T>(out, w, to, [&](int64_t k) { return y[k] * scale[k]; });
+          else
+            write_run<T>(out, w, to, [&](int64_t k) {
+              return y[k] * scale[k] - shared[k] - (x[k] - mean[k]) * along[k];
+            });
+        }
+      });
     });
   }
 };
