@@ -358,10 +358,12 @@ def test_names_of_calls():
     assert all(t.grad_fn is None for t in torch.native_layer_norm(x, (4,), None, None, 1e-5)[1:])
 
 
+# Lines on both sides of vectors and of the blocks that are converted at a time, and more of them side by side than a strip has.
 @pytest.mark.parametrize("dim", [0, 1])
+@pytest.mark.parametrize("lines", [3, 150])
 @pytest.mark.parametrize("width", [1, 16, 33, 2049])
-def test_gradients_of_softmax(width, dim):
-    x = values(width, 3) if dim == 0 else values(3, width)
+def test_gradients_of_softmax(width, lines, dim):
+    x = values(width, lines) if dim == 0 else values(lines, width)
     given = x.cos()
     for f, wanted in [
         (F.softmax, lambda y: y * (given - (given * y).sum(dim, keepdim=True))),

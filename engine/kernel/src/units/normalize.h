@@ -19,12 +19,6 @@ struct normalize_args {
   int32_t fixed;    // mean and rstd are given, as many as groups of one run each
 };
 
-// Asks for memory that comes next, which nobody needs to have.
-template <class T>
-LT_INLINE void soon(const T *p) {
-  __builtin_prefetch(p, 0, 2);
-}
-
 // How far ahead the next block of k elements lies, where it is where the elements themselves are.
 template <class M, class Args>
 LT_INLINE int64_t ahead(const Args *g, int64_t k) {

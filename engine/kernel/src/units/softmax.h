@@ -177,7 +177,10 @@ using LogSumExp = Soft<kLogSumExp>;
 // e^x of n elements.
 template <class T>
 LT_INLINE const T *exponentiated(const T *x, int64_t n, T *to) {
-  exponentials<T>(x, n, 0, to);
+  constexpr int N = Vec<T>::N;
+  int64_t i = 0;
+  for (; i + N <= n; i += N) store(to + i, vexp(load(x + i)));
+  if (i < n) store_partial(to + i, vexp(load_partial(x + i, (int)(n - i))), (int)(n - i));
   return to;
 }
 
@@ -224,6 +227,8 @@ void soft_gradient_columns(const lt_scan *s) {
         const int64_t at = first + i * s->inner;
         const T *g = read_run((const M *)s->with + at, w, passed);
         const T *y = kLog ? g : read_run((const M *)s->in + at, w, from);
+        if (kLog)  // which the next loop reads, from places far apart
+          for (int64_t k = 0; k < w; k += 64 / (int64_t)sizeof(M)) soon((const M *)s->in + at + k);
         for (int64_t k = 0; k < w; k++) sum[k] += (double)(kLog ? g[k] : g[k] * y[k]);
       }
       for (int64_t k = 0; k < w; k++) total[k] = T(sum[k]);
