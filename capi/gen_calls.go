@@ -250,6 +250,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.BartlettWindow(f.int(0), f.bool(1), f.dtype(2), f.layout(3), f.device(4))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // batch_norm
+		r0, err := c.BatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // bernoulli
 		r0, err := c.Bernoulli(f.out(0), f.tensor(0), f.generatorOptional(1))
 		return f.setTensors(err, r0)
@@ -1274,6 +1278,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // group_norm
+		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // gt
 		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -1405,6 +1413,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // inner
 		r0, err := c.Inner(f.out(0), f.tensor(0), f.tensor(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // instance_norm
+		r0, err := c.InstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7), f.bool(8))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // int_repr
@@ -1573,6 +1585,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // kthvalue
 		r0, r1, err := c.Kthvalue(f.out(0), f.out(1), f.tensor(0), f.int(1), f.int(2), f.bool(3))
 		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // layer_norm
+		r0, err := c.LayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // lcm
 		r0, err := c.Lcm(f.out(0), f.tensor(0), f.tensor(1))
@@ -2143,9 +2159,21 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NarrowCopy(f.out(0), f.tensor(0), f.int(1), f.int(2), f.int(3))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // native_batch_norm
+		r0, r1, r2, err := c.NativeBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
+		return f.setTensors(err, r0, r1, r2)
+	},
 	func(c aten.Ctx, f frame) error { // native_channel_shuffle
 		r0, err := c.ChannelShuffle(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // native_group_norm
+		r0, r1, r2, err := c.NativeGroupNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.int(3), f.int(4), f.int(5), f.int(6), f.float(7))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // native_layer_norm
+		r0, r1, r2, err := c.NativeLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
+		return f.setTensors(err, r0, r1, r2)
 	},
 	func(c aten.Ctx, f frame) error { // ne
 		r0, err := c.Ne(f.out(0), f.tensor(0), f.operand(1))
@@ -2189,6 +2217,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.alpha_dropout
 		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.batch_norm
+		r0, err := c.NnBatchNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.binary_cross_entropy
@@ -2247,6 +2279,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnGlu(f.tensor(0), f.int(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.group_norm
+		r0, err := c.NnGroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.hardsigmoid
 		r0, err := c.NnHardsigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2267,6 +2303,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnHuberLoss(f.tensor(0), f.tensor(1), f.str(2), f.float(3), f.tensorOptional(4))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.instance_norm
+		r0, err := c.NnInstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.kl_div
 		r0, err := c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
@@ -2275,12 +2315,20 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnL1Loss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.layer_norm
+		r0, err := c.NnLayerNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.leaky_relu
 		r0, err := c.NnLeakyRelu(f.out(0), f.tensor(0), f.float(1))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.linear
 		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.local_response_norm
+		r0, err := c.NnLocalResponseNorm(f.tensor(0), f.int(1), f.float(2), f.float(3), f.float(4))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.log_softmax
@@ -2337,6 +2385,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.relu6
 		r0, err := c.NnRelu6(f.out(0), f.tensor(0))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.rms_norm
+		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.silu
@@ -2922,6 +2974,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // retains_grad
 		r0, err := c.RetainsGrad(f.tensor(0))
 		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rms_norm
+		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // roll
 		r0, err := c.Roll(f.tensor(0), f.ints(1), f.ints(2))

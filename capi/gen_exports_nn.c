@@ -556,6 +556,103 @@ TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, c
   return lt_give(LT_OP(nn_triplet_margin_loss), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd) {
+  LT_RESULT(out, "native_layer_norm", "out");
+  LT_RESULT(mean, "native_layer_norm", "mean");
+  LT_RESULT(rstd, "native_layer_norm", "rstd");
+  lt_value a[5] = {{.pointer = (void *)self}, {.list = {normalized_shape, normalized_shape_len}}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.f = eps}};
+  const tensor_status status = lt_run(LT_OP(native_layer_norm), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)a[0].pointer;
+    *mean = (tensor_t *)a[1].pointer;
+    *rstd = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enable, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {normalized_shape, normalized_shape_len}}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.f = eps}, {.i = cudnn_enable}};
+  return lt_give(LT_OP(layer_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.list = {normalized_shape, normalized_shape_len}}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.f = eps}};
+  return lt_give(LT_OP(nn_layer_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.list = {normalized_shape, normalized_shape_len}}, {.pointer = (void *)weight}, {.pointer = (void *)eps}};
+  return lt_give(LT_OP(rms_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out) {
+  lt_value a[4] = {{.pointer = (void *)self}, {.list = {normalized_shape, normalized_shape_len}}, {.pointer = (void *)weight}, {.pointer = (void *)eps}};
+  return lt_give(LT_OP(nn_rms_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_native_group_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd) {
+  LT_RESULT(out, "native_group_norm", "out");
+  LT_RESULT(mean, "native_group_norm", "mean");
+  LT_RESULT(rstd, "native_group_norm", "rstd");
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.i = N}, {.i = C}, {.i = HxW}, {.i = group}, {.f = eps}};
+  const tensor_status status = lt_run(LT_OP(native_group_norm), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)a[0].pointer;
+    *mean = (tensor_t *)a[1].pointer;
+    *rstd = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enabled, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.i = num_groups}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.f = eps}, {.i = cudnn_enabled}};
+  return lt_give(LT_OP(group_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.i = num_groups}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.f = eps}};
+  return lt_give(LT_OP(nn_group_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_native_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, tensor_t **out, tensor_t **save_mean, tensor_t **save_invstd) {
+  LT_RESULT(out, "native_batch_norm", "out");
+  LT_RESULT(save_mean, "native_batch_norm", "save_mean");
+  LT_RESULT(save_invstd, "native_batch_norm", "save_invstd");
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.pointer = (void *)running_mean}, {.pointer = (void *)running_var}, {.i = training}, {.f = momentum}, {.f = eps}};
+  const tensor_status status = lt_run(LT_OP(native_batch_norm), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)a[0].pointer;
+    *save_mean = (tensor_t *)a[1].pointer;
+    *save_invstd = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, bool cudnn_enabled, tensor_t **out) {
+  lt_value a[9] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.pointer = (void *)running_mean}, {.pointer = (void *)running_var}, {.i = training}, {.f = momentum}, {.f = eps}, {.i = cudnn_enabled}};
+  return lt_give(LT_OP(batch_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_batch_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool training, double momentum, double eps, tensor_t **out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)running_mean}, {.pointer = (void *)running_var}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.i = training}, {.f = momentum}, {.f = eps}};
+  return lt_give(LT_OP(nn_batch_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_instance_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool use_input_stats, double momentum, double eps, bool cudnn_enabled, tensor_t **out) {
+  lt_value a[9] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.pointer = (void *)running_mean}, {.pointer = (void *)running_var}, {.i = use_input_stats}, {.f = momentum}, {.f = eps}, {.i = cudnn_enabled}};
+  return lt_give(LT_OP(instance_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool use_input_stats, double momentum, double eps, tensor_t **out) {
+  lt_value a[8] = {{.pointer = (void *)self}, {.pointer = (void *)running_mean}, {.pointer = (void *)running_var}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.i = use_input_stats}, {.f = momentum}, {.f = eps}};
+  return lt_give(LT_OP(nn_instance_norm), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int64_t size, double alpha, double beta, double k, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.i = size}, {.f = alpha}, {.f = beta}, {.f = k}};
+  return lt_give(LT_OP(nn_local_response_norm), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

@@ -331,6 +331,18 @@ static const lt_parameter of_bartlett_window[] = {
     {"device", NULL, 'c', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.device = {-1, -1}}},
 };
 
+static const lt_parameter of_batch_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"running_mean", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"running_var", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"training", NULL, 'B', -1, 0, {0}},
+    {"momentum", NULL, 'F', -1, 0, {0}},
+    {"eps", NULL, 'F', -1, 0, {0}},
+    {"cudnn_enabled", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_bernoulli[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
@@ -1779,6 +1791,15 @@ static const lt_parameter of_greater_equal[] = {
     {"other", NULL, 'O', -1, 0, {0}},
 };
 
+static const lt_parameter of_group_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"num_groups", NULL, 'I', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
+    {"cudnn_enabled", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+};
+
 static const lt_parameter of_gt[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
@@ -1975,6 +1996,18 @@ static const lt_parameter of_inner[] = {
     {"other", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_instance_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"running_mean", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"running_var", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"use_input_stats", NULL, 'B', -1, 0, {0}},
+    {"momentum", NULL, 'F', -1, 0, {0}},
+    {"eps", NULL, 'F', -1, 0, {0}},
+    {"cudnn_enabled", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_int_repr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -2151,6 +2184,15 @@ static const lt_parameter of_kthvalue[] = {
     {"k", NULL, 'I', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_layer_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"normalized_shape", NULL, 'L', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
+    {"cudnn_enable", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
 static const lt_parameter of_lcm[] = {
@@ -2961,9 +3003,39 @@ static const lt_parameter of_narrow_copy[] = {
     {"length", NULL, 'I', -1, 0, {0}},
 };
 
+static const lt_parameter of_native_batch_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"running_mean", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"running_var", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"training", NULL, 'B', -1, 0, {0}},
+    {"momentum", NULL, 'F', -1, 0, {0}},
+    {"eps", NULL, 'F', -1, 0, {0}},
+};
+
 static const lt_parameter of_native_channel_shuffle[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"groups", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_native_group_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"N", NULL, 'I', -1, 0, {0}},
+    {"C", NULL, 'I', -1, 0, {0}},
+    {"HxW", NULL, 'I', -1, 0, {0}},
+    {"group", NULL, 'I', -1, 0, {0}},
+    {"eps", NULL, 'F', -1, 0, {0}},
+};
+
+static const lt_parameter of_native_layer_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"normalized_shape", NULL, 'L', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"eps", NULL, 'F', -1, 0, {0}},
 };
 
 static const lt_parameter of_ne[] = {
@@ -3035,6 +3107,17 @@ static const lt_parameter of_nn_alpha_dropout[] = {
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
     {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_batch_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"running_mean", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"running_var", NULL, 't', -1, LT_OPTIONAL | LT_MUTATED, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"momentum", NULL, 'F', -1, LT_DEFAULT, {.f = 0.1}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
 };
 
 static const lt_parameter of_nn_binary_cross_entropy[] = {
@@ -3146,6 +3229,14 @@ static const lt_parameter of_nn_glu[] = {
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
 };
 
+static const lt_parameter of_nn_group_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"num_groups", NULL, 'I', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
+};
+
 static const lt_parameter of_nn_hardsigmoid[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -3177,6 +3268,17 @@ static const lt_parameter of_nn_huber_loss[] = {
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_nn_instance_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"running_mean", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL | LT_MUTATED, {0}},
+    {"running_var", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL | LT_MUTATED, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"use_input_stats", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"momentum", NULL, 'F', -1, LT_DEFAULT, {.f = 0.1}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
+};
+
 static const lt_parameter of_nn_kl_div[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3195,6 +3297,14 @@ static const lt_parameter of_nn_l1_loss[] = {
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_nn_layer_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"normalized_shape", NULL, 'L', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
+};
+
 static const lt_parameter of_nn_leaky_relu[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"negative_slope", NULL, 'F', -1, LT_DEFAULT, {.f = 0.01}},
@@ -3204,6 +3314,14 @@ static const lt_parameter of_nn_linear[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
     {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_local_response_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'I', -1, 0, {0}},
+    {"alpha", NULL, 'F', -1, LT_DEFAULT, {.f = 0.0001}},
+    {"beta", NULL, 'F', -1, LT_DEFAULT, {.f = 0.75}},
+    {"k", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
 };
 
 static const lt_parameter of_nn_log_softmax[] = {
@@ -3309,6 +3427,13 @@ static const lt_parameter of_nn_poisson_nll_loss[] = {
 
 static const lt_parameter of_nn_relu6[] = {
     {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_nn_rms_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"normalized_shape", NULL, 'L', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_nn_silu[] = {
@@ -4154,6 +4279,13 @@ static const lt_parameter of_retain_grad[] = {
 
 static const lt_parameter of_retains_grad[] = {
     {"self", NULL, 'T', -1, 0, {0}},
+};
+
+static const lt_parameter of_rms_norm[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"normalized_shape", NULL, 'L', -1, 0, {0}},
+    {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_roll[] = {
@@ -5888,6 +6020,7 @@ lt_operator lt_operators[] = {
     {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients, bool retain_graph, bool create_graph, sequence of Tensor inputs)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "baddbmm", "baddbmm", "baddbmm_", of_baddbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "bartlett_window", "bartlett_window", "bartlett_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "batch_norm", "batch_norm", "batch_norm_", of_batch_norm, 9, "T", "out", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps, bool cudnn_enabled)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "bernoulli", "bernoulli", "bernoulli_", of_bernoulli, 2, "T", "out", "(Tensor input, *, Generator generator=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "bernoulli.p", "bernoulli", "bernoulli_", of_bernoulli_p, 3, "T", "out", "(Tensor input, float p, *, Generator generator=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "bernoulli_", "bernoulli_", "bernoulli_", of_bernoulli_, 3, "", "", "(Tensor input, float p=0.5, *, Generator generator=None)", 0, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 1},
@@ -6145,6 +6278,7 @@ lt_operator lt_operators[] = {
     {lt_run, "graph_writes", "graph_writes", "graph_writes_", of_graph_writes, 3, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, bool capture)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "greater", "greater", "greater_", of_greater, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "greater_equal", "greater_equal", "greater_equal_", of_greater_equal, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "group_norm", "group_norm", "group_norm_", of_group_norm, 6, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enabled=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "hann_window", "hann_window", "hann_window_", of_hann_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6178,6 +6312,7 @@ lt_operator lt_operators[] = {
     {lt_run, "indices", "indices", "indices_", of_indices, 1, "T", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "indices_copy", "indices_copy", "indices_copy_", of_indices_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "inner", "inner", "inner_", of_inner, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "instance_norm", "instance_norm", "instance_norm_", of_instance_norm, 9, "T", "out", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "int_repr", "int_repr", "int_repr_", of_int_repr, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "inverse", "inverse", "inverse_", of_inverse, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "is_anomaly_check_nan_enabled", "is_anomaly_check_nan_enabled", "is_anomaly_check_nan_enabled_", NULL, 0, "B", "out", "()", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6220,6 +6355,7 @@ lt_operator lt_operators[] = {
     {lt_run, "kaiser_window", "kaiser_window", "kaiser_window_", of_kaiser_window, 6, "T", "out", "(int window_length, bool periodic=True, float beta=12.0, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "kron", "kron", "kron_", of_kron, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "kthvalue", "kthvalue", "kthvalue_", of_kthvalue, 4, "TT", "values\0indices", "(Tensor input, int k, int dim=-1, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "layer_norm", "layer_norm", "layer_norm_", of_layer_norm, 6, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enable=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lcm", "lcm", "lcm_", of_lcm, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "ldexp", "ldexp", "ldexp_", of_ldexp, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "le", "le", "le_", of_le, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
@@ -6362,7 +6498,10 @@ lt_operator lt_operators[] = {
     {lt_run, "narrow", "narrow", "narrow_", of_narrow, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "narrow.tensor", "narrow", "narrow_", of_narrow_tensor, 4, "T", "out", "(Tensor input, int dim, Tensor start, int length)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "narrow_copy", "narrow_copy", "narrow_copy_", of_narrow_copy, 4, "T", "out", "(Tensor input, int dim, int start, int length)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "native_batch_norm", "native_batch_norm", "native_batch_norm_", of_native_batch_norm, 8, "TTT", "out\0save_mean\0save_invstd", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "native_channel_shuffle", "native_channel_shuffle", "native_channel_shuffle_", of_native_channel_shuffle, 2, "T", "out", "(Tensor input, int groups)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "native_group_norm", "native_group_norm", "native_group_norm_", of_native_group_norm, 8, "TTT", "out\0mean\0rstd", "(Tensor input, Tensor weight, Tensor bias, int N, int C, int HxW, int group, float eps)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "native_layer_norm", "native_layer_norm", "native_layer_norm_", of_native_layer_norm, 5, "TTT", "out\0mean\0rstd", "(Tensor input, sequence of int normalized_shape, Tensor weight, Tensor bias, float eps)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "ne", "ne", "ne_", of_ne, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "neg", "neg", "neg_", of_neg, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "negative", "negative", "negative_", of_negative, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6374,6 +6513,7 @@ lt_operator lt_operators[] = {
     {lt_run, "new_zeros", "new_zeros", "new_zeros_", of_new_zeros, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nextafter", "nextafter", "nextafter_", of_nextafter, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.alpha_dropout", "nn.alpha_dropout", "nn.alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.batch_norm", "nn.batch_norm", "nn.batch_norm_", of_nn_batch_norm, 8, "T", "out", "(Tensor input, Tensor running_mean, Tensor running_var, Tensor weight=None, Tensor bias=None, bool training=False, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy", "nn.binary_cross_entropy", "nn.binary_cross_entropy_", of_nn_binary_cross_entropy, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.cosine_embedding_loss", "nn.cosine_embedding_loss", "nn.cosine_embedding_loss_", of_nn_cosine_embedding_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6388,15 +6528,19 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.group_norm", "nn.group_norm", "nn.group_norm_", of_nn_group_norm, 5, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.instance_norm", "nn.instance_norm", "nn.instance_norm_", of_nn_instance_norm, 8, "T", "out", "(Tensor input, Tensor running_mean=None, Tensor running_var=None, Tensor weight=None, Tensor bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.kl_div", "nn.kl_div", "nn.kl_div_", of_nn_kl_div, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", bool log_target=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.l1_loss", "nn.l1_loss", "nn.l1_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.layer_norm", "nn.layer_norm", "nn.layer_norm_", of_nn_layer_norm, 5, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.leaky_relu", "nn.leaky_relu", "nn.leaky_relu_", of_nn_leaky_relu, 2, "T", "out", "(Tensor input, float negative_slope=0.01)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.linear", "nn.linear", "nn.linear_", of_nn_linear, 3, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.local_response_norm", "nn.local_response_norm", "nn.local_response_norm_", of_nn_local_response_norm, 5, "T", "out", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_nn_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.margin_ranking_loss", "nn.margin_ranking_loss", "nn.margin_ranking_loss_", of_nn_margin_ranking_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6411,6 +6555,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.pad", "nn.pad", "nn.pad_", of_nn_pad, 4, "T", "out", "(Tensor input, sequence of int pad, str mode=\"constant\", float value=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.poisson_nll_loss", "nn.poisson_nll_loss", "nn.poisson_nll_loss_", of_nn_poisson_nll_loss, 8, "T", "out", "(Tensor input, Tensor target, bool log_input=True, bool full=False, bool size_average=None, float eps=1e-08, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.relu6", "nn.relu6", "nn.relu6_", of_nn_relu6, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
+    {lt_run, "nn.rms_norm", "nn.rms_norm", "nn.rms_norm_", of_nn_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.silu", "nn.silu", "nn.silu_", of_nn_silu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.smooth_l1_loss", "nn.smooth_l1_loss", "nn.smooth_l1_loss_", of_nn_smooth_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", float beta=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.soft_margin_loss", "nn.soft_margin_loss", "nn.soft_margin_loss_", of_nn_soft_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6557,6 +6702,7 @@ lt_operator lt_operators[] = {
     {lt_run, "result_type", "result_type", "result_type_", of_result_type, 2, "D", "out", "(Tensor|Number tensor1, Tensor|Number tensor2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "retain_grad", "retain_grad", "retain_grad_", of_retain_grad, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "retains_grad", "retains_grad", "retains_grad_", of_retains_grad, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rms_norm", "rms_norm", "rms_norm_", of_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "roll", "roll", "roll_", of_roll, 3, "T", "out", "(Tensor input, sequence of int shifts, sequence of int dims=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rot90", "rot90", "rot90_", of_rot90, 3, "T", "out", "(Tensor input, int k=1, sequence of int dims=[0,1])", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "round", "round", "round_", of_round, 2, "T", "out", "(Tensor input, *, int decimals=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},

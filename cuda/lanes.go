@@ -10,7 +10,7 @@ import (
 
 // lanes mirrors lt::Lanes of kernels/lanes.h.
 type lanes struct {
-	in                    uintptr
+	in, with              uintptr
 	out                   [2]uintptr
 	count, n, kept, inner int64
 }
@@ -23,6 +23,9 @@ func scan(op string, w launch.Lanes) error {
 	l := lanes{in: uintptr(w.In.Data()), count: w.Outer * w.Inner, n: w.N, inner: w.Inner}
 	l.kept = w.Out.Numel() / l.count
 	l.out[0] = uintptr(w.Out.Data())
+	if w.With != nil {
+		l.with = uintptr(w.With.Data())
+	}
 	if w.Indices != nil {
 		l.out[1] = uintptr(w.Indices.Data())
 	}

@@ -3908,6 +3908,75 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
 
+// `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+// Absent: weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
+
+// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
+// dtype of `self`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+// Absent: weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enable, tensor_t **out);
+
+// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
+// dtype of `self`, or float32 where that has 16 bits.
+// Absent: weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_nn_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
+
+// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
+// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+// Absent: weight NULL, eps NULL.
+TENSOR_API tensor_status tensor_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
+
+// Another name of `rms_norm`.
+// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
+// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+// Absent: weight NULL, eps NULL.
+TENSOR_API tensor_status tensor_nn_rms_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const double *eps, tensor_t **out);
+
+// `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
+// 1 / sqrt(variance + `eps`).
+// Absent: weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_native_group_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, int64_t N, int64_t C, int64_t HxW, int64_t group, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd);
+
+// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
+// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+// Absent: weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, bool cudnn_enabled, tensor_t **out);
+
+// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
+// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
+// Absent: weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_nn_group_norm(const tensor_t *self, int64_t num_groups, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out);
+
+// `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+// Absent: weight NULL, bias NULL, running_mean NULL, running_var NULL.
+TENSOR_API tensor_status tensor_native_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, tensor_t **out, tensor_t **save_mean, tensor_t **save_invstd);
+
+// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
+// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
+// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+// Absent: weight NULL, bias NULL, running_mean NULL, running_var NULL.
+TENSOR_API tensor_status tensor_batch_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool training, double momentum, double eps, bool cudnn_enabled, tensor_t **out);
+
+// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
+// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
+// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits.
+// Absent: running_mean NULL, running_var NULL, weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_nn_batch_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool training, double momentum, double eps, tensor_t **out);
+
+// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+// `cudnn_enabled` has no effect.
+// Absent: weight NULL, bias NULL, running_mean NULL, running_var NULL.
+TENSOR_API tensor_status tensor_instance_norm(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, tensor_t *running_mean, tensor_t *running_var, bool use_input_stats, double momentum, double eps, bool cudnn_enabled, tensor_t **out);
+
+// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+// Absent: running_mean NULL, running_var NULL, weight NULL, bias NULL.
+TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t *running_mean, tensor_t *running_var, const tensor_t *weight, const tensor_t *bias, bool use_input_stats, double momentum, double eps, tensor_t **out);
+
+// Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+// count as 0.
+TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int64_t size, double alpha, double beta, double k, tensor_t **out);
+
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);

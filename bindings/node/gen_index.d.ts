@@ -6609,6 +6609,97 @@ export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingI
 export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
 export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
 /**
+ * `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+ */
+export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
+export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
+/** nativeLayerNorm, off the event loop. */
+export function nativeLayerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+export function nativeLayerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+/**
+ * Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
+ * dtype of `self`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+ */
+export function layerNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean }): Tensor;
+export function layerNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean }): Tensor;
+export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean }): Tensor;
+export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; cudnnEnable?: boolean }): Tensor;
+export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnable?: boolean }): Tensor;
+export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnable: boolean): Tensor;
+/** layerNorm, off the event loop. */
+export function layerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function layerNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnable?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnable: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
+ * the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+ */
+export function rmsNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null }): Tensor;
+export function rmsNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null }): Tensor;
+export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null }): Tensor;
+export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null): Tensor;
+/** rmsNorm, off the event loop. */
+export function rmsNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
+export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
+export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
+export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
+ * 1 / sqrt(variance + `eps`).
+ */
+export function nativeGroupNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
+export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
+/** nativeGroupNorm, off the event loop. */
+export function nativeGroupNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+export function nativeGroupNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+/**
+ * Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
+ * have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+ */
+export function groupNorm(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean }): Tensor;
+export function groupNorm(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean }): Tensor;
+export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean }): Tensor;
+export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; cudnnEnabled?: boolean }): Tensor;
+export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnabled?: boolean }): Tensor;
+export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnabled: boolean): Tensor;
+/** groupNorm, off the event loop. */
+export function groupNormAsync(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function groupNormAsync(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { cudnnEnabled?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+ */
+export function nativeBatchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number }): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
+export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
+/** nativeBatchNorm, off the event loop. */
+export function nativeBatchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
+export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
+/**
+ * Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
+ * `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
+ * ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+ */
+export function batchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; cudnnEnabled: boolean }): Tensor;
+export function batchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor;
+/** batchNorm, off the event loop. */
+export function batchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function batchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+ * `cudnn_enabled` has no effect.
+ */
+export function instanceNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean }): Tensor;
+export function instanceNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean): Tensor;
+/** instanceNorm, off the event loop. */
+export function instanceNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function instanceNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
@@ -10478,6 +10569,105 @@ export namespace nn {
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
+   * dtype of `self`, or float32 where that has 16 bits.
+   */
+  export function layerNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
+  export function layerNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
+  export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number }): Tensor;
+  export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number }): Tensor;
+  export function layerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): Tensor;
+  /** layerNorm, off the event loop. */
+  export function layerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function layerNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function layerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `rms_norm`.
+   * Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
+   * the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+   */
+  export function rmsNorm(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null }): Tensor;
+  export function rmsNorm(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null }): Tensor;
+  export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null }): Tensor;
+  export function rmsNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null): Tensor;
+  /** rmsNorm, off the event loop. */
+  export function rmsNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, options?: { weight?: TensorLike | null; eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
+   * have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
+   */
+  export function groupNorm(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
+  export function groupNorm(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number }): Tensor;
+  export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number }): Tensor;
+  export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number }): Tensor;
+  export function groupNorm(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number): Tensor;
+  /** groupNorm, off the event loop. */
+  export function groupNormAsync(input: TensorLike, options: { numGroups: Int; weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function groupNormAsync(input: TensorLike, numGroups: Int, options?: { weight?: TensorLike | null; bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
+   * `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
+   * ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits.
+   */
+  export function batchNorm(input: TensorLike, options: { runningMean: Tensor | null; runningVar: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, options?: { bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, options?: { training?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, options?: { momentum?: number; eps?: number }): Tensor;
+  export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, options?: { eps?: number }): Tensor;
+  export function batchNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, eps: number): Tensor;
+  /** batchNorm, off the event loop. */
+  export function batchNormAsync(input: TensorLike, options: { runningMean: Tensor | null; runningVar: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, options?: { bias?: TensorLike | null; training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, options?: { training?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, options?: { momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function batchNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+   */
+  export function instanceNorm(input: TensorLike, options?: { runningMean?: Tensor | null; runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, options?: { runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, options?: { bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, options?: { useInputStats?: boolean; momentum?: number; eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, options?: { momentum?: number; eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, options?: { eps?: number }): Tensor;
+  export function instanceNorm(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, eps: number): Tensor;
+  /** instanceNorm, off the event loop. */
+  export function instanceNormAsync(input: TensorLike, options?: { runningMean?: Tensor | null; runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, options?: { runningVar?: Tensor | null; weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, options?: { weight?: TensorLike | null; bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, options?: { bias?: TensorLike | null; useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, options?: { useInputStats?: boolean; momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, options?: { momentum?: number; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function instanceNormAsync(input: TensorLike, runningMean: Tensor | null, runningVar: Tensor | null, weight: TensorLike | null, bias: TensorLike | null, useInputStats: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+   * count as 0.
+   */
+  export function localResponseNorm(input: TensorLike, options: { size: Int; alpha?: number; beta?: number; k?: number }): Tensor;
+  export function localResponseNorm(input: TensorLike, size: Int, options?: { alpha?: number; beta?: number; k?: number }): Tensor;
+  export function localResponseNorm(input: TensorLike, size: Int, alpha: number, options?: { beta?: number; k?: number }): Tensor;
+  export function localResponseNorm(input: TensorLike, size: Int, alpha: number, beta: number, options?: { k?: number }): Tensor;
+  export function localResponseNorm(input: TensorLike, size: Int, alpha: number, beta: number, k: number): Tensor;
+  /** localResponseNorm, off the event loop. */
+  export function localResponseNormAsync(input: TensorLike, options: { size: Int; alpha?: number; beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function localResponseNormAsync(input: TensorLike, size: Int, options?: { alpha?: number; beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, options?: { beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, options?: { k?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, k: number, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

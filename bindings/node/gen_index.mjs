@@ -99,6 +99,8 @@ const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bartlettWindow = lt.bartlettWindow;
 const lt_bartlettWindowAsync = lt.bartlettWindowAsync;
+const lt_batchNorm = lt.batchNorm;
+const lt_batchNormAsync = lt.batchNormAsync;
 const lt_bernoulli = lt.bernoulli;
 const lt_bernoulliAsync = lt.bernoulliAsync;
 const lt_bfloat16 = lt.bfloat16;
@@ -444,6 +446,8 @@ const lt_greater = lt.greater;
 const lt_greaterAsync = lt.greaterAsync;
 const lt_greaterEqual = lt.greaterEqual;
 const lt_greaterEqualAsync = lt.greaterEqualAsync;
+const lt_groupNorm = lt.groupNorm;
+const lt_groupNormAsync = lt.groupNormAsync;
 const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
 const lt_hammingWindow = lt.hammingWindow;
@@ -498,6 +502,8 @@ const lt_inferenceMode = lt.inferenceMode;
 const lt_initialSeed = lt.initialSeed;
 const lt_inner = lt.inner;
 const lt_innerAsync = lt.innerAsync;
+const lt_instanceNorm = lt.instanceNorm;
+const lt_instanceNormAsync = lt.instanceNormAsync;
 const lt_int16 = lt.int16;
 const lt_int32 = lt.int32;
 const lt_int64 = lt.int64;
@@ -544,6 +550,8 @@ const lt_kron = lt.kron;
 const lt_kronAsync = lt.kronAsync;
 const lt_kthvalue = lt.kthvalue;
 const lt_kthvalueAsync = lt.kthvalueAsync;
+const lt_layerNorm = lt.layerNorm;
+const lt_layerNormAsync = lt.layerNormAsync;
 const lt_lcm = lt.lcm;
 const lt_lcmAsync = lt.lcmAsync;
 const lt_ldexp = lt.ldexp;
@@ -681,8 +689,14 @@ const lt_narrow = lt.narrow;
 const lt_narrowAsync = lt.narrowAsync;
 const lt_narrowCopy = lt.narrowCopy;
 const lt_narrowCopyAsync = lt.narrowCopyAsync;
+const lt_nativeBatchNorm = lt.nativeBatchNorm;
+const lt_nativeBatchNormAsync = lt.nativeBatchNormAsync;
 const lt_nativeChannelShuffle = lt.nativeChannelShuffle;
 const lt_nativeChannelShuffleAsync = lt.nativeChannelShuffleAsync;
+const lt_nativeGroupNorm = lt.nativeGroupNorm;
+const lt_nativeGroupNormAsync = lt.nativeGroupNormAsync;
+const lt_nativeLayerNorm = lt.nativeLayerNorm;
+const lt_nativeLayerNormAsync = lt.nativeLayerNormAsync;
 const lt_ne = lt.ne;
 const lt_neAsync = lt.neAsync;
 const lt_neg = lt.neg;
@@ -838,6 +852,8 @@ const lt_resolveConjAsync = lt.resolveConjAsync;
 const lt_resolveNeg = lt.resolveNeg;
 const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
+const lt_rmsNorm = lt.rmsNorm;
+const lt_rmsNormAsync = lt.rmsNormAsync;
 const lt_roll = lt.roll;
 const lt_rollAsync = lt.rollAsync;
 const lt_rot90 = lt.rot90;
@@ -1218,6 +1234,8 @@ export {
   lt_baddbmmAsync as baddbmmAsync,
   lt_bartlettWindow as bartlettWindow,
   lt_bartlettWindowAsync as bartlettWindowAsync,
+  lt_batchNorm as batchNorm,
+  lt_batchNormAsync as batchNormAsync,
   lt_bernoulli as bernoulli,
   lt_bernoulliAsync as bernoulliAsync,
   lt_bfloat16 as bfloat16,
@@ -1563,6 +1581,8 @@ export {
   lt_greaterAsync as greaterAsync,
   lt_greaterEqual as greaterEqual,
   lt_greaterEqualAsync as greaterEqualAsync,
+  lt_groupNorm as groupNorm,
+  lt_groupNormAsync as groupNormAsync,
   lt_gt as gt,
   lt_gtAsync as gtAsync,
   lt_hammingWindow as hammingWindow,
@@ -1617,6 +1637,8 @@ export {
   lt_initialSeed as initialSeed,
   lt_inner as inner,
   lt_innerAsync as innerAsync,
+  lt_instanceNorm as instanceNorm,
+  lt_instanceNormAsync as instanceNormAsync,
   lt_int16 as int16,
   lt_int32 as int32,
   lt_int64 as int64,
@@ -1663,6 +1685,8 @@ export {
   lt_kronAsync as kronAsync,
   lt_kthvalue as kthvalue,
   lt_kthvalueAsync as kthvalueAsync,
+  lt_layerNorm as layerNorm,
+  lt_layerNormAsync as layerNormAsync,
   lt_lcm as lcm,
   lt_lcmAsync as lcmAsync,
   lt_ldexp as ldexp,
@@ -1800,8 +1824,14 @@ export {
   lt_narrowAsync as narrowAsync,
   lt_narrowCopy as narrowCopy,
   lt_narrowCopyAsync as narrowCopyAsync,
+  lt_nativeBatchNorm as nativeBatchNorm,
+  lt_nativeBatchNormAsync as nativeBatchNormAsync,
   lt_nativeChannelShuffle as nativeChannelShuffle,
   lt_nativeChannelShuffleAsync as nativeChannelShuffleAsync,
+  lt_nativeGroupNorm as nativeGroupNorm,
+  lt_nativeGroupNormAsync as nativeGroupNormAsync,
+  lt_nativeLayerNorm as nativeLayerNorm,
+  lt_nativeLayerNormAsync as nativeLayerNormAsync,
   lt_ne as ne,
   lt_neAsync as neAsync,
   lt_neg as neg,
@@ -1957,6 +1987,8 @@ export {
   lt_resolveNeg as resolveNeg,
   lt_resolveNegAsync as resolveNegAsync,
   lt_resultType as resultType,
+  lt_rmsNorm as rmsNorm,
+  lt_rmsNormAsync as rmsNormAsync,
   lt_roll as roll,
   lt_rollAsync as rollAsync,
   lt_rot90 as rot90,

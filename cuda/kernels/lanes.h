@@ -16,7 +16,7 @@ namespace {
 // One launch; lanes of lanes.go mirrors it. The input is outer x n x inner elements, of which outer
 // * inner are lanes; the outputs are outer x kept x inner.
 struct Lanes {
-  uint64_t in, out[2];
+  uint64_t in, with, out[2];
   int64_t lanes, n, kept, inner;
 };
 
@@ -32,6 +32,7 @@ template <class OP, class T>
 LT_INLINE void run_lane(const Lanes &l, int64_t i) {
   lt_scan s;
   s.in = lane_at(l.in, i, l.n, l.inner, sizeof(T), false);
+  s.with = lane_at(l.with, i, l.n, l.inner, sizeof(T), false);
   s.out[0] = lane_at(l.out[0], i, l.kept, l.inner, sizeof(T), true);
   s.out[1] = lane_at(l.out[1], i, l.kept, l.inner, 8, true);
   s.scratch = 0;

@@ -7929,6 +7929,232 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 	return ops.NnHuberEach(self, target, delta, scale)
 }
 
+// NativeLayerNorm is the operator native_layer_norm.
+func (c Ctx) NativeLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("native_layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NativeLayerNorm; does != nil {
+			return does(c, self, last, weight, bias, eps)
+		}
+	}
+	return composed.NativeLayerNorm(c, self, last, weight, bias, eps)
+}
+
+// LayerNorm is the operator layer_norm.
+func (c Ctx) LayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).LayerNorm; does != nil {
+			return does(c, self, last, weight, bias, eps, x6)
+		}
+	}
+	return composed.LayerNorm(c, self, last, weight, bias, eps, x6)
+}
+
+// NnLayerNorm is the operator nn.layer_norm.
+func (c Ctx) NnLayerNorm(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.layer_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLayerNorm; does != nil {
+			return does(c, self, last, weight, bias, eps)
+		}
+	}
+	return composed.NnLayerNorm(c, self, last, weight, bias, eps)
+}
+
+// RmsNorm is the operator rms_norm.
+func (c Ctx) RmsNorm(self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight)); key != 0 {
+		if err := unmixed("rms_norm", key, keys(self)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).RmsNorm; does != nil {
+			return does(c, self, last, weight, eps)
+		}
+	}
+	return composed.RmsNorm(c, self, last, weight, eps)
+}
+
+// NativeGroupNorm is the operator native_group_norm.
+func (c Ctx) NativeGroupNorm(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("native_group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NativeGroupNorm; does != nil {
+			return does(c, self, weight, bias, examples, channels, span, groups, eps)
+		}
+	}
+	return composed.NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
+}
+
+// GroupNorm is the operator group_norm.
+func (c Ctx) GroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GroupNorm; does != nil {
+			return does(c, self, groups, weight, bias, eps, x6)
+		}
+	}
+	return composed.GroupNorm(c, self, groups, weight, bias, eps, x6)
+}
+
+// NnGroupNorm is the operator nn.group_norm.
+func (c Ctx) NnGroupNorm(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.group_norm", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGroupNorm; does != nil {
+			return does(c, self, groups, weight, bias, eps)
+		}
+	}
+	return composed.NnGroupNorm(c, self, groups, weight, bias, eps)
+}
+
+// NativeBatchNorm is the operator native_batch_norm.
+func (c Ctx) NativeBatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
+		if err := unmixed("native_batch_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NativeBatchNorm; does != nil {
+			return does(c, self, weight, bias, mean, variance, training, momentum, eps)
+		}
+	}
+	return composed.NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
+}
+
+// BatchNorm is the operator batch_norm.
+func (c Ctx) BatchNorm(self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
+		if err := unmixed("batch_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).BatchNorm; does != nil {
+			return does(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
+		}
+	}
+	return composed.BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
+}
+
+// NnBatchNorm is the operator nn.batch_norm.
+func (c Ctx) NnBatchNorm(self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.batch_norm", key, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBatchNorm; does != nil {
+			return does(c, self, mean, variance, weight, bias, training, momentum, eps)
+		}
+	}
+	return composed.NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
+}
+
+// InstanceNorm is the operator instance_norm.
+func (c Ctx) InstanceNorm(self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(variance)); key != 0 {
+		if err := unmixed("instance_norm", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(variance)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).InstanceNorm; does != nil {
+			return does(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
+		}
+	}
+	return composed.InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
+}
+
+// NnInstanceNorm is the operator nn.instance_norm.
+func (c Ctx) NnInstanceNorm(self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(mean) | keys(variance) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.instance_norm", key, keys(self)|keys(mean)|keys(variance)|keys(weight)|keys(bias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnInstanceNorm; does != nil {
+			return does(c, self, mean, variance, weight, bias, inputs, momentum, eps)
+		}
+	}
+	return composed.NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
+}
+
+// NnLocalResponseNorm is the operator nn.local_response_norm.
+func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnLocalResponseNorm; does != nil {
+			return does(c, self, size, alpha, beta, k)
+		}
+	}
+	return composed.NnLocalResponseNorm(c, self, size, alpha, beta, k)
+}
+
+// NnNormalizeGroups is the operator nn.normalize_groups.
+func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.normalize_groups", key, keys(self)|keys(weight)|keys(bias)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnNormalizeGroups; does != nil {
+			return does(c, self, weight, bias, examples, groups, channels, eps, centred)
+		}
+		err = Refused("nn.normalize_groups", key)
+		return
+	}
+	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
+}
+
+// NnNormalizeGroupsGradient is the operator nn.normalize_groups_gradient.
+func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
+		if err := unmixed("nn.normalize_groups_gradient", key, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NnNormalizeGroupsGradient; does != nil {
+			return does(c, given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
+		}
+		err = Refused("nn.normalize_groups_gradient", key)
+		return
+	}
+	return ops.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
+}
+
+// NnNormalizeChannels is the operator nn.normalize_channels.
+func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
+		if err := unmixed("nn.normalize_channels", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnNormalizeChannels; does != nil {
+			return does(c, self, weight, bias, mean, rstd, eps)
+		}
+		err = Refused("nn.normalize_channels", key)
+		return
+	}
+	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
+}
+
+// NnNormalizeChannelsGradient is the operator nn.normalize_channels_gradient.
+func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self) | keys(mean) | keys(rstd) | keys(weight)); key != 0 {
+		if err := unmixed("nn.normalize_channels_gradient", key, keys(given)|keys(self)|keys(mean)|keys(rstd)|keys(weight)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NnNormalizeChannelsGradient; does != nil {
+			return does(c, given, self, mean, rstd, weight, fixed, whole, affine)
+		}
+		err = Refused("nn.normalize_channels_gradient", key)
+		return
+	}
+	return ops.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
@@ -10073,6 +10299,24 @@ func (c Ctx) Logsumexp(out, self *tensor.Tensor, dim []int64, keepdim bool) (r0 
 		wrote(out)
 	}
 	return
+}
+
+// NnSoftmaxGradient is the operator nn.softmax_gradient.
+func (c Ctx) NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(output)); key != 0 {
+		if err := outOnly("nn.softmax_gradient", key, keys(given)); err != nil {
+			return nil, err
+		}
+		if err := unmixed("nn.softmax_gradient", key, keys(given)|keys(output)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSoftmaxGradient; does != nil {
+			return does(c, given, output, dim, logarithm)
+		}
+		err = Refused("nn.softmax_gradient", key)
+		return
+	}
+	return ops.NnSoftmaxGradient(given, output, dim, logarithm)
 }
 
 // SignalWindowsBartlett is the operator signal.windows.bartlett.

@@ -51,6 +51,13 @@ func (s *steps) softsignGradient(grad, self *tensor.Tensor) *tensor.Tensor {
 	return s.sub(s.div(grad, whole), s.mul(s.sgn(self), along))
 }
 
+func (s *steps) softmaxSlope(given, result *tensor.Tensor, dim int64, logarithm bool) *tensor.Tensor {
+	if logarithm {
+		return s.sub(given, s.mul(s.exp(result), s.sumOver(given, dim)))
+	}
+	return s.mul(result, s.sub(given, s.sumOver(s.mul(given, result), dim)))
+}
+
 // uphill is the gradient of a function with a slope of its own below 0, which PyTorch finds from the result where that is in place, and
 // refuses where the result does not tell.
 func (s *steps) uphill(grad *tensor.Tensor, slope float64, inPlace bool) *tensor.Tensor {

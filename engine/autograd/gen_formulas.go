@@ -329,6 +329,22 @@ var formulas = aten.Backend{
 	NnPick:                                recordNnPick,
 	NnSquaredError:                        recordNnSquaredError,
 	NnHuberEach:                           recordNnHuberEach,
+	NativeLayerNorm:                       recordNativeLayerNorm,
+	LayerNorm:                             recordLayerNorm,
+	NnLayerNorm:                           recordNnLayerNorm,
+	RmsNorm:                               recordRmsNorm,
+	NativeGroupNorm:                       recordNativeGroupNorm,
+	GroupNorm:                             recordGroupNorm,
+	NnGroupNorm:                           recordNnGroupNorm,
+	NativeBatchNorm:                       recordNativeBatchNorm,
+	BatchNorm:                             recordBatchNorm,
+	NnBatchNorm:                           recordNnBatchNorm,
+	InstanceNorm:                          recordInstanceNorm,
+	NnInstanceNorm:                        recordNnInstanceNorm,
+	NnNormalizeGroups:                     recordNnNormalizeGroups,
+	NnNormalizeGroupsGradient:             recordNnNormalizeGroupsGradient,
+	NnNormalizeChannels:                   recordNnNormalizeChannels,
+	NnNormalizeChannelsGradient:           recordNnNormalizeChannelsGradient,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -401,6 +417,7 @@ var formulas = aten.Backend{
 	Logcumsumexp:                          recordLogcumsumexp,
 	Logsumexp:                             recordLogsumexp,
 	Softmax:                               recordSoftmax,
+	NnSoftmaxGradient:                     recordNnSoftmaxGradient,
 	LogSoftmax:                            recordLogSoftmax,
 	Sort:                                  recordSort,
 	SortStable:                            recordSortStable,
@@ -5416,6 +5433,178 @@ func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale flo
 	return
 }
 
+func recordNativeLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	outResult, meanResult, rstdResult, err = aten.Composed().NativeLayerNorm(c, self, last, weight, bias, eps)
+	named(since, "NativeLayerNormBackward0", outResult, meanResult, rstdResult)
+	return
+}
+
+func recordLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().LayerNorm(c, self, last, weight, bias, eps, x6)
+	named(since, "NativeLayerNormBackward0", result)
+	return
+}
+
+func recordNnLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnLayerNorm(c, self, last, weight, bias, eps)
+	named(since, "NativeLayerNormBackward0", result)
+	return
+}
+
+func recordRmsNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().RmsNorm(c, self, last, weight, eps)
+	named(since, "MulBackward0", result)
+	return
+}
+
+func recordNativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (outResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	outResult, meanResult, rstdResult, err = aten.Composed().NativeGroupNorm(c, self, weight, bias, examples, channels, span, groups, eps)
+	named(since, "NativeGroupNormBackward0", outResult, meanResult, rstdResult)
+	return
+}
+
+func recordGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, x6 bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GroupNorm(c, self, groups, weight, bias, eps, x6)
+	named(since, "NativeGroupNormBackward0", result)
+	return
+}
+
+func recordNnGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnGroupNorm(c, self, groups, weight, bias, eps)
+	named(since, "NativeGroupNormBackward0", result)
+	return
+}
+
+func recordNativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (outResult *tensor.Tensor, saveMeanResult *tensor.Tensor, saveInvstdResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	outResult, saveMeanResult, saveInvstdResult, err = aten.Composed().NativeBatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps)
+	named(since, "NativeBatchNormBackward0", outResult, saveMeanResult, saveInvstdResult)
+	return
+}
+
+func recordBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().BatchNorm(c, self, weight, bias, mean, variance, training, momentum, eps, x9)
+	named(since, "NativeBatchNormBackward0", result)
+	return
+}
+
+func recordNnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnBatchNorm(c, self, mean, variance, weight, bias, training, momentum, eps)
+	named(since, "NativeBatchNormBackward0", result)
+	return
+}
+
+func recordInstanceNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, x9 bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().InstanceNorm(c, self, weight, bias, mean, variance, inputs, momentum, eps, x9)
+	named(since, "ViewBackward0", result)
+	return
+}
+
+func recordNnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnInstanceNorm(c, self, mean, variance, weight, bias, inputs, momentum, eps)
+	named(since, "ViewBackward0", result)
+	return
+}
+
+func recordNnNormalizeGroups(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.normalize_groups", "NormalizeGroupsBackward0", nil, self, weight, bias)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
+	if r.finish(err, resultResult, nil, nil, nil) {
+		meanResult_ := r.saveResult("mean", meanResult, 1, r.wants(0) || r.wants(1) || r.wants(2))
+		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.wants(0) || r.wants(1) || r.wants(2))
+		if err = r.undo(resultResult, meanResult, rstdResult, varianceResult); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.groupsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), examples, groups, channels, eps, centred, int64(i)))
+			case 1:
+				return s.release(1, s.groupsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), examples, groups, channels, eps, centred, int64(i)))
+			}
+			return s.release(1, s.groupsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), examples, groups, channels, eps, centred, int64(i)))
+		}
+	}
+	return
+}
+
+func recordNnNormalizeGroupsGradient(c aten.Ctx, given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.normalize_groups_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
+	if err != nil {
+		return
+	}
+	ofSelfResult, ofWeightResult, ofBiasResult, err = r.c.NnNormalizeGroupsGradient(given, self, mean, rstd, weight, examples, groups, channels, centred, whole, affine)
+	r.undifferentiable("nn.normalize_groups_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
+	return
+}
+
+func recordNnNormalizeChannels(c aten.Ctx, self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.normalize_channels", "NormalizeChannelsBackward0", nil, self, weight, bias, mean, rstd)
+	if err != nil {
+		return
+	}
+	mean_ := r.save("given_mean", mean, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	rstd_ := r.save("given_rstd", rstd, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
+	if r.finish(err, resultResult, nil, nil, nil) {
+		meanResult_ := r.saveResult("mean", meanResult, 1, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		if err = r.undo(resultResult, meanResult, rstdResult, varianceResult); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.channelsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), s.saved(mean_), s.saved(rstd_), eps, int64(i)))
+			case 1:
+				return s.release(1, s.channelsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), s.saved(mean_), s.saved(rstd_), eps, int64(i)))
+			case 2:
+				return s.release(1, s.channelsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), s.saved(mean_), s.saved(rstd_), eps, int64(i)))
+			case 3:
+				return s.release(1, s.channelsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), s.saved(mean_), s.saved(rstd_), eps, int64(i)))
+			}
+			return s.release(1, s.channelsGradient(s.consume(s.take(0)), s.saved(self_), s.saved(meanResult_), s.saved(rstdResult_), s.saved(weight_), s.saved(mean_), s.saved(rstd_), eps, int64(i)))
+		}
+	}
+	return
+}
+
+func recordNnNormalizeChannelsGradient(c aten.Ctx, given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelfResult *tensor.Tensor, ofWeightResult *tensor.Tensor, ofBiasResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.normalize_channels_gradient", "NotImplemented", nil, given, self, mean, rstd, weight)
+	if err != nil {
+		return
+	}
+	ofSelfResult, ofWeightResult, ofBiasResult, err = r.c.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
+	r.undifferentiable("nn.normalize_channels_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
+	return
+}
+
 func recordDequantize(c aten.Ctx, self *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "dequantize", "DequantizeBackward0", nil, self)
 	if err != nil {
@@ -6657,11 +6846,25 @@ func recordSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DTyp
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('*', s.saved(result_), (s.binary('-', s.grad(0), s.release(1, s.sumOver(s.consume(s.mul(s.grad(0), s.saved(result_))), dim)), right)), right)
+			return s.release(1, s.Keep(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, false)))
 		}
 		r.publish()
 	}
 	return
+}
+
+func recordNnSoftmaxGradient(c aten.Ctx, given, output *tensor.Tensor, dim int64, logarithm bool) (result *tensor.Tensor, err error) {
+	if !recording(c, given, output) {
+		return c.Past(tensor.Gradient).NnSoftmaxGradient(given, output, dim, logarithm)
+	}
+	if err = refused(func(m *metas) (*tensor.Tensor, error) {
+		return c.Past(tensor.Gradient).NnSoftmaxGradient(m.of(given), m.of(output), dim, logarithm)
+	}, given, output); err != nil {
+		return
+	}
+	return compose(c, "nn.softmax_gradient", nil, given, func(s *steps, given *tensor.Tensor) *tensor.Tensor {
+		return s.softmaxSlope(given, output, dim, logarithm)
+	})
 }
 
 func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.DType) (result *tensor.Tensor, err error) {
@@ -6676,7 +6879,7 @@ func recordLogSoftmax(c aten.Ctx, out, self *tensor.Tensor, dim int64, d dtype.D
 			return nil, err
 		}
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
-			return s.binary('-', s.grad(0), s.binary('*', s.Keep(s.c.Exp(nil, s.saved(result_))), s.sumOver(s.grad(0), dim), left), right)
+			return s.release(1, s.Keep(s.c.NnSoftmaxGradient(s.consume(s.take(0)), s.saved(result_), dim, true)))
 		}
 		r.publish()
 	}

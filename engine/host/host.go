@@ -50,6 +50,8 @@ func init() {
 
 		Fourier: fourier,
 
+		Normalize: normalize,
+
 		Range:     fillRange,
 		Draw:      draw,
 		Count:     count,

@@ -23,6 +23,9 @@ func scan(op string, w launch.Lanes) error {
 	run := func(outer, outers, first, width int64) {
 		s := kernel.Scan{In: at(w.In, outer*n*inner+first), Outer: outers, N: n, Inner: inner, Width: width}
 		s.Out[0] = at(w.Out, outer*kept*inner+first)
+		if w.With != nil {
+			s.With = at(w.With, outer*n*inner+first)
+		}
 		if w.Indices != nil {
 			s.Out[1] = at(w.Indices, outer*kept*inner+first)
 		}

@@ -13,7 +13,7 @@ func SortEntry(size int64) int64 { return size + C.LT_SORT_INDEX }
 type Scan struct {
 	In                     uintptr
 	Out                    [2]uintptr
-	Scratch                uintptr
+	Scratch, With          uintptr
 	Outer, N, Inner, Width int64
 	Params                 [2]int64
 }

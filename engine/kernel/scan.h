@@ -5,10 +5,11 @@
 #include "abi.h"
 
 // A contiguous tensor seen as outer x n x inner; the kernel runs along n for every outer position
-// and for `width` inner positions, which the pointers start at. out[1], where used, holds int64.
+// and for `width` inner positions, which the pointers start at. out[1], where used, holds int64,
+// and `with` is a second operand like the first.
 // What sorts and selects takes scratch for entries: the bytes of an element and LT_SORT_INDEX more.
 typedef struct {
-  uintptr_t in, out[2], scratch;
+  uintptr_t in, out[2], scratch, with;
   int64_t outer, n, inner, width;
   int64_t params[2];
 } lt_scan;

@@ -38,7 +38,7 @@ var ulps = map[string]int64{
 	"lgamma": 64, "digamma": 64, "logaddexp": 64, "logaddexp2": 64, // near a zero that is no simple number
 	"gelu": 1, "gelu_tanh": 1, "mish": 1, "silu": 2, "tanhshrink": 1,
 	"elu_gradient": 2, "softplus_gradient": 2, "gelu_gradient": 64, "gelu_tanh_gradient": 64, "mish_gradient": 256, "silu_gradient": 64, // near a zero, too
-	"softmax": 8, "log_softmax": 64, "logsumexp": 64, "logcumsumexp": 64,
+	"softmax": 8, "log_softmax": 64, "softmax_gradient": 8, "log_softmax_gradient": 64, "logsumexp": 64, "logcumsumexp": 64,
 }
 
 // nonzero lists the kernels that integers equal to 0 as a divisor never reach.
@@ -359,7 +359,7 @@ func TestScansOfTiersAgree(t *testing.T) {
 				out, indices := make([]byte, elements*d.Size()), make([]byte, elements*8)
 				s := Scan{Outer: c[0], N: c[1], Inner: c[2], Width: c[2]}
 				call(t.kernels[name].Row(d), s, [][]byte{in, out, indices}, func(s *Scan, at []uintptr) {
-					s.In, s.Out = at[0], [2]uintptr{at[1], at[2]}
+					s.In, s.With, s.Out = at[0], at[0], [2]uintptr{at[1], at[2]}
 				})
 				return out
 			}

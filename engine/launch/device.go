@@ -48,6 +48,8 @@ type Device struct {
 
 	Fourier func(op string, w Fourier) error
 
+	Normalize func(op string, w Normalization) error
+
 	Range     func(op string, w Range) error
 	Draw      func(op string, w Drawing) error
 	Count     func(op string, w Counting) error

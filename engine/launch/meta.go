@@ -49,6 +49,8 @@ var meta = Device{
 
 	Fourier: nothing[Fourier],
 
+	Normalize: nothing[Normalization],
+
 	Range:     nothing[Range],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],

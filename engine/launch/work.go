@@ -84,11 +84,11 @@ type Reduction struct {
 }
 
 // Lanes runs a kernel along the middle dimension of the contiguous In, seen as Outer x N x Inner. Out, of its dtype, has as many
-// elements, or one for each lane; Indices, of int64, is like Out or nil.
+// elements, or one for each lane; Indices, of int64, is like Out or nil, and With a second operand like In or nil.
 type Lanes struct {
-	Kernel           *kernel.Kernel
-	In, Out, Indices *tensor.Tensor
-	Outer, N, Inner  int64
+	Kernel                 *kernel.Kernel
+	In, With, Out, Indices *tensor.Tensor
+	Outer, N, Inner        int64
 }
 
 // Sorting runs a sorting kernel on every line of In along Dim, of which Keep elements and where they were are written to Values and
@@ -199,6 +199,24 @@ type Distance struct {
 	Kernel   *kernel.Kernel
 	To, A, B *tensor.Tensor
 	P        float64
+}
+
+// Normalization takes the mean off the elements of each unit of In, divides by their standard deviation, or by the root of their mean square
+// where it is not Centred, multiplies by Weight and adds Bias, where they are given. Units are Runs of Span adjacent elements, in Strips strips
+// between which the other units have theirs; with Columns they are Runs adjacent columns of a matrix of Strips rows, which has Groups of them. A unit
+// has one number of Weight for each run, the first of them with number unit % Groups * Runs. Mean, Rstd and Variance, one for each unit, are written, but with Fixed the first
+// two are given, one for each of Groups.
+//
+// With Given, the gradient of the result, it is the gradient: of In to Out, where that is not nil, of Bias and Weight to Sums, where these are
+// not nil. They are for each run of each unit, but for each number of Weight with Columns and where Strips and Span are 1.
+//
+// In, Out and Given are contiguous and of one dtype; all else is of that which kernels compute in.
+type Normalization struct {
+	In, Out, Given, Weight, Bias, Mean, Rstd, Variance *tensor.Tensor
+	Sums                                               [2]*tensor.Tensor
+	Units, Strips, Runs, Span, Groups                  int64
+	Columns, Centred, Fixed                            bool
+	Eps                                                float64
 }
 
 // Fourier transforms From along Dims, one after another, and multiplies by Scale: complex numbers to complex ones, real ones to the

@@ -114,6 +114,31 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		call := labelled(p, t)
 		return map[string]any{"dim": int64(len(p.sizes) - 1), "index": call["target"]}
 	},
+	"native_layer_norm":   lastNormalized,
+	"layer_norm":          lastNormalized,
+	"nn_layer_norm":       lastNormalized,
+	"rms_norm":            lastNormalized,
+	"nn_rms_norm":         lastNormalized,
+	"native_group_norm":   channelsNormalized,
+	"group_norm":          channelsNormalized,
+	"nn_group_norm":       channelsNormalized,
+	"native_batch_norm":   channelsNormalized,
+	"batch_norm":          channelsNormalized,
+	"nn_batch_norm":       channelsNormalized,
+	"instance_norm":       channelsNormalized,
+	"nn_normalize_groups": channelsNormalized,
+	"nn_normalize_groups_gradient": func(p profile, t *testing.T) map[string]any {
+		one := given(t, p.d, []int64{1}, 1)
+		return map[string]any{"examples": int64(1), "groups": int64(1), "channels": int64(1), "mean": one, "rstd": one, "weight": one}
+	},
+	"nn_normalize_channels": channelsNormalized,
+	"nn_normalize_channels_gradient": func(p profile, t *testing.T) map[string]any {
+		if len(p.sizes) < 2 || p.sizes[1] > 100 {
+			return nil
+		}
+		channels := profile{p.d, p.sizes[1:2], nil, ones}.tensor(t, "")
+		return map[string]any{"mean": channels, "rstd": channels, "weight": channels}
+	},
 	"nn_nll_loss":          labelled,
 	"nn_multi_margin_loss": labelled,
 	"nn_multilabel_margin_loss": func(p profile, t *testing.T) map[string]any {
@@ -529,6 +554,30 @@ func trained(name string) func(profile, *testing.T) map[string]any {
 	return func(p profile, _ *testing.T) map[string]any {
 		return map[string]any{"p": 0.5, name: p.d == dtype.Float32}
 	}
+}
+
+// lastNormalized normalizes the last dimension, and channelsNormalized what the second dimension counts, without parameters.
+func lastNormalized(p profile, _ *testing.T) map[string]any {
+	var none *tensor.Tensor
+	call := map[string]any{"weight": none, "bias": none, "eps": 1.0}
+	if len(p.sizes) > 0 {
+		call["normalized_shape"] = []int64{p.last()}
+	}
+	return call
+}
+
+func channelsNormalized(p profile, _ *testing.T) map[string]any {
+	var none *tensor.Tensor
+	call := map[string]any{
+		"num_groups": int64(1), "group": int64(1), "examples": int64(1), "groups": int64(1), "channels": int64(1), "eps": 1.0, "momentum": 0.5, "training": true, "use_input_stats": true,
+	}
+	for _, name := range []string{"weight", "bias", "running_mean", "running_var", "given_mean", "given_rstd"} {
+		call[name] = none
+	}
+	if len(p.sizes) > 1 {
+		call["N"], call["C"], call["HxW"] = p.sizes[0], p.sizes[1], shape.Product(p.sizes[2:])
+	}
+	return call
 }
 
 // labelled gives each example the first class.

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"slices"
+
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
@@ -19,7 +21,10 @@ func assignTo(op string, dst, src *tensor.Tensor, async bool) error {
 	}
 	s := within(op)
 	defer s.Close()
-	from := s.expand(src, dst.Sizes())
+	from := src
+	if !slices.Equal(src.Sizes(), dst.Sizes()) {
+		from = s.expand(src, dst.Sizes())
+	}
 	switch {
 	case s.Err != nil:
 	case src.Storage() == dst.Storage() && dst.Numel() > 0:

@@ -22,6 +22,9 @@ var (
 	softmaxKernel      = kernel.Get("softmax")
 	logSoftmaxKernel   = kernel.Get("log_softmax")
 	logsumexpKernel    = kernel.Get("logsumexp")
+
+	softmaxGradientKernel    = kernel.Get("softmax_gradient")
+	logSoftmaxGradientKernel = kernel.Get("log_softmax_gradient")
 )
 
 // lanes splits sizes around dim: positions before it, its size, positions after it.
@@ -154,6 +157,32 @@ func soft(op string, k *kernel.Kernel, out, self *tensor.Tensor, dim int64, d dt
 		return nil, status.NotImplementedf("%s: not implemented for dtype %v; give a floating dtype", op, d)
 	}
 	return scan(op, k, out, self, dim, d)
+}
+
+// NnSoftmaxGradient is the gradient of softmax, or of its logarithm, by its result.
+func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) (*tensor.Tensor, error) {
+	const op = "nn_softmax_gradient"
+	at, err := shape.WrapDim(op, dim, output.Dim())
+	if err != nil {
+		return nil, err
+	}
+	if given.Device() != output.Device() || !slices.Equal(given.Sizes(), output.Sizes()) {
+		return nil, status.Runtimef("%s: the gradient must have the sizes %v and be on %v, as the output, but has %v and is on %v", op, output.Sizes(), output.Device(), given.Sizes(), given.Device())
+	}
+	k := softmaxGradientKernel
+	if logarithm {
+		k = logSoftmaxGradientKernel
+	}
+	s := within(op)
+	defer s.Close()
+	d := output.DType()
+	in, with, to := s.cast(output, d), s.cast(given, d), s.empty(output, d, output.Sizes()...)
+	s.Do(func() error {
+		w := launch.Lanes{Kernel: k, In: in, With: with, Out: to}
+		w.Outer, w.N, w.Inner = lanes(in.Sizes(), at)
+		return launch.On(in).Scan(op, w)
+	})
+	return s.result(nil, to)
 }
 
 // Logsumexp is the logarithm of the sum of exponentials over dim.

@@ -146,6 +146,7 @@ var DTypeSets = map[string]DTypeSet{
 	"integral":         {"integers", dtype.DType.IsIntegral},
 	"bits":             {"bool and integers", func(d dtype.DType) bool { return d.Category() < dtype.Floating }},
 	"floats":           {"floats", dtype.DType.IsFloatingPoint},
+	"floats_int64":     {"floats and int64", func(d dtype.DType) bool { return d == dtype.Int64 || d.IsFloatingPoint() }},
 	"floats_complex":   {"floats and complex", func(d dtype.DType) bool { return d.Category() >= dtype.Floating }},
 	"doubles":          {"float32 and float64", func(d dtype.DType) bool { return d == dtype.Float32 || d == dtype.Float64 }},
 	"parts":            {"float16, float32 and float64", func(d dtype.DType) bool { return d.IsFloatingPoint() && d != dtype.BFloat16 }},

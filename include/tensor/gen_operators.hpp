@@ -211,6 +211,21 @@ struct LobpcgResult {
   Tensor eigenvalues;
   Tensor eigenvectors;
 };
+struct NativeLayerNormResult {
+  Tensor out;
+  Tensor mean;
+  Tensor rstd;
+};
+struct NativeGroupNormResult {
+  Tensor out;
+  Tensor mean;
+  Tensor rstd;
+};
+struct NativeBatchNormResult {
+  Tensor out;
+  Tensor save_mean;
+  Tensor save_invstd;
+};
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -6449,6 +6464,136 @@ namespace nn {
 inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+inline NativeLayerNormResult native_layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Real eps) {
+  detail::Result<Tensor> out;
+  detail::Result<Tensor> mean;
+  detail::Result<Tensor> rstd;
+  detail::check(::tensor_native_layer_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, out.put(), mean.put(), rstd.put()));
+  return {out.take(), mean.take(), rstd.take()};
+}
+
+// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
+// dtype of `self`, or float32 where that has 16 bits. `cudnn_enable` has no effect.
+inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enable = true) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_layer_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, cudnn_enable, out.put()));
+  return out.take();
+}
+
+// Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
+// dtype of `self`, or float32 where that has 16 bits.
+namespace nn {
+inline Tensor layer_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_layer_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(bias), eps, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
+// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_rms_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps), out.put()));
+  return out.take();
+}
+
+// Another name of `rms_norm`.
+// Divides the last dimensions, whose sizes are `normalized_shape`, by the root of their mean square: x / sqrt(mean(x^2) + `eps`) * `weight`. `eps` is the distance from 1 to
+// the next number of the dtype that is computed in, float32 for 16 bits, unless given.
+namespace nn {
+inline Tensor rms_norm(const Tensor &self, const Ints &normalized_shape, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Real> &eps = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_rms_norm(self.get(), normalized_shape.data(), normalized_shape.size(), detail::get(weight), detail::get(eps), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
+// 1 / sqrt(variance + `eps`).
+inline NativeGroupNormResult native_group_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, Int N, Int C, Int HxW, Int group, Real eps) {
+  detail::Result<Tensor> out;
+  detail::Result<Tensor> mean;
+  detail::Result<Tensor> rstd;
+  detail::check(::tensor_native_group_norm(self.get(), detail::get(weight), detail::get(bias), N, C, HxW, group, eps, out.put(), mean.put(), rstd.put()));
+  return {out.take(), mean.take(), rstd.take()};
+}
+
+// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
+// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05, Bool cudnn_enabled = true) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, cudnn_enabled, out.put()));
+  return out.take();
+}
+
+// Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
+// have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
+namespace nn {
+inline Tensor group_norm(const Tensor &self, Int num_groups, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Real eps = 1e-05) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_group_norm(self.get(), num_groups, detail::get(weight), detail::get(bias), eps, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+inline NativeBatchNormResult native_batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps) {
+  detail::Result<Tensor> out;
+  detail::Result<Tensor> save_mean;
+  detail::Result<Tensor> save_invstd;
+  detail::check(::tensor_native_batch_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, out.put(), save_mean.put(), save_invstd.put()));
+  return {out.take(), save_mean.take(), save_invstd.take()};
+}
+
+// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
+// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
+// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. `cudnn_enabled` has no effect.
+inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool training, Real momentum, Real eps, Bool cudnn_enabled) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_batch_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), training, momentum, eps, cudnn_enabled, out.put()));
+  return out.take();
+}
+
+// Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
+// `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
+// ones. All parameters have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits.
+namespace nn {
+inline Tensor batch_norm(const Tensor &self, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool training = false, Real momentum = 0.1, Real eps = 1e-05) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_batch_norm(self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), training, momentum, eps, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+// `cudnn_enabled` has no effect.
+inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &weight, const std::optional<Tensor> &bias, const std::optional<Tensor> &running_mean, const std::optional<Tensor> &running_var, Bool use_input_stats, Real momentum, Real eps, Bool cudnn_enabled) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_instance_norm(self.get(), detail::get(weight), detail::get(bias), detail::get(running_mean), detail::get(running_var), use_input_stats, momentum, eps, cudnn_enabled, out.put()));
+  return out.take();
+}
+
+// Normalizes each channel of every example, as `batch_norm` does for channels over all examples; running statistics are moved towards the means of those of examples.
+namespace nn {
+inline Tensor instance_norm(const Tensor &self, const std::optional<Tensor> &running_mean = std::nullopt, const std::optional<Tensor> &running_var = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Tensor> &bias = std::nullopt, Bool use_input_stats = true, Real momentum = 0.1, Real eps = 1e-05) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_instance_norm(self.get(), detail::get(running_mean), detail::get(running_var), detail::get(weight), detail::get(bias), use_input_stats, momentum, eps, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Divides by (`k` + `alpha` times the mean square of `size` neighbouring channels, which dimension 1 counts) to the power of `beta`. Channels beyond the first and the last
+// count as 0.
+namespace nn {
+inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_local_response_norm(self.get(), size, alpha, beta, k, out.put()));
   return out.take();
 }
 }  // namespace nn

@@ -223,8 +223,9 @@ static bool fit(napi_env env, const lt_overload *op, int mode, inputs *in, const
   }
   for (int i = 0; i < op->argument_count; i++) {
     const lt_argument *a = &op->arguments[i];
-    if (given[i] && given[i]->kind == LT_JS_ABSENT) given[i] = NULL;
-    if (!given[i] && !(a->flags & LT_HAS_DEFAULT)) {
+    const bool none = given[i] && given[i]->kind == LT_JS_ABSENT;
+    if (none) given[i] = NULL;
+    if (!given[i] && !(a->flags & LT_HAS_DEFAULT) && !(none && a->flags & LT_IS_OPTIONAL)) {
       snprintf(why, room, "argument '%s' (%s) is missing", a->name, lt_type_name(a));
       return false;
     }

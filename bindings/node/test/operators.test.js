@@ -77,7 +77,7 @@ function answer(call) {
   const values = call.args.map((value, i) => valueOf(call.types[i], value));
   const given = {};
   values.forEach((value, i) => {
-    if (value !== null) given[call.names[i]] = value;
+    given[call.names[i]] = value;
   });
   if (call.mode === 'out') {
     const outs = call.out.map((dtype) => lt.zeros([0], { dtype }));

@@ -107,6 +107,7 @@ def test_softplus_of_a_beta_of_zero(dtype):
     assert F.softplus(x, 0).tolist() == [inf] * 3
     assert F.softplus(x, -0.0).tolist() == [-inf] * 3
     assert F.softplus(x, 0, -1).tolist() == x.tolist()
+    assert F.softplus(x * inf, 0).isnan().all()
     assert torch.autograd.grad(F.softplus(x, 0).sum(), x)[0].tolist() == [0.5] * 3
 
 

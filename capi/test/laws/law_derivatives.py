@@ -20,6 +20,7 @@ MIXED = "float64 and complex128"  # the first operand real, and others complex
 DRAWS = 3  # of elements, since one draw can hit a step of the function
 HERMITIAN = ("cholesky", "cholesky_ex", "eigvalsh", "matrix_sqrth")  # which read one half of a matrix that is its own adjoint
 STEEP = ("remainder", "fmod")  # whose steps lie close together for small divisors
+CHOSEN = ("padding_idx", "scale_grad_by_freq")  # arguments that, where given, choose a gradient that is not that of the values
 CHECKED, DISCRETE, UNSUITED = "checked", "discrete", "unsuited"
 # Operators with numbers in and out that have no derivatives, or none that differences would show.
 REASONS = {
@@ -53,6 +54,10 @@ REASONS = {
     ),
     **dict.fromkeys(("align_as", "align_tensors"), "wants names; bindings/python/tests/test_names.py"),
     **dict.fromkeys(("detach", "detach_copy"), "ends the history"),
+    **dict.fromkeys(
+        (f"native_{kind}_norm" for kind in ("layer", "group", "batch")),
+        "its statistics have no gradients, as in PyTorch; layer_norm and its like are tried",
+    ),
     "lend": "gives an address",
     "pin_memory": "wants an accelerator",
 }
@@ -102,7 +107,9 @@ def candidates(inputs, c):
     alike = [
         k for k, (o, f) in FORMS.items() if o["go"] == operator["go"] and f["types"] == form["types"] and f["mode"] in (form["mode"], "function")
     ]
-    return inputs.calls[c] or [replace(call, c=c) for k in alike for call in inputs.calls[k]]
+    calls = inputs.calls[c] or [replace(call, c=c) for k in alike for call in inputs.calls[k]]
+    chosen = [(i, argument["default"]) for i, argument in enumerate(operator["args"]) if argument["name"] in CHOSEN]
+    return [call for call in calls if all(str(call.args[i]) == default for i, default in chosen)]
 
 
 class OfHermitian(Function):

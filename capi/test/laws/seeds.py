@@ -32,6 +32,18 @@ def calls():
     yield "tensor_set__storage_geometry", [floats, store, 1, [3], [1]]
     yield "tensor_scalar_tensor", [real(2.5), *free]
     yield "tensor_take", [of("float32", (5,), *struct.pack("5f", 1, -2, 3, 4.5, 5)), vector]
+    planes, none = of("float32", (1, 2, 3), *struct.pack("6f", 1, -2, 3, 4.5, 5, 6)), [None] * 2
+    parameters = [of("float32", (2,), *struct.pack("2f", 1, v)) for v in (0.5, -1, 2, 3)]
+    yield "tensor_layer_norm", [floats, [3], *none, 1e-5, True]
+    yield "tensor_native_layer_norm", [floats, [3], *none, 1e-5]
+    yield "tensor_rms_norm", [floats, [3], None, None]
+    yield "tensor_group_norm", [planes, 2, *parameters[:2], 1e-5, True]
+    yield "tensor_native_group_norm", [planes, *parameters[:2], 1, 2, 3, 2, 1e-5]
+    yield "tensor_nn_instance_norm", [planes, *none, *parameters[:2], True, 0.1, 1e-5]
+    for training in (True, False):
+        yield "tensor_native_batch_norm", [planes, *parameters, training, 0.1, 1e-5]
+        yield "tensor_batch_norm", [planes, *parameters, training, 0.1, 1e-5, False]
+        yield "tensor_instance_norm", [planes, *parameters, training, 0.1, 1e-5, False]
     for name, tail in (("linspace", [5]), ("logspace", [5, 2.0])):
         yield f"tensor_{name}_tensor_tensor", [point, other, *tail, *free]
         yield f"tensor_{name}_tensor_scalar", [point, real(4.0), *tail, *free]

@@ -2,8 +2,8 @@
 // element.
 #include "../../scan.h"
 
-#include "../cast.h"
 #include "../chunks.h"
+#include "../runs.h"
 #include "../vmath_exp.h"
 #include "../vmath_log.h"
 
@@ -11,31 +11,6 @@ namespace lt {
 namespace {
 
 enum SoftKind { kSoftmax, kLogSoftmax, kLogSumExp };
-
-// The dtype that elements of dtype M are computed in.
-template <class M>
-using Wider = __typeof__(load_value(M()));
-
-constexpr int64_t kRun = 2048;  // elements converted at a time
-
-// n elements of dtype M as elements of dtype T: where they are, or converted into buffer.
-template <class T, class M>
-LT_INLINE const T *read_run(const M *x, int64_t n, T *buffer) {
-  if constexpr (__is_same(T, M)) return x;
-  cast_row<M, T>((const char *)x, sizeof(M), (char *)buffer, sizeof(T), n);
-  return buffer;
-}
-
-// Writes y[i] = f(i) through a buffer where dtypes differ.
-template <class T, class M, class F>
-LT_INLINE void write_run(M *out, int64_t n, T *buffer, F f) {
-  T *y = buffer;
-  if constexpr (__is_same(T, M)) y = out;
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; i++) y[i] = f(i);
-  if constexpr (!__is_same(T, M))
-    cast_row<T, M>((const char *)buffer, sizeof(T), (char *)out, sizeof(M), n);
-}
 
 // The largest of n adjacent elements and of best; NaN wins.
 template <class T>
@@ -199,6 +174,90 @@ using Softmax = Soft<kSoftmax>;
 using LogSoftmax = Soft<kLogSoftmax>;
 using LogSumExp = Soft<kLogSumExp>;
 
+// e^x of n elements.
+template <class T>
+LT_INLINE const T *exponentiated(const T *x, int64_t n, T *to) {
+  constexpr int N = Vec<T>::N;
+  int64_t i = 0;
+  for (; i + N <= n; i += N) store(to + i, vexp(load(x + i)));
+  if (i < n) store_partial(to + i, vexp(load_partial(x + i, (int)(n - i))), (int)(n - i));
+  return to;
+}
+
+// Gradients from those given and the result y, whose sums over a row are taken first: y (given -
+// sum of given y), of the logarithm given - e^y (sum of given).
+template <bool kLog, class M>
+void soft_gradient_rows(const lt_scan *s) {
+  using T = Wider<M>;
+  alignas(64) T from[kRun], passed[kRun], to[kRun];
+  const M *in = (const M *)s->in, *with = (const M *)s->with;
+  M *out = (M *)s->out[0];
+  for (int64_t o = 0; o < s->outer; o++, in += s->n, with += s->n, out += s->n) {
+    double sum = 0;
+    for (int64_t i = 0; i < s->n; i += kRun) {
+      const int64_t m = s->n - i < kRun ? s->n - i : kRun;
+      const T *g = read_run(with + i, m, passed), *y = kLog ? g : read_run(in + i, m, from);
+      sums_of<T, 1>(m, &sum, [=](int64_t k, int lanes, Vec<T> *sums) {
+        const Vec<T> v = load_or(g + k, lanes, T(0));
+        *sums = *sums + (kLog ? v : v * load_or(y + k, lanes, T(0)));
+      });
+    }
+    const T total = T(sum);
+    for (int64_t i = 0; i < s->n; i += kRun) {
+      const int64_t m = s->n - i < kRun ? s->n - i : kRun;
+      const T *y = read_run(in + i, m, from), *g = read_run(with + i, m, passed);
+      if (kLog) y = exponentiated(y, m, to);
+      write_run<T>(out + i, m, to,
+                   [=](int64_t k) { return kLog ? g[k] - y[k] * total : y[k] * (g[k] - total); });
+    }
+  }
+}
+
+// The same along a dimension that is not the last, for strips of neighbours.
+template <bool kLog, class M>
+void soft_gradient_columns(const lt_scan *s) {
+  using T = Wider<M>;
+  constexpr int64_t W = 128;
+  for (int64_t o = 0; o < s->outer; o++) {
+    for (int64_t j = 0; j < s->width; j += W) {
+      const int64_t w = s->width - j < W ? s->width - j : W, first = o * s->n * s->inner + j;
+      alignas(64) T from[W], passed[W], to[W], total[W];
+      double sum[W] = {};
+      for (int64_t i = 0; i < s->n; i++) {
+        const int64_t at = first + i * s->inner;
+        const T *g = read_run((const M *)s->with + at, w, passed);
+        const T *y = kLog ? g : read_run((const M *)s->in + at, w, from);
+        if (kLog)  // which the next loop reads, from places far apart
+          for (int64_t k = 0; k < w; k += 64 / (int64_t)sizeof(M)) soon((const M *)s->in + at + k);
+        for (int64_t k = 0; k < w; k++) sum[k] += (double)(kLog ? g[k] : g[k] * y[k]);
+      }
+      for (int64_t k = 0; k < w; k++) total[k] = T(sum[k]);
+      for (int64_t i = 0; i < s->n; i++) {
+        const int64_t at = first + i * s->inner;
+        const T *g = read_run((const M *)s->with + at, w, passed);
+        const T *y = read_run((const M *)s->in + at, w, from);
+        if (kLog) y = exponentiated(y, w, to);
+        write_run<T>((M *)s->out[0] + at, w, to, [&](int64_t k) {
+          return kLog ? g[k] - y[k] * total[k] : y[k] * (g[k] - total[k]);
+        });
+      }
+    }
+  }
+}
+
+template <bool kLog>
+struct SoftGradient {
+  template <class T>
+  static void row(const lt_scan *s) {
+    if (s->inner == 1)
+      soft_gradient_rows<kLog, T>(s);
+    else
+      soft_gradient_columns<kLog, T>(s);
+  }
+};
+using SoftmaxGradient = SoftGradient<false>;
+using LogSoftmaxGradient = SoftGradient<true>;
+
 }  // namespace
 }  // namespace lt
 
@@ -206,5 +265,7 @@ LT_UNIT(softmax){
     {"softmax", "scan", LT_STORED_FLOATING(Softmax)},
     {"log_softmax", "scan", LT_STORED_FLOATING(LogSoftmax)},
     {"logsumexp", "scan", LT_FLOATING(LogSumExp)},
+    {"softmax_gradient", "scan", LT_STORED_FLOATING(SoftmaxGradient)},
+    {"log_softmax_gradient", "scan", LT_STORED_FLOATING(LogSoftmaxGradient)},
     LT_END,
 };

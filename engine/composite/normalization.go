@@ -1,0 +1,262 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// parameterDType is that of the parameters of a normalization, and of its statistics: self's or, where self has 16 bits, float32. All have one.
+func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor) dtype.DType {
+	d := self.DType()
+	for _, t := range parameters {
+		if t != nil && t.DType() != d {
+			d = dtype.Float32
+		}
+	}
+	for _, t := range parameters {
+		if s.Err == nil && t != nil && (t.DType() != d || d != self.DType() && !self.DType().IsReducedFloat()) {
+			s.Failf("weight, bias and running statistics must all have the dtype of self, %v, or float32 where that has 16 bits, but one has %v", self.DType(), t.DType())
+		}
+	}
+	return d
+}
+
+// computed is a vector of the elements of t in the dtype that self is computed in; nil where there is none.
+func (s *scope) computed(t, self *tensor.Tensor) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	return s.Reshape(s.Cast(t, self.DType().Compute()), t.Numel())
+}
+
+// normalizedShape refuses sizes that are not the last ones of self, and parameters of other sizes. It gives the number of rows, and what each has.
+func normalizedShape(op string, self *tensor.Tensor, last []int64, names []string, parameters ...*tensor.Tensor) (rows, width int64, err error) {
+	if len(last) == 0 {
+		return 0, 0, status.Runtimef("%s: normalized_shape must have at least one size, but is []", op)
+	}
+	for i, t := range parameters {
+		if t != nil && !slices.Equal(t.Sizes(), last) {
+			return 0, 0, status.Runtimef("%s: %s must have the sizes of normalized_shape, %v, but has %v", op, names[i], last, t.Sizes())
+		}
+	}
+	first := self.Dim() - len(last)
+	if first < 0 || !slices.Equal(self.Sizes()[first:], last) {
+		return 0, 0, status.Runtimef("%s: self must end with the sizes of normalized_shape, %v, but has sizes %v", op, last, self.Sizes())
+	}
+	return shape.Product(self.Sizes()[:first]), shape.Product(last), nil
+}
+
+// normalized are the result of a normalization and its statistics.
+type normalized struct{ result, mean, rstd, variance *tensor.Tensor }
+
+// groups normalizes groups of channels of each example. Parameters are in the dtype that is computed in.
+func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (n normalized) {
+	weight, bias = s.computed(weight, self), s.computed(bias, self)
+	if s.Err != nil {
+		return n
+	}
+	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
+	return normalized{s.Keep(result, err), s.Keep(mean, nil), s.Keep(rstd, nil), s.Keep(variance, nil)}
+}
+
+// channels normalizes channels over all examples, by given statistics where there are some.
+func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (n normalized) {
+	weight, bias = s.computed(weight, self), s.computed(bias, self)
+	if s.Err != nil {
+		return n
+	}
+	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
+	return normalized{s.Keep(result, err), s.Keep(mean, nil), s.Keep(rstd, nil), s.Keep(variance, nil)}
+}
+
+// withStatistics hands a result over, and its statistics in the dtype of the parameters, with other sizes; no gradient comes to them.
+func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DType, sizes ...int64) (a, b, c *tensor.Tensor, err error) {
+	list := []*tensor.Tensor{result, n.mean, n.rstd}
+	for i, t := range list[1:] {
+		list[1+i] = s.view(s.C.Detach, s.Reshape(s.Cast(t, d), sizes...))
+	}
+	if list, err = s.GiveAll(list); err != nil {
+		return nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], nil
+}
+
+// NativeLayerNorm normalizes the last dimensions, and gives their means and the reciprocals of their standard deviations too.
+func NativeLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+	const op = "native_layer_norm"
+	s := within(c, op)
+	defer s.Close()
+	n := s.layers(self, last, weight, bias, eps)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	first := self.Dim() - len(last)
+	return s.withStatistics(n.result, n, s.parameterDType(self, weight, bias), append(slices.Clone(self.Sizes()[:first]), slices.Repeat([]int64{1}, len(last))...)...)
+}
+
+// LayerNorm normalizes the last dimensions.
+func LayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := within(c, "layer_norm")
+	defer s.Close()
+	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
+}
+
+// NnLayerNorm normalizes the last dimensions.
+func NnLayerNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+	s := within(c, "nn_layer_norm")
+	defer s.Close()
+	return s.result(nil, s.layers(self, last, weight, bias, eps).result)
+}
+
+func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.Tensor, eps float64) (n normalized) {
+	rows, width, err := normalizedShape(s.Op, self, last, []string{"weight", "bias"}, weight, bias)
+	s.Fail(err)
+	s.Fail(floating(s.Op, self))
+	s.parameterDType(self, weight, bias)
+	return s.groups(self, weight, bias, rows, 1, width, eps, true)
+}
+
+// RmsNorm divides the last dimensions by the root of their mean square.
+func RmsNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tensor, eps *float64) (*tensor.Tensor, error) {
+	const op = "rms_norm"
+	rows, width, err := normalizedShape(op, self, last, []string{"weight"}, weight)
+	if err != nil {
+		return nil, err
+	}
+	if d := self.DType(); d.Category() < dtype.Floating {
+		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, d)
+	}
+	least := self.DType().Compute().ToReal().Epsilon()
+	if eps != nil {
+		least = *eps
+	}
+	s := within(c, op)
+	defer s.Close()
+	if !self.DType().IsComplex() {
+		return s.result(nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false).result))
+	}
+	dims := make([]int64, len(last))
+	for i := range dims {
+		dims[i] = int64(self.Dim() - 1 - i)
+	}
+	square := s.Mul(self, self)
+	mean := s.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, square, dims, true, dtype.None) })
+	y := s.Mul(self, s.Unary(c.Rsqrt, s.Add(mean, s.Float(least))))
+	if weight != nil {
+		y = s.Cast(s.Mul(y, weight), self.DType())
+	}
+	return s.result(nil, y)
+}
+
+// vectors refuses parameters that have not n elements, one for each channel.
+func (s *scope) vectors(n int64, names []string, parameters ...*tensor.Tensor) {
+	for i, t := range parameters {
+		if s.Err == nil && t != nil && t.Numel() != n {
+			s.Failf("%s must have %d elements, one for each channel, but has sizes %v", names[i], n, t.Sizes())
+		}
+	}
+}
+
+// NativeGroupNorm normalizes groups of channels, and gives their means and the reciprocals of their standard deviations too.
+func NativeGroupNorm(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (out, mean, rstd *tensor.Tensor, err error) {
+	s := within(c, "native_group_norm")
+	defer s.Close()
+	if whole := shape.Times(shape.Times(max(examples, 0), max(channels, 0)), max(span, 0)); whole != self.Numel() {
+		s.Failf("N, C and HxW, %d, %d and %d, must make the number of elements of self, %d", examples, channels, span, self.Numel())
+	}
+	n := s.grouped(self, weight, bias, examples, channels, span, groups, eps)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	return s.withStatistics(s.laidLike(self, n.result), n, s.parameterDType(self, weight, bias), examples, groups)
+}
+
+// GroupNorm normalizes groups of channels.
+func GroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := within(c, "group_norm")
+	defer s.Close()
+	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
+}
+
+// NnGroupNorm normalizes groups of channels, of which one has more than one element.
+func NnGroupNorm(c aten.Ctx, self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) (*tensor.Tensor, error) {
+	const op = "nn_group_norm"
+	s := within(c, op)
+	defer s.Close()
+	if self.Numel() == groups && self.Dim() > 1 && self.Sizes()[0] == 1 {
+		s.Fail(status.Valuef("%s: a group must have more than one element, but self has sizes %v, and num_groups is %d", op, self.Sizes(), groups))
+	}
+	return s.result(nil, s.ofExamples(self, groups, weight, bias, eps))
+}
+
+func (s *scope) ofExamples(self *tensor.Tensor, groups int64, weight, bias *tensor.Tensor, eps float64) *tensor.Tensor {
+	if self.Dim() < 2 {
+		s.Failf("self must have at least 2 dimensions, examples and channels, but has sizes %v", self.Sizes())
+		return nil
+	}
+	sizes := self.Sizes()
+	return s.laidLike(self, s.grouped(self, weight, bias, sizes[0], sizes[1], shape.Product(sizes[2:]), groups, eps).result)
+}
+
+func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, span, groups int64, eps float64) (n normalized) {
+	s.Fail(floating(s.Op, self))
+	switch {
+	case groups <= 0 || channels%groups != 0:
+		s.Failf("num_groups must be positive and divide the number of channels, %d, but is %d", channels, groups)
+	case channels == 0 || span == 0:
+		s.Failf("self must have channels with elements, but has sizes %v", self.Sizes())
+	}
+	for i, t := range []*tensor.Tensor{weight, bias} {
+		if t != nil && t.Dim() != 1 {
+			s.Failf("%s must be a vector of %d elements, one for each channel, but has sizes %v", []string{"weight", "bias"}[i], channels, t.Sizes())
+		}
+	}
+	s.vectors(channels, []string{"weight", "bias"}, weight, bias)
+	s.parameterDType(self, weight, bias)
+	if s.Err != nil {
+		return n
+	}
+	return s.groups(self, weight, bias, examples, groups, channels/groups, eps, true)
+}
+
+// rounding is that of means: those of integers are integers.
+func rounding(d dtype.DType) string {
+	if d.IsFloatingPoint() {
+		return ""
+	}
+	return "trunc"
+}
+
+// NnLocalResponseNorm divides by a power of the mean square of neighbouring channels.
+func NnLocalResponseNorm(c aten.Ctx, self *tensor.Tensor, size int64, alpha, beta, k float64) (*tensor.Tensor, error) {
+	const op = "nn_local_response_norm"
+	switch {
+	case self.DType() != dtype.Int64 && !self.DType().IsFloatingPoint():
+		return nil, status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype, or to int64", op, self.DType())
+	case self.Dim() < 3:
+		return nil, status.Valuef("%s: self must have at least 3 dimensions, of which the second one is that of channels, but has sizes %v", op, self.Sizes())
+	case size <= 0:
+		return nil, status.Runtimef("%s: size must be positive, but is %d", op, size)
+	case self.Numel() == 0:
+		return self.Alias(), nil
+	case size > math.MaxInt32:
+		return nil, status.Runtimef("%s: size must be less than 2^31, but is %d", op, size)
+	}
+	s := within(c, op)
+	defer s.Close()
+	pad := make([]int64, 2*(self.Dim()-1))
+	pad[len(pad)-2], pad[len(pad)-1] = size/2, (size-1)/2
+	square := s.Mul(self, self)
+	around := s.Step(func() (*tensor.Tensor, error) { return c.ConstantPadNd(square, pad, dtype.IntScalar(0)) })
+	windows := s.Step(func() (*tensor.Tensor, error) { return c.Unfold(around, 1, size, 1) })
+	sum, count := s.Sum(windows, -1), s.Int(size)
+	mean := s.Step(func() (*tensor.Tensor, error) { return c.Div(nil, sum, count, rounding(self.DType())) })
+	by := s.Binary(c.Pow, s.Add(s.Mul(mean, s.Float(alpha)), s.Float(k)), s.Float(beta))
+	return s.result(nil, s.Div(self, by))
+}

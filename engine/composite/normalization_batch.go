@@ -1,0 +1,171 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// running are the statistics that a normalization of batches keeps, of which there are both or none.
+type running struct {
+	mean, variance *tensor.Tensor
+	momentum       float64
+}
+
+// checkRunning refuses running statistics that are missing where they are used, or cannot be written where they change.
+func (s *scope) checkRunning(r running, used bool) {
+	switch {
+	case used && (r.mean == nil || r.variance == nil):
+		s.Failf("running_mean and running_var must be given where the statistics are not those of self")
+	case (r.mean == nil) != (r.variance == nil):
+		s.Fail(status.Valuef("%s: running_mean and running_var must be given together, or neither of them", s.Op))
+	case r.mean == nil:
+		return
+	}
+	for i, t := range []*tensor.Tensor{r.mean, r.variance} {
+		if s.Err != nil || used {
+			return
+		}
+		if wanted, err := s.C.RequiresGrad(t); err != nil {
+			s.Fail(err)
+		} else if wanted {
+			s.Failf("%s is written to, and so has no gradient, but requires one", []string{"running_mean", "running_var"}[i])
+		}
+		s.Fail(iter.Writable(s.Op, t))
+	}
+}
+
+// update moves the running statistics towards those of a batch, each of which is of so many elements. Variances are those of the population.
+func (s *scope) update(r running, n normalized, elements, channels int64) {
+	if r.mean == nil || s.Err != nil {
+		return
+	}
+	d := n.mean.DType()
+	toward := func(old, now *tensor.Tensor) *tensor.Tensor {
+		if s.Err != nil {
+			return nil
+		}
+		now = s.Reshape(now, now.Numel()/channels, channels)
+		now = s.Step(func() (*tensor.Tensor, error) { return s.C.Mean(nil, now, []int64{0}, false, dtype.None) })
+		flat := s.Cast(s.Reshape(old, channels), d)
+		moved := s.Add(s.Mul(flat, s.Float(1-r.momentum)), s.Mul(now, s.Float(r.momentum)))
+		return s.Reshape(moved, old.Sizes()...)
+	}
+	mean := toward(r.mean, n.mean)
+	variance := toward(r.variance, s.Mul(n.variance, s.Float(float64(elements)/float64(elements-1))))
+	s.Copy(r.mean, mean)
+	s.Copy(r.variance, variance)
+}
+
+// batches normalizes channels over all examples: by the statistics of self, to which running ones are moved, or by these.
+func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
+	if self.Dim() < 2 {
+		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
+		return n, d
+	}
+	s.Fail(floating(s.Op, self))
+	channels := self.Sizes()[1]
+	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
+	d = s.parameterDType(self, weight, bias, r.mean, r.variance)
+	s.checkRunning(r, !training)
+	if s.Err != nil {
+		return n, d
+	}
+	if training {
+		n = s.channels(self, weight, bias, nil, nil, eps)
+		if self.Numel() > 0 {
+			s.update(r, n, self.Numel()/channels, channels)
+		}
+		return n, d
+	}
+	mean, variance := s.computed(r.mean, self), s.computed(r.variance, self)
+	return s.channels(self, weight, bias, mean, s.Unary(s.C.Rsqrt, s.Add(variance, s.Float(eps))), eps), d
+}
+
+// NativeBatchNorm normalizes channels over all examples, and gives the statistics of self, where these are used, too.
+func NativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
+	s := within(c, "native_batch_norm")
+	defer s.Close()
+	if self.Numel() == 0 {
+		s.Failf("self must have elements, but has sizes %v", self.Sizes())
+	}
+	n, d := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
+	if s.Err != nil {
+		return nil, nil, nil, s.Err
+	}
+	if !training {
+		none := s.Empty(self, d, 0)
+		n.mean, n.rstd = none, s.Empty(self, d, 0)
+	}
+	return s.withStatistics(n.result, n, d, -1)
+}
+
+// BatchNorm normalizes channels over all examples.
+func BatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := within(c, "batch_norm")
+	defer s.Close()
+	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
+	return s.result(nil, n.result)
+}
+
+// NnBatchNorm normalizes channels over all examples, of which one has more than one element where its statistics are used.
+func NnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, training bool, momentum, eps float64) (*tensor.Tensor, error) {
+	const op = "nn_batch_norm"
+	s := within(c, op)
+	defer s.Close()
+	if training {
+		if self.Dim() > 1 && self.Numel() == self.Sizes()[1] && self.Numel() > 0 {
+			s.Fail(status.Valuef("%s: a channel must have more than one element where its statistics are used, but self has sizes %v", op, self.Sizes()))
+		}
+		if !(eps > 0) {
+			s.Fail(status.Valuef("%s: eps must be positive where the statistics of self are used, but is %v", op, eps))
+		}
+	}
+	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
+	return s.result(nil, n.result)
+}
+
+// InstanceNorm normalizes each channel of each example.
+func InstanceNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, inputs bool, momentum, eps float64, _ bool) (*tensor.Tensor, error) {
+	s := within(c, "instance_norm")
+	defer s.Close()
+	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
+}
+
+// NnInstanceNorm normalizes each channel of each example, of which one has more than one element where its statistics are used.
+func NnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, inputs bool, momentum, eps float64) (*tensor.Tensor, error) {
+	const op = "nn_instance_norm"
+	s := within(c, op)
+	defer s.Close()
+	if inputs && shape.Product(self.Sizes()[min(2, self.Dim()):]) == 1 {
+		s.Fail(status.Valuef("%s: a channel must have more than one element where its statistics are used, but self has sizes %v", op, self.Sizes()))
+	}
+	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
+}
+
+func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs bool, eps float64) *tensor.Tensor {
+	if self.Dim() < 2 {
+		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
+		return nil
+	}
+	if !inputs {
+		n, _ := s.batches(self, weight, bias, r, false, eps)
+		return s.Contiguous(n.result)
+	}
+	s.Fail(floating(s.Op, self))
+	examples, channels := self.Sizes()[0], self.Sizes()[1]
+	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
+	s.parameterDType(self, weight, bias, r.mean, r.variance)
+	s.checkRunning(r, false)
+	if s.Err != nil {
+		return nil
+	}
+	n := s.groups(s.Contiguous(self), weight, bias, examples, channels, 1, eps, true)
+	if self.Numel() > 0 {
+		s.update(r, n, self.Numel()/(examples*channels), channels)
+	}
+	return n.result
+}

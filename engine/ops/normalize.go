@@ -1,0 +1,232 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// normalization is one of the two kinds that there are: of groups of channels of each example, and of channels over all examples.
+type normalization struct {
+	*scope
+	launch.Normalization
+	format shape.MemoryFormat // of the results
+}
+
+// normalizing begins a normalization of self with parameters, which are converted to the dtype that it is computed in.
+func normalizing(op string, self *tensor.Tensor, parameters ...*tensor.Tensor) *normalization {
+	n := &normalization{scope: within(op)}
+	if !self.DType().IsFloatingPoint() {
+		n.Fail(status.NotImplementedf("%s: not implemented for %v; convert to a floating-point dtype", op, self.DType()))
+		return n
+	}
+	for _, t := range parameters {
+		if t != nil && t.Device() != self.Device() {
+			n.Failf("all tensors must be on the device of self, %v, but one is on %v", self.Device(), t.Device())
+		}
+	}
+	return n
+}
+
+// ofGroups has the geometry of examples of groups of channels, which must be that of self.
+func (n *normalization) ofGroups(self *tensor.Tensor, examples, groups, channels int64) {
+	whole := shape.Times(shape.Times(max(examples, 0), max(groups, 0)), max(channels, 0))
+	if min(examples, groups, channels) < 0 || self.Numel() != 0 && (whole == 0 || self.Numel()%whole != 0) {
+		n.Failf("%d examples of %d groups of %d channels do not make the %d elements of self", examples, groups, channels, self.Numel())
+		return
+	}
+	n.Units, n.Strips, n.Runs, n.Groups = shape.Times(examples, groups), 1, channels, groups
+	n.Span = self.Numel() / max(whole, 1)
+	n.format = shape.Contiguous
+	if sizes := self.Sizes(); n.Centred && n.Span > 1 && sizes[0] == examples && sizes[1] == groups*channels {
+		n.inColumns(shape.SuggestFormat(sizes, self.Strides()))
+	}
+}
+
+// inColumns takes channels for the columns of matrices where the format has them side by side.
+func (n *normalization) inColumns(format shape.MemoryFormat) {
+	if n.format = format; format != shape.Contiguous {
+		n.Columns, n.Strips, n.Span = true, n.Strips*n.Span, 1
+	}
+}
+
+// ofChannels has the geometry of channels, which the second dimension counts.
+func (n *normalization) ofChannels(self *tensor.Tensor) {
+	sizes := self.Sizes()
+	if len(sizes) < 2 {
+		n.Failf("self must have at least 2 dimensions, but has sizes %v", sizes)
+		return
+	}
+	n.Units, n.Groups, n.Runs = sizes[1], sizes[1], 1
+	n.Strips, n.Span = sizes[0], shape.Product(sizes[2:])
+	n.inColumns(shape.SuggestFormat(sizes, self.Strides()))
+	switch {
+	case n.Columns:
+	case n.Span == 1:
+		n.Columns = true
+	case n.Fixed: // the channels of each example, in the order of memory
+		n.Units, n.Strips = n.Units*n.Strips, 1
+	}
+}
+
+// fit refuses parameters and statistics that are not as many as there is use for.
+func (n *normalization) fit(weight, bias, mean, rstd *tensor.Tensor) {
+	units := n.Units
+	if n.Fixed {
+		units = n.Groups
+	}
+	if (mean == nil) != (rstd == nil) {
+		n.Failf("mean and rstd must be given together, or neither of them")
+	}
+	for i, t := range []*tensor.Tensor{weight, bias, mean, rstd} {
+		want := n.Groups * n.Runs
+		if i > 1 {
+			want = units
+		}
+		if t != nil && t.Numel() != want {
+			n.Failf("%s must have %d elements, but has sizes %v", []string{"weight", "bias", "mean", "rstd"}[i], want, t.Sizes())
+		}
+	}
+}
+
+// laid is t in dtype d, with its elements in the order of the format.
+func (n *normalization) laid(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if n.Err != nil || t.DType() == d && shape.IsFormat(t.Sizes(), t.Strides(), n.format) {
+		return t
+	}
+	return n.Keep(cloned(n.Op, t, d, t.Device(), n.format))
+}
+
+// like makes a tensor like t in the format.
+func (n *normalization) like(t *tensor.Tensor) *tensor.Tensor {
+	return n.Step(func() (*tensor.Tensor, error) { return emptyLike(n.Op, t, t.DType(), t.Device(), n.format) })
+}
+
+// parameter is a row-major tensor of the dtype that is computed in; nil where there is none.
+func (n *normalization) parameter(t, self *tensor.Tensor) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	return n.cast(t, self.DType().Compute())
+}
+
+// forward gives the result, and the statistics, which are made where none are given.
+func (n *normalization) forward(self, weight, bias, mean, rstd *tensor.Tensor) (result, m, r, v *tensor.Tensor, err error) {
+	defer n.Close()
+	if n.fit(weight, bias, mean, rstd); n.Err != nil {
+		return nil, nil, nil, nil, n.Err
+	}
+	n.In, n.Out = n.laid(self, self.DType()), n.like(self)
+	n.Weight, n.Bias = n.parameter(weight, self), n.parameter(bias, self)
+	size := n.Units
+	if n.Fixed {
+		size = 0
+	}
+	list := []*tensor.Tensor{n.Out}
+	for range 3 {
+		list = append(list, n.empty(self, self.DType().Compute(), size))
+	}
+	n.Mean, n.Rstd, n.Variance = list[1], list[2], list[3]
+	switch {
+	case n.Fixed:
+		n.Mean, n.Rstd = n.parameter(mean, self), n.parameter(rstd, self)
+	case self.Numel() == 0:
+		n.ofNothing()
+	}
+	n.Do(func() error { return launch.On(n.In).Normalize(n.Op, n.Normalization) })
+	list, err = n.GiveAll(list)
+	if err != nil {
+		return nil, nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], list[3], nil
+}
+
+// ofNothing fills the statistics of nothing: its sum is 0, and its variance is not defined.
+func (n *normalization) ofNothing() {
+	n.Do(func() error { return fillWith(n.Mean, zero) })
+	for _, t := range []*tensor.Tensor{n.Rstd, n.Variance} {
+		n.Do(func() error { return fillWith(t, dtype.FloatScalar(math.NaN())) })
+	}
+}
+
+// backward gives the gradients of self, weight and bias, each of them empty where it is not wanted.
+func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+	defer n.Close()
+	if given.Numel() != self.Numel() {
+		n.Failf("the gradient must have the %d elements of self, but has sizes %v", self.Numel(), given.Sizes())
+	}
+	if n.fit(weight, nil, mean, rstd); n.Err != nil {
+		return nil, nil, nil, n.Err
+	}
+	d := self.DType().Compute()
+	n.In, n.Given = n.laid(self, self.DType()), n.laid(given, self.DType())
+	n.Weight, n.Mean, n.Rstd = n.parameter(weight, self), n.parameter(mean, self), n.parameter(rstd, self)
+	none := n.empty(self, d, 0)
+	gradients := []*tensor.Tensor{none, none, none}
+	if whole {
+		n.Out = n.like(self)
+		gradients[0] = n.Out
+	}
+	each := !n.Columns && (n.Strips > 1 || n.Span > 1) // a sum for each run of each unit
+	if affine {
+		sizes := []int64{n.Groups * n.Runs}
+		if each {
+			sizes = []int64{n.Units / max(n.Groups, 1), n.Groups * n.Runs}
+		}
+		n.Sums = [2]*tensor.Tensor{n.empty(self, d, sizes...), n.empty(self, d, sizes...)}
+		if self.Numel() == 0 {
+			for _, t := range n.Sums {
+				n.Do(func() error { return fillWith(t, zero) })
+			}
+		}
+	}
+	n.Do(func() error { return launch.On(n.In).Normalize(n.Op, n.Normalization) })
+	if affine {
+		for i, t := range n.Sums {
+			if each {
+				t = n.Step(func() (*tensor.Tensor, error) { return Sum(nil, t, []int64{0}, false, dtype.None) })
+			}
+			gradients[2-i] = t
+		}
+	}
+	if gradients, err = n.GiveAll(gradients); err != nil {
+		return nil, nil, nil, err
+	}
+	return gradients[0], gradients[1], gradients[2], nil
+}
+
+// NnNormalizeGroups normalizes groups of channels of each example.
+func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
+	n := normalizing("nn_normalize_groups", self, weight, bias)
+	n.Eps, n.Centred = eps, centred
+	n.ofGroups(self, examples, groups, channels)
+	return n.forward(self, weight, bias, nil, nil)
+}
+
+// NnNormalizeGroupsGradient is its gradient.
+func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, examples, groups, channels int64, centred, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+	n := normalizing("nn_normalize_groups_gradient", self, given, mean, rstd, weight)
+	n.Centred = centred
+	n.ofGroups(self, examples, groups, channels)
+	return n.backward(given, self, mean, rstd, weight, whole, affine)
+}
+
+// NnNormalizeChannels normalizes channels over all examples, by given statistics where there are some.
+func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (result, m, r, v *tensor.Tensor, err error) {
+	n := normalizing("nn_normalize_channels", self, weight, bias, mean, rstd)
+	n.Eps, n.Centred, n.Fixed = eps, true, mean != nil
+	n.ofChannels(self)
+	return n.forward(self, weight, bias, mean, rstd)
+}
+
+// NnNormalizeChannelsGradient is its gradient.
+func NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor.Tensor, fixed, whole, affine bool) (ofSelf, ofWeight, ofBias *tensor.Tensor, err error) {
+	n := normalizing("nn_normalize_channels_gradient", self, given, mean, rstd, weight)
+	n.Fixed, n.Centred = fixed, true
+	n.ofChannels(self)
+	return n.backward(given, self, mean, rstd, weight, whole, affine)
+}
