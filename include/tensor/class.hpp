@@ -42,7 +42,8 @@ class Tensor : public Handle<tensor_t, tensor_free>, public Methods<Tensor> {
   // The elements, row-major, converted to T.
   template <class T>
   std::vector<T> to_vector() const;
-  // The value of the only element. One that T cannot hold is refused, but for rounding to a float within its range.
+  // The value of the only element. One that T cannot hold is refused, but for rounding to a float
+  // within its range.
   using Methods<Tensor>::item;
   template <class T>
   T item() const;

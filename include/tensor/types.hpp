@@ -150,7 +150,8 @@ class Scalar {
   bool is_complex() const { return value_.kind == TENSOR_SCALAR_COMPLEX; }
   bool is_floating_point() const { return value_.kind == TENSOR_SCALAR_FLOAT; }
 
-  // The number as a T. One that T cannot hold is refused, but for rounding to a float within its range.
+  // The number as a T. One that T cannot hold is refused, but for rounding to a float within its
+  // range.
   template <class T>
   T to() const {
     if constexpr (std::is_same_v<T, std::complex<float>> ||

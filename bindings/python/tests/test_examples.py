@@ -34,7 +34,7 @@ def documented():
 
 def run(text, name):
     """Runs the examples in a text."""
-    runner, out = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), []
+    runner, out = doctest.DocTestRunner(), []
     runner.run(doctest.DocTestParser().get_doctest(text, {"torch": torch}, name, None, 0), out=out.append)
     assert (runner.tries or "+SKIP" in text) and not runner.failures, "".join(out)
 
