@@ -77,6 +77,20 @@ struct SvdResult;
 struct SvdLowrankResult;
 struct PcaLowrankResult;
 struct LobpcgResult;
+struct MaxPool1dWithIndicesResult;
+namespace nn {
+struct NnMaxPool2dWithIndicesResult;
+}  // namespace nn
+namespace nn {
+struct NnMaxPool3dWithIndicesResult;
+}  // namespace nn
+struct AdaptiveMaxPool1dResult;
+namespace nn {
+struct NnAdaptiveMaxPool2dWithIndicesResult;
+}  // namespace nn
+namespace nn {
+struct NnAdaptiveMaxPool3dWithIndicesResult;
+}  // namespace nn
 struct ChooseQparamsPerTensorResult;
 struct FakeQuantizePerTensorAffineCachemaskResult;
 struct FakeQuantizePerChannelAffineCachemaskResult;
