@@ -39,6 +39,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Acosh(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // adaptive_avg_pool1d
+		r0, err := c.AdaptiveAvgPool1d(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // adaptive_max_pool1d
+		r0, r1, err := c.AdaptiveMaxPool1d(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // add
 		r0, err := c.Add(f.out(0), f.operand(0), f.operand(1), f.scalar(2))
 		return f.setTensors(err, r0)
@@ -238,6 +246,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // autograd_grad
 		r, err := c.AutogradGrad(f.tensors(0), f.tensors(1), f.tensors(2), f.boolOptional(3), f.bool(4), f.bool(5), f.bool(6))
 		return f.setList(err, r)
+	},
+	func(c aten.Ctx, f frame) error { // avg_pool1d
+		r0, err := c.AvgPool1d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5))
+		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // backward
 		return c.Backward(f.tensors(0), f.tensors(1), f.boolOptional(2), f.bool(3), f.tensors(4))
@@ -2023,6 +2035,22 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // max_pool1d
+		r0, err := c.MaxPool1d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // max_pool1d_with_indices
+		r0, r1, err := c.MaxPool1dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // max_pool2d
+		r0, err := c.MaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // max_pool3d
+		r0, err := c.MaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // maximum
 		r0, err := c.Maximum(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
@@ -2215,8 +2243,32 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Nextafter(f.out(0), f.tensor(0), f.tensor(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.adaptive_avg_pool2d
+		r0, err := c.NnAdaptiveAvgPool2d(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.adaptive_avg_pool3d
+		r0, err := c.NnAdaptiveAvgPool3d(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.adaptive_max_pool2d_with_indices
+		r0, r1, err := c.NnAdaptiveMaxPool2dWithIndices(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // nn.adaptive_max_pool3d_with_indices
+		r0, r1, err := c.NnAdaptiveMaxPool3dWithIndices(f.tensor(0), f.ints(1))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // nn.alpha_dropout
 		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.avg_pool2d
+		r0, err := c.NnAvgPool2d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.avg_pool3d
+		r0, err := c.NnAvgPool3d(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.bool(4), f.bool(5), f.intOptional(6))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.batch_norm
@@ -2339,8 +2391,40 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnLogsigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.lp_pool1d
+		r0, err := c.NnLpPool1d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.lp_pool2d
+		r0, err := c.NnLpPool2d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.lp_pool3d
+		r0, err := c.NnLpPool3d(f.tensor(0), f.float(1), f.ints(2), f.ints(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.margin_ranking_loss
 		r0, err := c.NnMarginRankingLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.boolOptional(4), f.boolOptional(5), f.str(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.max_pool2d_with_indices
+		r0, r1, err := c.NnMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // nn.max_pool3d_with_indices
+		r0, r1, err := c.NnMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.bool(5))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // nn.max_unpool1d
+		r0, err := c.NnMaxUnpool1d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.max_unpool2d
+		r0, err := c.NnMaxUnpool2d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.max_unpool3d
+		r0, err := c.NnMaxUnpool3d(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.mish

@@ -653,6 +653,153 @@ TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int
   return lt_give(LT_OP(nn_local_response_norm), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_max_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = ceil_mode}};
+  return lt_give(LT_OP(max_pool1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = ceil_mode}};
+  return lt_give(LT_OP(max_pool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = ceil_mode}};
+  return lt_give(LT_OP(max_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_max_pool1d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "max_pool1d_with_indices", "values");
+  LT_RESULT(indices, "max_pool1d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = ceil_mode}};
+  const tensor_status status = lt_run(LT_OP(max_pool1d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.max_pool2d_with_indices", "values");
+  LT_RESULT(indices, "nn.max_pool2d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = ceil_mode}};
+  const tensor_status status = lt_run(LT_OP(nn_max_pool2d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.max_pool3d_with_indices", "values");
+  LT_RESULT(indices, "nn.max_pool3d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = ceil_mode}};
+  const tensor_status status = lt_run(LT_OP(nn_max_pool3d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_avg_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}};
+  return lt_give(LT_OP(avg_pool1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_avg_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.i = divisor_override}};
+  return lt_give(LT_OP(nn_avg_pool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_avg_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.i = ceil_mode}, {.i = count_include_pad}, {.i = divisor_override}};
+  return lt_give(LT_OP(nn_avg_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_adaptive_avg_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}};
+  return lt_give(LT_OP(adaptive_avg_pool1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_adaptive_avg_pool2d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}};
+  return lt_give(LT_OP(nn_adaptive_avg_pool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_adaptive_avg_pool3d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {
+  lt_value a[2] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}};
+  return lt_give(LT_OP(nn_adaptive_avg_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_adaptive_max_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "adaptive_max_pool1d", "values");
+  LT_RESULT(indices, "adaptive_max_pool1d", "indices");
+  lt_value a[2] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}};
+  const tensor_status status = lt_run(LT_OP(adaptive_max_pool1d), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_adaptive_max_pool2d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.adaptive_max_pool2d_with_indices", "values");
+  LT_RESULT(indices, "nn.adaptive_max_pool2d_with_indices", "indices");
+  lt_value a[2] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}};
+  const tensor_status status = lt_run(LT_OP(nn_adaptive_max_pool2d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.adaptive_max_pool3d_with_indices", "values");
+  LT_RESULT(indices, "nn.adaptive_max_pool3d_with_indices", "indices");
+  lt_value a[2] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}};
+  const tensor_status status = lt_run(LT_OP(nn_adaptive_max_pool3d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_lp_pool1d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.f = norm_type}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.i = ceil_mode}};
+  return lt_give(LT_OP(nn_lp_pool1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_lp_pool2d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.f = norm_type}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.i = ceil_mode}};
+  return lt_give(LT_OP(nn_lp_pool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_lp_pool3d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.f = norm_type}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.i = ceil_mode}};
+  return lt_give(LT_OP(nn_lp_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_max_unpool1d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.pointer = (void *)indices}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {output_size, output_size_len}}};
+  return lt_give(LT_OP(nn_max_unpool1d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_max_unpool2d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.pointer = (void *)indices}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {output_size, output_size_len}}};
+  return lt_give(LT_OP(nn_max_unpool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.pointer = (void *)indices}, {.list = {kernel_size, kernel_size_len}}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {output_size, output_size_len}}};
+  return lt_give(LT_OP(nn_max_unpool3d), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

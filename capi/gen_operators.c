@@ -25,6 +25,16 @@ static const lt_parameter of_acosh[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_adaptive_avg_pool1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
+};
+
+static const lt_parameter of_adaptive_max_pool1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
+};
+
 static const lt_parameter of_add[] = {
     {"self", NULL, 'P', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
@@ -305,6 +315,15 @@ static const lt_parameter of_autograd_grad[] = {
     {"create_graph", NULL, 'B', -1, 0, {0}},
     {"allow_unused", NULL, 'B', -1, 0, {0}},
     {"materialize_grads", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_avg_pool1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"count_include_pad", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
 static const lt_parameter of_backward[] = {
@@ -2822,6 +2841,42 @@ static const lt_parameter of_max_other[] = {
     {"other", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_max_pool1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_max_pool1d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_max_pool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_max_pool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_maximum[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'T', -1, 0, {0}},
@@ -3102,11 +3157,51 @@ static const lt_parameter of_nextafter[] = {
     {"other", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_nn_adaptive_avg_pool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
+};
+
+static const lt_parameter of_nn_adaptive_avg_pool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
+};
+
+static const lt_parameter of_nn_adaptive_max_pool2d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
+};
+
+static const lt_parameter of_nn_adaptive_max_pool3d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
+};
+
 static const lt_parameter of_nn_alpha_dropout[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
     {"training", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_avg_pool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"count_include_pad", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"divisor_override", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
+};
+
+static const lt_parameter of_nn_avg_pool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"count_include_pad", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"divisor_override", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_nn_batch_norm[] = {
@@ -3334,6 +3429,30 @@ static const lt_parameter of_nn_logsigmoid[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_nn_lp_pool1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"norm_type", NULL, 'F', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_lp_pool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"norm_type", NULL, 'F', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_lp_pool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"norm_type", NULL, 'F', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_nn_margin_ranking_loss[] = {
     {"input1", NULL, 'T', -1, 0, {0}},
     {"input2", NULL, 'T', -1, 0, {0}},
@@ -3342,6 +3461,51 @@ static const lt_parameter of_nn_margin_ranking_loss[] = {
     {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_max_pool2d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_max_pool3d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"ceil_mode", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_max_unpool1d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_max_unpool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_max_unpool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"stride", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_nn_mish[] = {
@@ -5967,6 +6131,8 @@ lt_operator lt_operators[] = {
     {lt_run, "absolute", "absolute", "absolute_", of_absolute, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "acos", "acos", "acos_", of_acos, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "acosh", "acosh", "acosh_", of_acosh, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "adaptive_avg_pool1d", "adaptive_avg_pool1d", "adaptive_avg_pool1d_", of_adaptive_avg_pool1d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "adaptive_max_pool1d", "adaptive_max_pool1d", "adaptive_max_pool1d_", of_adaptive_max_pool1d, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "add", "add", "add_", of_add, 3, "T", "out", "(Tensor|Number input, Tensor|Number other, *, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "addbmm", "addbmm", "addbmm_", of_addbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addcdiv", "addcdiv", "addcdiv_", of_addcdiv, 4, "T", "out", "(Tensor input, Tensor tensor1, Tensor tensor2, *, Number value=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6017,6 +6183,7 @@ lt_operator lt_operators[] = {
     {lt_run, "atleast_3d", "atleast_3d", "atleast_3d_", of_atleast_3d, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "atleast_3d.sequence", "atleast_3d", "atleast_3d_", of_atleast_3d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "autograd_grad", "autograd_grad", "autograd_grad_", of_autograd_grad, 7, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs, bool retain_graph, bool create_graph, bool allow_unused, bool materialize_grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "avg_pool1d", "avg_pool1d", "avg_pool1d_", of_avg_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients, bool retain_graph, bool create_graph, sequence of Tensor inputs)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "baddbmm", "baddbmm", "baddbmm_", of_baddbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "bartlett_window", "bartlett_window", "bartlett_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6464,6 +6631,10 @@ lt_operator lt_operators[] = {
     {lt_run, "max", "max", "max_", of_max, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "max.dim", "max", "max_", of_max_dim, 3, "TT", "values\0indices", "(Tensor input, int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "max.other", "max", "max_", of_max_other, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
+    {lt_run, "max_pool1d", "max_pool1d", "max_pool1d_", of_max_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "max_pool1d_with_indices", "max_pool1d_with_indices", "max_pool1d_with_indices_", of_max_pool1d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "max_pool2d", "max_pool2d", "max_pool2d_", of_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "max_pool3d", "max_pool3d", "max_pool3d_", of_max_pool3d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "maximum", "maximum", "maximum_", of_maximum, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "mean", "mean", "mean_", of_mean, 4, "T", "out", "(Tensor input, sequence of int dim=None, bool keepdim=False, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "median", "median", "median_", of_median, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6512,7 +6683,13 @@ lt_operator lt_operators[] = {
     {lt_run, "new_ones", "new_ones", "new_ones_", of_new_ones, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "new_zeros", "new_zeros", "new_zeros_", of_new_zeros, 5, "T", "out", "(Tensor input, sequence of int size, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nextafter", "nextafter", "nextafter_", of_nextafter, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool2d", "nn.adaptive_avg_pool2d_", of_nn_adaptive_avg_pool2d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d_", of_nn_adaptive_avg_pool3d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices_", of_nn_adaptive_max_pool2d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices_", of_nn_adaptive_max_pool3d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.alpha_dropout", "nn.alpha_dropout", "nn.alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.avg_pool2d", "nn.avg_pool2d", "nn.avg_pool2d_", of_nn_avg_pool2d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.avg_pool3d", "nn.avg_pool3d", "nn.avg_pool3d_", of_nn_avg_pool3d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.batch_norm", "nn.batch_norm", "nn.batch_norm_", of_nn_batch_norm, 8, "T", "out", "(Tensor input, Tensor running_mean, Tensor running_var, Tensor weight=None, Tensor bias=None, bool training=False, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy", "nn.binary_cross_entropy", "nn.binary_cross_entropy_", of_nn_binary_cross_entropy, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6543,7 +6720,15 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.local_response_norm", "nn.local_response_norm", "nn.local_response_norm_", of_nn_local_response_norm, 5, "T", "out", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_nn_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.lp_pool1d", "nn.lp_pool1d", "nn.lp_pool1d_", of_nn_lp_pool1d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.lp_pool2d", "nn.lp_pool2d", "nn.lp_pool2d_", of_nn_lp_pool2d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.lp_pool3d", "nn.lp_pool3d", "nn.lp_pool3d_", of_nn_lp_pool3d, 5, "T", "out", "(Tensor input, float norm_type, sequence of int kernel_size, sequence of int stride=None, bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.margin_ranking_loss", "nn.margin_ranking_loss", "nn.margin_ranking_loss_", of_nn_margin_ranking_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_pool2d_with_indices", "nn.max_pool2d_with_indices", "nn.max_pool2d_with_indices_", of_nn_max_pool2d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_pool3d_with_indices", "nn.max_pool3d_with_indices", "nn.max_pool3d_with_indices_", of_nn_max_pool3d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int dilation=[1], bool ceil_mode=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_unpool1d", "nn.max_unpool1d", "nn.max_unpool1d_", of_nn_max_unpool1d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_unpool2d", "nn.max_unpool2d", "nn.max_unpool2d_", of_nn_max_unpool2d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.max_unpool3d", "nn.max_unpool3d", "nn.max_unpool3d_", of_nn_max_unpool3d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_nn_mish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.mse_loss", "nn.mse_loss", "nn.mse_loss_", of_nn_mse_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multi_margin_loss", "nn.multi_margin_loss", "nn.multi_margin_loss_", of_nn_multi_margin_loss, 8, "T", "out", "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -3977,6 +3977,86 @@ TENSOR_API tensor_status tensor_nn_instance_norm(const tensor_t *self, tensor_t 
 // count as 0.
 TENSOR_API tensor_status tensor_nn_local_response_norm(const tensor_t *self, int64_t size, double alpha, double beta, double k, tensor_t **out);
 
+// The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
+// given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_max_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
+
+// The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
+
+// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **out);
+
+// `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_max_pool1d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
+
+// `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_nn_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
+
+// `max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_nn_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, bool ceil_mode, tensor_t **values, tensor_t **indices);
+
+// The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
+// `count_include_pad` False not at all.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_avg_pool1d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, tensor_t **out);
+
+// The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+// Absent: stride NULL with stride_len 0, divisor_override TENSOR_NONE.
+TENSOR_API tensor_status tensor_nn_avg_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
+
+// The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+// Absent: stride NULL with stride_len 0, divisor_override TENSOR_NONE.
+TENSOR_API tensor_status tensor_nn_avg_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, bool ceil_mode, bool count_include_pad, int64_t divisor_override, tensor_t **out);
+
+// The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+TENSOR_API tensor_status tensor_adaptive_avg_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
+
+// The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
+TENSOR_API tensor_status tensor_nn_adaptive_avg_pool2d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
+
+// The means of windows of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+TENSOR_API tensor_status tensor_nn_adaptive_avg_pool3d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
+
+// The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+TENSOR_API tensor_status tensor_adaptive_max_pool1d(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
+
+// The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+TENSOR_API tensor_status tensor_nn_adaptive_max_pool2d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
+
+// The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+TENSOR_API tensor_status tensor_nn_adaptive_max_pool3d_with_indices(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, tensor_t **values, tensor_t **indices);
+
+// The `norm_type`-norm of each window of signals `self` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_nn_lp_pool1d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
+
+// The `norm_type`-norm of each window of images `self` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_nn_lp_pool2d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
+
+// The `norm_type`-norm of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+// Absent: stride NULL with stride_len 0.
+TENSOR_API tensor_status tensor_nn_lp_pool3d(const tensor_t *self, double norm_type, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, bool ceil_mode, tensor_t **out);
+
+// Puts the elements of `self` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+// Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
+TENSOR_API tensor_status tensor_nn_max_unpool1d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
+
+// Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+// Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
+TENSOR_API tensor_status tensor_nn_max_unpool2d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
+
+// Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+// Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
+TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
+
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);

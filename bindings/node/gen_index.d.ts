@@ -6700,6 +6700,110 @@ export function instanceNorm(input: TensorLike, weight: TensorLike | null, bias:
 export function instanceNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; useInputStats: boolean; momentum: number; eps: number; cudnnEnabled: boolean; signal?: Signal | null }): Promise<Tensor>;
 export function instanceNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, useInputStats: boolean, momentum: number, eps: number, cudnnEnabled: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
+ * given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+ */
+export function maxPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
+export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
+/** maxPool1d, off the event loop. */
+export function maxPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+ */
+export function maxPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
+export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
+/** maxPool2d, off the event loop. */
+export function maxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+ */
+export function maxPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
+export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
+export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
+/** maxPool3d, off the event loop. */
+export function maxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+ */
+export function maxPool1dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
+/** maxPool1dWithIndices, off the event loop. */
+export function maxPool1dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
+ * `count_include_pad` False not at all.
+ */
+export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean }): Tensor;
+export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean): Tensor;
+/** avgPool1d, off the event loop. */
+export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+ */
+export function adaptiveAvgPool1d(input: TensorLike, ...outputSize: Int[]): Tensor;
+export function adaptiveAvgPool1d(input: TensorLike, options: { outputSize: Ints }): Tensor;
+export function adaptiveAvgPool1d(input: TensorLike, outputSize: Ints): Tensor;
+/** adaptiveAvgPool1d, off the event loop. */
+export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
+export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
+export function adaptiveAvgPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+ */
+export function adaptiveMaxPool1d(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
+export function adaptiveMaxPool1d(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
+export function adaptiveMaxPool1d(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
+/** adaptiveMaxPool1d, off the event loop. */
+export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
+export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
+export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
@@ -10668,6 +10772,196 @@ export namespace nn {
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, options?: { beta?: number; k?: number; signal?: Signal | null }): Promise<Tensor>;
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, options?: { k?: number; signal?: Signal | null }): Promise<Tensor>;
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, k: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+   */
+  export function maxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool2dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
+  /** maxPool2dWithIndices, off the event loop. */
+  export function maxPool2dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
+   * `max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+   */
+  export function maxPool3dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool3dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
+  /** maxPool3dWithIndices, off the event loop. */
+  export function maxPool3dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
+   * The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+   */
+  export function avgPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null }): Tensor;
+  export function avgPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null): Tensor;
+  /** avgPool2d, off the event loop. */
+  export function avgPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+   */
+  export function avgPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null }): Tensor;
+  export function avgPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null): Tensor;
+  /** avgPool3d, off the event loop. */
+  export function avgPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
+   */
+  export function adaptiveAvgPool2d(input: TensorLike, ...outputSize: Int[]): Tensor;
+  export function adaptiveAvgPool2d(input: TensorLike, options: { outputSize: Ints }): Tensor;
+  export function adaptiveAvgPool2d(input: TensorLike, outputSize: Ints): Tensor;
+  /** adaptiveAvgPool2d, off the event loop. */
+  export function adaptiveAvgPool2dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
+  export function adaptiveAvgPool2dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+  export function adaptiveAvgPool2dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function adaptiveAvgPool2dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The means of windows of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+   */
+  export function adaptiveAvgPool3d(input: TensorLike, ...outputSize: Int[]): Tensor;
+  export function adaptiveAvgPool3d(input: TensorLike, options: { outputSize: Ints }): Tensor;
+  export function adaptiveAvgPool3d(input: TensorLike, outputSize: Ints): Tensor;
+  /** adaptiveAvgPool3d, off the event loop. */
+  export function adaptiveAvgPool3dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
+  export function adaptiveAvgPool3dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+  export function adaptiveAvgPool3dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function adaptiveAvgPool3dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+   */
+  export function adaptiveMaxPool2dWithIndices(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
+  export function adaptiveMaxPool2dWithIndices(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
+  export function adaptiveMaxPool2dWithIndices(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
+  /** adaptiveMaxPool2dWithIndices, off the event loop. */
+  export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool2dWithIndicesAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
+   * The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+   */
+  export function adaptiveMaxPool3dWithIndices(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
+  export function adaptiveMaxPool3dWithIndices(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
+  export function adaptiveMaxPool3dWithIndices(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
+  /** adaptiveMaxPool3dWithIndices, off the event loop. */
+  export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool3dWithIndicesAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
+   * The `norm_type`-norm of each window of signals `self` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+   */
+  export function lpPool1d(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean }): Tensor;
+  export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
+  export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean }): Tensor;
+  export function lpPool1d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean): Tensor;
+  /** lpPool1d, off the event loop. */
+  export function lpPool1dAsync(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool1dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The `norm_type`-norm of each window of images `self` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+   */
+  export function lpPool2d(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean }): Tensor;
+  export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
+  export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean }): Tensor;
+  export function lpPool2d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean): Tensor;
+  /** lpPool2d, off the event loop. */
+  export function lpPool2dAsync(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool2dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The `norm_type`-norm of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+   */
+  export function lpPool3d(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean }): Tensor;
+  export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean }): Tensor;
+  export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean }): Tensor;
+  export function lpPool3d(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean): Tensor;
+  /** lpPool3d, off the event loop. */
+  export function lpPool3dAsync(input: TensorLike, options: { normType: number; kernelSize: Ints; stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, options?: { stride?: Ints | null; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function lpPool3dAsync(input: TensorLike, normType: number, kernelSize: Ints, stride: Ints | null, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Puts the elements of `self` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+   */
+  export function maxUnpool1d(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null }): Tensor;
+  export function maxUnpool1d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null): Tensor;
+  /** maxUnpool1d, off the event loop. */
+  export function maxUnpool1dAsync(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool1dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+   */
+  export function maxUnpool2d(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null }): Tensor;
+  export function maxUnpool2d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null): Tensor;
+  /** maxUnpool2d, off the event loop. */
+  export function maxUnpool2dAsync(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool2dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+   */
+  export function maxUnpool3d(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null }): Tensor;
+  export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null }): Tensor;
+  export function maxUnpool3d(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null): Tensor;
+  /** maxUnpool3d, off the event loop. */
+  export function maxUnpool3dAsync(input: TensorLike, options: { indices: TensorLike; kernelSize: Ints; stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
+  export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

@@ -12,6 +12,10 @@ const lt_acos = lt.acos;
 const lt_acosAsync = lt.acosAsync;
 const lt_acosh = lt.acosh;
 const lt_acoshAsync = lt.acoshAsync;
+const lt_adaptiveAvgPool1d = lt.adaptiveAvgPool1d;
+const lt_adaptiveAvgPool1dAsync = lt.adaptiveAvgPool1dAsync;
+const lt_adaptiveMaxPool1d = lt.adaptiveMaxPool1d;
+const lt_adaptiveMaxPool1dAsync = lt.adaptiveMaxPool1dAsync;
 const lt_add = lt.add;
 const lt_addAsync = lt.addAsync;
 const lt_addbmm = lt.addbmm;
@@ -95,6 +99,8 @@ const lt_atleast2dAsync = lt.atleast2dAsync;
 const lt_atleast3d = lt.atleast3d;
 const lt_atleast3dAsync = lt.atleast3dAsync;
 const lt_autograd = lt.autograd;
+const lt_avgPool1d = lt.avgPool1d;
+const lt_avgPool1dAsync = lt.avgPool1dAsync;
 const lt_baddbmm = lt.baddbmm;
 const lt_baddbmmAsync = lt.baddbmmAsync;
 const lt_bartlettWindow = lt.bartlettWindow;
@@ -639,6 +645,14 @@ const lt_matrixPower = lt.matrixPower;
 const lt_matrixPowerAsync = lt.matrixPowerAsync;
 const lt_max = lt.max;
 const lt_maxAsync = lt.maxAsync;
+const lt_maxPool1d = lt.maxPool1d;
+const lt_maxPool1dAsync = lt.maxPool1dAsync;
+const lt_maxPool1dWithIndices = lt.maxPool1dWithIndices;
+const lt_maxPool1dWithIndicesAsync = lt.maxPool1dWithIndicesAsync;
+const lt_maxPool2d = lt.maxPool2d;
+const lt_maxPool2dAsync = lt.maxPool2dAsync;
+const lt_maxPool3d = lt.maxPool3d;
+const lt_maxPool3dAsync = lt.maxPool3dAsync;
 const lt_maximum = lt.maximum;
 const lt_maximumAsync = lt.maximumAsync;
 const lt_mean = lt.mean;
@@ -1147,6 +1161,10 @@ export {
   lt_acosAsync as acosAsync,
   lt_acosh as acosh,
   lt_acoshAsync as acoshAsync,
+  lt_adaptiveAvgPool1d as adaptiveAvgPool1d,
+  lt_adaptiveAvgPool1dAsync as adaptiveAvgPool1dAsync,
+  lt_adaptiveMaxPool1d as adaptiveMaxPool1d,
+  lt_adaptiveMaxPool1dAsync as adaptiveMaxPool1dAsync,
   lt_add as add,
   lt_addAsync as addAsync,
   lt_addbmm as addbmm,
@@ -1230,6 +1248,8 @@ export {
   lt_atleast3d as atleast3d,
   lt_atleast3dAsync as atleast3dAsync,
   lt_autograd as autograd,
+  lt_avgPool1d as avgPool1d,
+  lt_avgPool1dAsync as avgPool1dAsync,
   lt_baddbmm as baddbmm,
   lt_baddbmmAsync as baddbmmAsync,
   lt_bartlettWindow as bartlettWindow,
@@ -1774,6 +1794,14 @@ export {
   lt_matrixPowerAsync as matrixPowerAsync,
   lt_max as max,
   lt_maxAsync as maxAsync,
+  lt_maxPool1d as maxPool1d,
+  lt_maxPool1dAsync as maxPool1dAsync,
+  lt_maxPool1dWithIndices as maxPool1dWithIndices,
+  lt_maxPool1dWithIndicesAsync as maxPool1dWithIndicesAsync,
+  lt_maxPool2d as maxPool2d,
+  lt_maxPool2dAsync as maxPool2dAsync,
+  lt_maxPool3d as maxPool3d,
+  lt_maxPool3dAsync as maxPool3dAsync,
   lt_maximum as maximum,
   lt_maximumAsync as maximumAsync,
   lt_mean as mean,

@@ -8155,6 +8155,288 @@ func (c Ctx) NnNormalizeChannelsGradient(given, self, mean, rstd, weight *tensor
 	return ops.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
 }
 
+// MaxPool1d is the operator max_pool1d.
+func (c Ctx) MaxPool1d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MaxPool1d; does != nil {
+			return does(c, self, kernel, stride, padding, dilation, ceil)
+		}
+	}
+	return composed.MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
+}
+
+// MaxPool2d is the operator max_pool2d.
+func (c Ctx) MaxPool2d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MaxPool2d; does != nil {
+			return does(c, self, kernel, stride, padding, dilation, ceil)
+		}
+	}
+	return composed.MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
+}
+
+// MaxPool3d is the operator max_pool3d.
+func (c Ctx) MaxPool3d(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MaxPool3d; does != nil {
+			return does(c, self, kernel, stride, padding, dilation, ceil)
+		}
+	}
+	return composed.MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
+}
+
+// MaxPool1dWithIndices is the operator max_pool1d_with_indices.
+func (c Ctx) MaxPool1dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).MaxPool1dWithIndices; does != nil {
+			return does(c, self, kernel, stride, padding, dilation, ceil)
+		}
+	}
+	return composed.MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+}
+
+// NnMaxPool2dWithIndices is the operator nn.max_pool2d_with_indices.
+func (c Ctx) NnMaxPool2dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnMaxPool2dWithIndices; does != nil {
+			return does(c, self, kernel, stride, padding, dilation, ceil)
+		}
+	}
+	return composed.NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+}
+
+// NnMaxPool3dWithIndices is the operator nn.max_pool3d_with_indices.
+func (c Ctx) NnMaxPool3dWithIndices(self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnMaxPool3dWithIndices; does != nil {
+			return does(c, self, kernel, stride, padding, dilation, ceil)
+		}
+	}
+	return composed.NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+}
+
+// AvgPool1d is the operator avg_pool1d.
+func (c Ctx) AvgPool1d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).AvgPool1d; does != nil {
+			return does(c, self, kernel, stride, padding, ceil, includePad)
+		}
+	}
+	return composed.AvgPool1d(c, self, kernel, stride, padding, ceil, includePad)
+}
+
+// NnAvgPool2d is the operator nn.avg_pool2d.
+func (c Ctx) NnAvgPool2d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAvgPool2d; does != nil {
+			return does(c, self, kernel, stride, padding, ceil, includePad, divisor)
+		}
+	}
+	return composed.NnAvgPool2d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+}
+
+// NnAvgPool3d is the operator nn.avg_pool3d.
+func (c Ctx) NnAvgPool3d(self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAvgPool3d; does != nil {
+			return does(c, self, kernel, stride, padding, ceil, includePad, divisor)
+		}
+	}
+	return composed.NnAvgPool3d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+}
+
+// AdaptiveAvgPool1d is the operator adaptive_avg_pool1d.
+func (c Ctx) AdaptiveAvgPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).AdaptiveAvgPool1d; does != nil {
+			return does(c, self, sizes)
+		}
+	}
+	return composed.AdaptiveAvgPool1d(c, self, sizes)
+}
+
+// NnAdaptiveAvgPool2d is the operator nn.adaptive_avg_pool2d.
+func (c Ctx) NnAdaptiveAvgPool2d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAdaptiveAvgPool2d; does != nil {
+			return does(c, self, sizes)
+		}
+	}
+	return composed.NnAdaptiveAvgPool2d(c, self, sizes)
+}
+
+// NnAdaptiveAvgPool3d is the operator nn.adaptive_avg_pool3d.
+func (c Ctx) NnAdaptiveAvgPool3d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAdaptiveAvgPool3d; does != nil {
+			return does(c, self, sizes)
+		}
+	}
+	return composed.NnAdaptiveAvgPool3d(c, self, sizes)
+}
+
+// AdaptiveMaxPool1d is the operator adaptive_max_pool1d.
+func (c Ctx) AdaptiveMaxPool1d(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).AdaptiveMaxPool1d; does != nil {
+			return does(c, self, sizes)
+		}
+	}
+	return composed.AdaptiveMaxPool1d(c, self, sizes)
+}
+
+// NnAdaptiveMaxPool2dWithIndices is the operator nn.adaptive_max_pool2d_with_indices.
+func (c Ctx) NnAdaptiveMaxPool2dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAdaptiveMaxPool2dWithIndices; does != nil {
+			return does(c, self, sizes)
+		}
+	}
+	return composed.NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
+}
+
+// NnAdaptiveMaxPool3dWithIndices is the operator nn.adaptive_max_pool3d_with_indices.
+func (c Ctx) NnAdaptiveMaxPool3dWithIndices(self *tensor.Tensor, sizes []int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAdaptiveMaxPool3dWithIndices; does != nil {
+			return does(c, self, sizes)
+		}
+	}
+	return composed.NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
+}
+
+// NnLpPool1d is the operator nn.lp_pool1d.
+func (c Ctx) NnLpPool1d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnLpPool1d; does != nil {
+			return does(c, self, p, kernel, stride, ceil)
+		}
+	}
+	return composed.NnLpPool1d(c, self, p, kernel, stride, ceil)
+}
+
+// NnLpPool2d is the operator nn.lp_pool2d.
+func (c Ctx) NnLpPool2d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnLpPool2d; does != nil {
+			return does(c, self, p, kernel, stride, ceil)
+		}
+	}
+	return composed.NnLpPool2d(c, self, p, kernel, stride, ceil)
+}
+
+// NnLpPool3d is the operator nn.lp_pool3d.
+func (c Ctx) NnLpPool3d(self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnLpPool3d; does != nil {
+			return does(c, self, p, kernel, stride, ceil)
+		}
+	}
+	return composed.NnLpPool3d(c, self, p, kernel, stride, ceil)
+}
+
+// NnMaxUnpool1d is the operator nn.max_unpool1d.
+func (c Ctx) NnMaxUnpool1d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+		if err := unmixed("nn.max_unpool1d", key, keys(self)|keys(indices)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMaxUnpool1d; does != nil {
+			return does(c, self, indices, kernel, stride, padding, sizes)
+		}
+	}
+	return composed.NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
+}
+
+// NnMaxUnpool2d is the operator nn.max_unpool2d.
+func (c Ctx) NnMaxUnpool2d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+		if err := unmixed("nn.max_unpool2d", key, keys(self)|keys(indices)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMaxUnpool2d; does != nil {
+			return does(c, self, indices, kernel, stride, padding, sizes)
+		}
+	}
+	return composed.NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
+}
+
+// NnMaxUnpool3d is the operator nn.max_unpool3d.
+func (c Ctx) NnMaxUnpool3d(self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(indices)); key != 0 {
+		if err := unmixed("nn.max_unpool3d", key, keys(self)|keys(indices)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnMaxUnpool3d; does != nil {
+			return does(c, self, indices, kernel, stride, padding, sizes)
+		}
+	}
+	return composed.NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
+}
+
+// NnLargest is the operator nn.largest.
+func (c Ctx) NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnLargest; does != nil {
+			return does(c, self, sizes, taps, stride, padding, dilation, format)
+		}
+		err = Refused("nn.largest", key)
+		return
+	}
+	return ops.NnLargest(self, sizes, taps, stride, padding, dilation, format)
+}
+
+// NnLargestPlaces is the operator nn.largest_places.
+func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnLargestPlaces; does != nil {
+			return does(c, self, sizes, taps, stride, padding, dilation, format)
+		}
+		err = Refused("nn.largest_places", key)
+		return
+	}
+	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
+}
+
+// NnAddAtPlaces is the operator nn.add_at_places.
+func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
+		if err := unmixed("nn.add_at_places", key, keys(given)|keys(indices)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnAddAtPlaces; does != nil {
+			return does(c, given, indices, sizes, format)
+		}
+		err = Refused("nn.add_at_places", key)
+		return
+	}
+	return ops.NnAddAtPlaces(given, indices, sizes, format)
+}
+
+// NnAverage is the operator nn.average.
+func (c Ctx) NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnAverage; does != nil {
+			return does(c, self, sizes, taps, stride, padding, padded, divisor, format)
+		}
+		err = Refused("nn.average", key)
+		return
+	}
+	return ops.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
+}
+
+// NnAverageGradient is the operator nn.average_gradient.
+func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given)); key != 0 {
+		if does := backend(key).NnAverageGradient; does != nil {
+			return does(c, given, sizes, taps, stride, padding, padded, divisor, format)
+		}
+		err = Refused("nn.average_gradient", key)
+		return
+	}
+	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -345,6 +345,29 @@ var formulas = aten.Backend{
 	NnNormalizeGroupsGradient:             recordNnNormalizeGroupsGradient,
 	NnNormalizeChannels:                   recordNnNormalizeChannels,
 	NnNormalizeChannelsGradient:           recordNnNormalizeChannelsGradient,
+	MaxPool1d:                             recordMaxPool1d,
+	MaxPool2d:                             recordMaxPool2d,
+	MaxPool3d:                             recordMaxPool3d,
+	MaxPool1dWithIndices:                  recordMaxPool1dWithIndices,
+	NnMaxPool2dWithIndices:                recordNnMaxPool2dWithIndices,
+	NnMaxPool3dWithIndices:                recordNnMaxPool3dWithIndices,
+	AvgPool1d:                             recordAvgPool1d,
+	NnAvgPool2d:                           recordNnAvgPool2d,
+	NnAvgPool3d:                           recordNnAvgPool3d,
+	AdaptiveAvgPool1d:                     recordAdaptiveAvgPool1d,
+	NnAdaptiveAvgPool2d:                   recordNnAdaptiveAvgPool2d,
+	NnAdaptiveAvgPool3d:                   recordNnAdaptiveAvgPool3d,
+	AdaptiveMaxPool1d:                     recordAdaptiveMaxPool1d,
+	NnAdaptiveMaxPool2dWithIndices:        recordNnAdaptiveMaxPool2dWithIndices,
+	NnAdaptiveMaxPool3dWithIndices:        recordNnAdaptiveMaxPool3dWithIndices,
+	NnMaxUnpool1d:                         recordNnMaxUnpool1d,
+	NnMaxUnpool2d:                         recordNnMaxUnpool2d,
+	NnMaxUnpool3d:                         recordNnMaxUnpool3d,
+	NnLargest:                             recordNnLargest,
+	NnLargestPlaces:                       recordNnLargestPlaces,
+	NnAddAtPlaces:                         recordNnAddAtPlaces,
+	NnAverage:                             recordNnAverage,
+	NnAverageGradient:                     recordNnAverageGradient,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5602,6 +5625,239 @@ func recordNnNormalizeChannelsGradient(c aten.Ctx, given, self, mean, rstd, weig
 	}
 	ofSelfResult, ofWeightResult, ofBiasResult, err = r.c.NnNormalizeChannelsGradient(given, self, mean, rstd, weight, fixed, whole, affine)
 	r.undifferentiable("nn.normalize_channels_gradient", err, ofSelfResult, ofWeightResult, ofBiasResult)
+	return
+}
+
+func recordMaxPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().MaxPool1d(c, self, kernel, stride, padding, dilation, ceil)
+	named(since, "SqueezeBackward1", result)
+	return
+}
+
+func recordMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().MaxPool2d(c, self, kernel, stride, padding, dilation, ceil)
+	named(since, "MaxPool2DWithIndicesBackward0", result)
+	return
+}
+
+func recordMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().MaxPool3d(c, self, kernel, stride, padding, dilation, ceil)
+	named(since, "MaxPool3DWithIndicesBackward0", result)
+	return
+}
+
+func recordMaxPool1dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().MaxPool1dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	named(since, "SqueezeBackward1", valuesResult, indicesResult)
+	return
+}
+
+func recordNnMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnMaxPool2dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	named(since, "MaxPool2DWithIndicesBackward0", valuesResult, indicesResult)
+	return
+}
+
+func recordNnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnMaxPool3dWithIndices(c, self, kernel, stride, padding, dilation, ceil)
+	named(since, "MaxPool3DWithIndicesBackward0", valuesResult, indicesResult)
+	return
+}
+
+func recordAvgPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().AvgPool1d(c, self, kernel, stride, padding, ceil, includePad)
+	named(since, "SqueezeBackward1", result)
+	return
+}
+
+func recordNnAvgPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnAvgPool2d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+	named(since, "AvgPool2DBackward0", result)
+	return
+}
+
+func recordNnAvgPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnAvgPool3d(c, self, kernel, stride, padding, ceil, includePad, divisor)
+	named(since, "AvgPool3DBackward0", result)
+	return
+}
+
+func recordAdaptiveAvgPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().AdaptiveAvgPool1d(c, self, sizes)
+	named(since, "SqueezeBackward1", result)
+	return
+}
+
+func recordNnAdaptiveAvgPool2d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnAdaptiveAvgPool2d(c, self, sizes)
+	named(since, "AdaptiveAvgPool2DBackward0", result)
+	return
+}
+
+func recordNnAdaptiveAvgPool3d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnAdaptiveAvgPool3d(c, self, sizes)
+	named(since, "AdaptiveAvgPool3DBackward0", result)
+	return
+}
+
+func recordAdaptiveMaxPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().AdaptiveMaxPool1d(c, self, sizes)
+	named(since, "SqueezeBackward1", valuesResult, indicesResult)
+	return
+}
+
+func recordNnAdaptiveMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnAdaptiveMaxPool2dWithIndices(c, self, sizes)
+	named(since, "AdaptiveMaxPool2DBackward0", valuesResult, indicesResult)
+	return
+}
+
+func recordNnAdaptiveMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnAdaptiveMaxPool3dWithIndices(c, self, sizes)
+	named(since, "AdaptiveMaxPool3DBackward0", valuesResult, indicesResult)
+	return
+}
+
+func recordNnMaxUnpool1d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnMaxUnpool1d(c, self, indices, kernel, stride, padding, sizes)
+	named(since, "SqueezeBackward1", result)
+	return
+}
+
+func recordNnMaxUnpool2d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnMaxUnpool2d(c, self, indices, kernel, stride, padding, sizes)
+	named(since, "MaxUnpool2DBackward0", result)
+	return
+}
+
+func recordNnMaxUnpool3d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnMaxUnpool3d(c, self, indices, kernel, stride, padding, sizes)
+	named(since, "MaxUnpool3DBackward0", result)
+	return
+}
+
+func recordNnLargest(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.largest", "LargestBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnLargest(self, sizes, taps, stride, padding, dilation, format)
+	if r.finish(err, result) {
+		dilation = copied(dilation)
+		padding = copied(padding)
+		stride = copied(stride)
+		taps = copied(taps)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.touched(s.release(1, s.largestGradient(s.consume(s.take(0)), s.saved(self_), taps, stride, padding, dilation, format)), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordNnLargestPlaces(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.largest_places", "LargestPlacesBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	valuesResult, indicesResult, err = r.c.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
+	if r.finish(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.touched(s.release(1, s.addAtPlaces(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes, format)), s.saved(self_))
+		}
+	}
+	return
+}
+
+func recordNnAddAtPlaces(c aten.Ctx, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
+	if err != nil {
+		return
+	}
+	indices_ := r.save("indices", indices, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnAddAtPlaces(given, indices, sizes, format)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.atPlaces(s.consume(s.take(0)), s.saved(indices_)))
+		}
+	}
+	return
+}
+
+func recordNnAverage(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.average", "AverageBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnAverage(self, sizes, taps, stride, padding, padded, divisor, format)
+	if r.finish(err, result) {
+		padding = copied(padding)
+		stride = copied(stride)
+		taps = copied(taps)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.touched(s.consume(s.release(1, s.averageSpread(s.consume(s.take(0)), selfSizes, taps, stride, padding, padded, divisor, format))), s.saved(self_)))
+		}
+	}
+	return
+}
+
+func recordNnAverageGradient(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.average_gradient", "AverageGradientBackward0", nil, given)
+	if err != nil {
+		return
+	}
+	givenSizes := copied(given.Sizes())
+	result, err = r.c.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
+	if r.finish(err, result) {
+		padding = copied(padding)
+		stride = copied(stride)
+		taps = copied(taps)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.averageGathered(s.consume(s.take(0)), givenSizes, taps, stride, padding, padded, divisor, format))
+		}
+	}
 	return
 }
 

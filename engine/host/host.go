@@ -38,6 +38,7 @@ func init() {
 		Dot:              dot,
 		Distance:         distance,
 		Convolution:      convolution,
+		Pooling:          pooling,
 		LinearAlgebra:    linearAlgebra,
 
 		Group:        group,

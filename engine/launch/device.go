@@ -36,6 +36,7 @@ type Device struct {
 	Dot              func(op string, w Dot) error
 	Distance         func(op string, w Distance) error
 	Convolution      func(op string, w Convolution) error
+	Pooling          func(op string, w Pooling) error
 	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)

@@ -38,6 +38,7 @@ var meta = Device{
 	Dot:              nothing[Dot],
 	Distance:         nothing[Distance],
 	Convolution:      nothing[Convolution],
+	Pooling:          nothing[Pooling],
 	LinearAlgebra:    nothing[LinearAlgebra],
 
 	Group:        unknown[Grouping, Grouped],

@@ -102,8 +102,34 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		cube := []int64{1, 1, 1}
 		return map[string]any{"self": given(t, p.d, cube, 1), "weight": given(t, p.d, cube, 1), "bias": given(t, p.d, []int64{1}, 1), "pad": int64(0)}
 	},
-	"nn_one_hot": func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
-	"nn_pad":     func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
+	"max_pool1d":                          pooled(1),
+	"max_pool2d":                          pooled(2),
+	"max_pool3d":                          pooled(3),
+	"max_pool1d_with_indices":             pooled(1),
+	"nn_max_pool2d_with_indices":          pooled(2),
+	"nn_max_pool3d_with_indices":          pooled(3),
+	"avg_pool1d":                          pooled(1),
+	"nn_avg_pool2d":                       pooled(2),
+	"nn_avg_pool3d":                       pooled(3),
+	"adaptive_avg_pool1d":                 pooled(1),
+	"nn_adaptive_avg_pool2d":              pooled(2),
+	"nn_adaptive_avg_pool3d":              pooled(3),
+	"adaptive_max_pool1d":                 pooled(1),
+	"nn_adaptive_max_pool2d_with_indices": pooled(2),
+	"nn_adaptive_max_pool3d_with_indices": pooled(3),
+	"nn_lp_pool1d":                        pooled(1),
+	"nn_lp_pool2d":                        pooled(2),
+	"nn_lp_pool3d":                        pooled(3),
+	"nn_max_unpool1d":                     pooled(1),
+	"nn_max_unpool2d":                     pooled(2),
+	"nn_max_unpool3d":                     pooled(3),
+	"nn_largest":                          pooled(1),
+	"nn_largest_places":                   pooled(1),
+	"nn_add_at_places":                    pooled(1),
+	"nn_average":                          pooled(1),
+	"nn_average_gradient":                 pooled(1),
+	"nn_one_hot":                          func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
+	"nn_pad":                              func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
 	"nn_pad_inside": func(profile, *testing.T) map[string]any {
 		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
 	},
@@ -259,6 +285,17 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"logspace_tensor_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
 	"logspace_tensor_scalar":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
 	"logspace_scalar_tensor":        func(p profile, t *testing.T) map[string]any { return tensorBounds(p, t) },
+}
+
+// pooled are the arguments of an operator on the only window of an image of n dimensions.
+func pooled(n int) func(p profile, t *testing.T) map[string]any {
+	return func(p profile, t *testing.T) map[string]any {
+		one := slices.Repeat([]int64{1}, n)
+		sizes := append([]int64{1, 1}, one...)
+		x := given(t, p.d, sizes, 1)
+		return map[string]any{"self": x, "given": x, "indices": given(t, dtype.Int64, sizes, 0), "sizes": one, "output_size": one, "kernel_size": one, "stride": one,
+			"padding": slices.Repeat([]int64{0}, n), "dilation": one, "norm_type": 2.0, "divisor": int64(0), "divisor_override": ops.Int(1), "format": shape.Contiguous}
+	}
 }
 
 // convolved are the arguments of a convolution in n dimensions, in which one position meets one tap.

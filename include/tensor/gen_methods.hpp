@@ -80,6 +80,20 @@ struct LobpcgResult;
 struct NativeLayerNormResult;
 struct NativeGroupNormResult;
 struct NativeBatchNormResult;
+struct MaxPool1dWithIndicesResult;
+namespace nn {
+struct NnMaxPool2dWithIndicesResult;
+}  // namespace nn
+namespace nn {
+struct NnMaxPool3dWithIndicesResult;
+}  // namespace nn
+struct AdaptiveMaxPool1dResult;
+namespace nn {
+struct NnAdaptiveMaxPool2dWithIndicesResult;
+}  // namespace nn
+namespace nn {
+struct NnAdaptiveMaxPool3dWithIndicesResult;
+}  // namespace nn
 struct ChooseQparamsPerTensorResult;
 struct FakeQuantizePerTensorAffineCachemaskResult;
 struct FakeQuantizePerChannelAffineCachemaskResult;

@@ -226,6 +226,38 @@ struct NativeBatchNormResult {
   Tensor save_mean;
   Tensor save_invstd;
 };
+struct MaxPool1dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+namespace nn {
+struct NnMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
+namespace nn {
+struct NnMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
+struct AdaptiveMaxPool1dResult {
+  Tensor values;
+  Tensor indices;
+};
+namespace nn {
+struct NnAdaptiveMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
+namespace nn {
+struct NnAdaptiveMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -6594,6 +6626,189 @@ namespace nn {
 inline Tensor local_response_norm(const Tensor &self, Int size, Real alpha = 0.0001, Real beta = 0.75, Real k = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_local_response_norm(self.get(), size, alpha, beta, k, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
+// given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+inline Tensor max_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_max_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
+  return out.take();
+}
+
+// The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+inline Tensor max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
+  return out.take();
+}
+
+// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+inline Tensor max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, out.put()));
+  return out.take();
+}
+
+// `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+inline MaxPool1dWithIndicesResult max_pool1d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_max_pool1d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+namespace nn {
+inline nn::NnMaxPool2dWithIndicesResult max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
+// `max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+namespace nn {
+inline nn::NnMaxPool3dWithIndicesResult max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &dilation = {1}, Bool ceil_mode = false) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), dilation.data(), dilation.size(), ceil_mode, values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
+// The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
+// `count_include_pad` False not at all.
+inline Tensor avg_pool1d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_avg_pool1d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, out.put()));
+  return out.take();
+}
+
+// The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+namespace nn {
+inline Tensor avg_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_avg_pool2d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The mean of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+namespace nn {
+inline Tensor avg_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, Bool ceil_mode = false, Bool count_include_pad = true, const std::optional<Int> &divisor_override = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_avg_pool3d(self.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), ceil_mode, count_include_pad, detail::get(divisor_override), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+inline Tensor adaptive_avg_pool1d(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_adaptive_avg_pool1d(self.get(), output_size.data(), output_size.size(), out.put()));
+  return out.take();
+}
+
+// The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
+namespace nn {
+inline Tensor adaptive_avg_pool2d(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_adaptive_avg_pool2d(self.get(), output_size.data(), output_size.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The means of windows of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+namespace nn {
+inline Tensor adaptive_avg_pool3d(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_adaptive_avg_pool3d(self.get(), output_size.data(), output_size.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+inline AdaptiveMaxPool1dResult adaptive_max_pool1d(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_adaptive_max_pool1d(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+
+// The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+namespace nn {
+inline nn::NnAdaptiveMaxPool2dWithIndicesResult adaptive_max_pool2d_with_indices(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_adaptive_max_pool2d_with_indices(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
+// The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+namespace nn {
+inline nn::NnAdaptiveMaxPool3dWithIndicesResult adaptive_max_pool3d_with_indices(const Tensor &self, const Ints &output_size) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_adaptive_max_pool3d_with_indices(self.get(), output_size.data(), output_size.size(), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
+// The `norm_type`-norm of each window of signals `self` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+namespace nn {
+inline Tensor lp_pool1d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_lp_pool1d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The `norm_type`-norm of each window of images `self` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+namespace nn {
+inline Tensor lp_pool2d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_lp_pool2d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The `norm_type`-norm of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+namespace nn {
+inline Tensor lp_pool3d(const Tensor &self, Real norm_type, const Ints &kernel_size, const Ints &stride = std::nullopt, Bool ceil_mode = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_lp_pool3d(self.get(), norm_type, kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), ceil_mode, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Puts the elements of `self` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+namespace nn {
+inline Tensor max_unpool1d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_max_unpool1d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+namespace nn {
+inline Tensor max_unpool2d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_max_unpool2d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+namespace nn {
+inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints &kernel_size, const Ints &stride = std::nullopt, const Ints &padding = {0}, const Ints &output_size = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_max_unpool3d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
   return out.take();
 }
 }  // namespace nn

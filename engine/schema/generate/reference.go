@@ -28,6 +28,7 @@ var parts = map[string][]part{
 		{"convolution", "convolutions", []string{"nn_convolution"}},
 		{"normalization", "normalizations", []string{"nn_normalization"}},
 		{"activation", "activations and dropout", []string{"nn_activation", "nn_dropout", "scan"}},
+		{"pooling", "pooling", []string{"nn_pooling"}},
 		{"loss", "losses", []string{"nn_losses"}},
 		{"nn", "neural network functions", nil},
 	},

@@ -995,6 +995,206 @@ def local_response_norm(input, size, alpha=0.0001, beta=0.75, k=1.0):
     """
 
 
+@_operator("max_pool1d")
+def max_pool1d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
+    """The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `input` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
+    given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+
+    >>> torch.max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
+    tensor([[3., 4.]])
+    """
+
+
+@_operator("max_pool2d")
+def max_pool2d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
+    """The largest element of each window of images `input` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `input` is.
+
+    >>> torch.max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+
+
+@_operator("max_pool3d")
+def max_pool3d(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
+    """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+
+    >>> torch.max_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
+    tensor([[[[7.]]]])
+    """
+
+
+@_operator("max_pool1d_with_indices")
+def max_pool1d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
+    """`max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+
+    >>> torch.max_pool1d_with_indices(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
+    tensor([[1, 3]])
+    """
+
+
+@_operator("nn.max_pool2d_with_indices")
+def max_pool2d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
+    """`max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
+
+    >>> torch.nn.functional.max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
+    tensor([[[ 5,  7],
+             [13, 15]]])
+    """
+
+
+@_operator("nn.max_pool3d_with_indices")
+def max_pool3d_with_indices(input, kernel_size, stride=None, padding=(0,), dilation=(1,), ceil_mode=False):
+    """`max_pool3d` and the place of each element in its volume, counted in row-major order: the first of equal ones, the last NaN.
+
+    >>> torch.nn.functional.max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 2)[1]
+    tensor([[[[7]]]])
+    """
+
+
+@_operator("avg_pool1d")
+def avg_pool1d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True):
+    """The mean of each window of `kernel_size` elements of signals `input` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
+    `count_include_pad` False not at all.
+
+    >>> torch.avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)
+    tensor([[2., 3.]])
+    """
+
+
+@_operator("nn.avg_pool2d")
+def avg_pool2d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """The mean of each window of images `input` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `input` is.
+
+    >>> torch.nn.functional.avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+
+
+@_operator("nn.avg_pool3d")
+def avg_pool3d(input, kernel_size, stride=None, padding=(0,), ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """The mean of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `avg_pool2d` in three dimensions. The result is contiguous.
+
+    >>> torch.nn.functional.avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2)
+    tensor([[[[3.5000]]]])
+    """
+
+
+@_operator("adaptive_avg_pool1d")
+def adaptive_avg_pool1d(input, output_size, *more):
+    """The means of as many windows of signals `input` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+
+    >>> torch.adaptive_avg_pool1d(torch.tensor([[1., 3., 2., 4.]]), 1)
+    tensor([[2.5000]])
+    """
+
+
+@_operator("nn.adaptive_avg_pool2d")
+def adaptive_avg_pool2d(input, output_size, *more):
+    """The means of windows of images `input` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `input` is.
+
+    >>> torch.nn.functional.adaptive_avg_pool2d(torch.arange(16.).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+
+
+@_operator("nn.adaptive_avg_pool3d")
+def adaptive_avg_pool3d(input, output_size, *more):
+    """The means of windows of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `adaptive_avg_pool2d` in three dimensions.
+
+    >>> torch.nn.functional.adaptive_avg_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 1)
+    tensor([[[[3.5000]]]])
+    """
+
+
+@_operator("adaptive_max_pool1d")
+def adaptive_max_pool1d(input, output_size, *more):
+    """The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+
+    >>> torch.adaptive_max_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2)[1]
+    tensor([[1, 3]])
+    """
+
+
+@_operator("nn.adaptive_max_pool2d_with_indices")
+def adaptive_max_pool2d_with_indices(input, output_size, *more):
+    """The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
+
+    >>> torch.nn.functional.adaptive_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2)[1]
+    tensor([[[ 5,  7],
+             [13, 15]]])
+    """
+
+
+@_operator("nn.adaptive_max_pool3d_with_indices")
+def adaptive_max_pool3d_with_indices(input, output_size, *more):
+    """The largest elements of the windows of `adaptive_avg_pool3d`, and the place of each in its volume, as `max_pool3d_with_indices` gives them.
+
+    >>> torch.nn.functional.adaptive_max_pool3d_with_indices(torch.arange(8.).reshape(1, 2, 2, 2), 1)[1]
+    tensor([[[[7]]]])
+    """
+
+
+@_operator("nn.lp_pool1d")
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The `norm_type`-norm of each window of signals `input` (N, C, L), or of one (C, L): the root of the sum of powers, NaN where that is negative, of infinity the largest size, and of minus infinity the smallest. The windows are those of `max_pool1d` without padding; of one that goes beyond the end the mean power counts for what is missing.
+
+    >>> torch.nn.functional.lp_pool1d(torch.tensor([[1., 3., 2., 4.]]), 2, 2)
+    tensor([[3.1623, 4.4721]])
+    """
+
+
+@_operator("nn.lp_pool2d")
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The `norm_type`-norm of each window of images `input` (N, C, H, W), or of one (C, H, W): `lp_pool1d` in two dimensions.
+
+    >>> torch.nn.functional.lp_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2)
+    tensor([[[ 6.4807,  9.8995],
+             [21.4009, 25.3377]]])
+    """
+
+
+@_operator("nn.lp_pool3d")
+def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The `norm_type`-norm of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `lp_pool1d` in three dimensions.
+
+    >>> torch.nn.functional.lp_pool3d(torch.arange(8.).reshape(1, 2, 2, 2), 2, 2)
+    tensor([[[[11.8322]]]])
+    """
+
+
+@_operator("nn.max_unpool1d")
+def max_unpool1d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
+    """Puts the elements of `input` (N, C, L), or (C, L), to the places that `indices` name, as `max_pool1d_with_indices` gives them, in signals of zeros. Of the lengths that windows can come from, `output_size` names another one than the default, alone or behind those of the first two dimensions. Of elements with the same place the last one counts, though all get the gradient from there.
+
+    >>> torch.nn.functional.max_unpool1d(torch.tensor([[3., 4.]]), torch.tensor([[1, 3]]), 2)
+    tensor([[0., 3., 0., 4.]])
+    """
+
+
+@_operator("nn.max_unpool2d")
+def max_unpool2d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
+    """Puts elements back to the places in images of zeros that they were taken from by `max_pool2d_with_indices`: `max_unpool1d` in two dimensions.
+
+    >>> torch.nn.functional.max_unpool2d(torch.tensor([[[5., 7.], [9., 8.]]]), torch.tensor([[[5, 7], [13, 15]]]), 2)
+    tensor([[[0., 0., 0., 0.],
+             [0., 5., 0., 7.],
+             [0., 0., 0., 0.],
+             [0., 9., 0., 8.]]])
+    """
+
+
+@_operator("nn.max_unpool3d")
+def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_size=None):
+    """Puts elements back to the places in volumes of zeros that they were taken from by `max_pool3d_with_indices`: `max_unpool1d` in three dimensions.
+
+    >>> torch.nn.functional.max_unpool3d(torch.tensor([[[[7.]]]]), torch.tensor([[[[7]]]]), 2).flatten()
+    tensor([0., 0., 0., 0., 0., 0., 0., 7.])
+    """
+
+
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
     """Replaces negative elements by 0.
@@ -1013,4 +1213,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "relu", "relu_"]

@@ -19,7 +19,7 @@ def blackman(M, *, sym=True, dtype=None, layout=None, device=None, pin_memory=Fa
     False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
 
     >>> torch.signal.windows.blackman(3).round(decimals=4)
-    tensor([-0.,  1., -0.])
+    tensor([-0., 1., -0.])
     """
 
 

@@ -1,4 +1,5 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Literal, overload
 
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
@@ -19,3 +20,111 @@ def triplet_margin_with_distance_loss(
     swap: bool = ...,
     reduction: str = ...,
 ) -> Tensor: ...
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def max_pool1d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+def max_pool1d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: bool = ...,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+def max_pool2d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: bool = ...,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
+@overload
+def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Tensor: ...
+@overload
+def max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> tuple[Tensor, Tensor]: ...
+def max_pool3d_with_indices(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int] | None = ...,
+    padding: int | Sequence[int] = ...,
+    dilation: int | Sequence[int] = ...,
+    ceil_mode: bool = ...,
+    return_indices: bool = ...,
+) -> tuple[Tensor, Tensor]: ...
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
+@overload
+def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...

@@ -1,0 +1,37 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// largestGradient finds again where the largest elements of windows are.
+func (s *steps) largestGradient(t, self *tensor.Tensor, taps, stride, padding, dilation []int64, format shape.MemoryFormat) *tensor.Tensor {
+	values, places, err := s.c.NnLargestPlaces(self, slices.Clone(t.Sizes()[2:]), taps, stride, padding, dilation, format)
+	s.Keep(values, err)
+	return s.addAtPlaces(t, s.Keep(places, err), self.Sizes(), format)
+}
+
+func (s *steps) addAtPlaces(t, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) *tensor.Tensor {
+	return s.Keep(s.c.NnAddAtPlaces(t, indices, slices.Clone(sizes[2:]), format))
+}
+
+// atPlaces takes from images what indices name, 0 where they are -1.
+func (s *steps) atPlaces(t, indices *tensor.Tensor) *tensor.Tensor {
+	flat := func(t *tensor.Tensor) *tensor.Tensor {
+		return s.Keep(s.c.Reshape(t, slices.Concat(t.Sizes()[:2], []int64{shape.Product(t.Sizes()[2:])})))
+	}
+	met := s.Keep(s.c.Ge(nil, indices, s.int(0)))
+	taken := s.Keep(s.c.Gather(nil, flat(t), 2, flat(s.Keep(s.c.Mul(nil, indices, met))), false))
+	return s.only(s.Keep(s.c.Reshape(taken, slices.Clone(indices.Sizes()))), met)
+}
+
+func (s *steps) averageSpread(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
+	return s.Keep(s.c.NnAverageGradient(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
+}
+
+func (s *steps) averageGathered(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
+	return s.Keep(s.c.NnAverage(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
+}

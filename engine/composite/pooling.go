@@ -1,0 +1,321 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// MaxPool1d is the largest element of each window of signals.
+func MaxPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	return maxPool(c, "max_pool1d", 1, self, kernel, stride, padding, dilation, ceil)
+}
+
+// MaxPool2d is the largest element of each window of images.
+func MaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	return maxPool(c, "max_pool2d", 2, self, kernel, stride, padding, dilation, ceil)
+}
+
+// MaxPool3d is the largest element of each window of volumes.
+func MaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	return maxPool(c, "max_pool3d", 3, self, kernel, stride, padding, dilation, ceil)
+}
+
+// MaxPool1dWithIndices is MaxPool1d and the places of the elements.
+func MaxPool1dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+	return maxPoolPlaces(c, "max_pool1d_with_indices", 1, self, kernel, stride, padding, dilation, ceil)
+}
+
+// NnMaxPool2dWithIndices is MaxPool2d and the places of the elements.
+func NnMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+	return maxPoolPlaces(c, "nn_max_pool2d_with_indices", 2, self, kernel, stride, padding, dilation, ceil)
+}
+
+// NnMaxPool3dWithIndices is MaxPool3d and the places of the elements.
+func NnMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+	return maxPoolPlaces(c, "nn_max_pool3d_with_indices", 3, self, kernel, stride, padding, dilation, ceil)
+}
+
+// AvgPool1d is the mean of each window of signals.
+func AvgPool1d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool) (*tensor.Tensor, error) {
+	return avgPool(c, "avg_pool1d", 1, self, kernel, stride, padding, ceil, includePad, ops.NoInt)
+}
+
+// NnAvgPool2d is the mean of each window of images.
+func NnAvgPool2d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	return avgPool(c, "nn_avg_pool2d", 2, self, kernel, stride, padding, ceil, includePad, divisor)
+}
+
+// NnAvgPool3d is the mean of each window of volumes.
+func NnAvgPool3d(c aten.Ctx, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	return avgPool(c, "nn_avg_pool3d", 3, self, kernel, stride, padding, ceil, includePad, divisor)
+}
+
+// AdaptiveAvgPool1d is the mean of each of so many windows of signals.
+func AdaptiveAvgPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	return adaptiveAvgPool(c, "adaptive_avg_pool1d", 1, self, sizes)
+}
+
+// NnAdaptiveAvgPool2d is the mean of each of so many windows of images.
+func NnAdaptiveAvgPool2d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	return adaptiveAvgPool(c, "nn_adaptive_avg_pool2d", 2, self, sizes)
+}
+
+// NnAdaptiveAvgPool3d is the mean of each of so many windows of volumes.
+func NnAdaptiveAvgPool3d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	return adaptiveAvgPool(c, "nn_adaptive_avg_pool3d", 3, self, sizes)
+}
+
+// AdaptiveMaxPool1d is the largest element of each of so many windows of signals, and their places.
+func AdaptiveMaxPool1d(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+	return adaptiveMaxPool(c, "adaptive_max_pool1d", 1, self, sizes)
+}
+
+// NnAdaptiveMaxPool2dWithIndices is the largest element of each of so many windows of images, and their places.
+func NnAdaptiveMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+	return adaptiveMaxPool(c, "nn_adaptive_max_pool2d_with_indices", 2, self, sizes)
+}
+
+// NnAdaptiveMaxPool3dWithIndices is the largest element of each of so many windows of volumes, and their places.
+func NnAdaptiveMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+	return adaptiveMaxPool(c, "nn_adaptive_max_pool3d_with_indices", 3, self, sizes)
+}
+
+// NnLpPool1d is the norm of each window of signals.
+func NnLpPool1d(c aten.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	return lpPool(c, "nn_lp_pool1d", 1, self, p, kernel, stride, ceil)
+}
+
+// NnLpPool2d is the norm of each window of images.
+func NnLpPool2d(c aten.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	return lpPool(c, "nn_lp_pool2d", 2, self, p, kernel, stride, ceil)
+}
+
+// NnLpPool3d is the norm of each window of volumes.
+func NnLpPool3d(c aten.Ctx, self *tensor.Tensor, p float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	return lpPool(c, "nn_lp_pool3d", 3, self, p, kernel, stride, ceil)
+}
+
+func maxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (*tensor.Tensor, error) {
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+	defer p.Close()
+	images := p.images(self)
+	if self.Keys()&tensor.Gradient != 0 && c.Recording() { // gradients want the places
+		values, places, err := p.largest(self, images)
+		p.Keep(places, err)
+		return p.result(nil, p.Keep(values, err))
+	}
+	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
+		return c.NnLargest(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
+	})))
+}
+
+func maxPoolPlaces(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding, dilation []int64, ceil bool) (values, indices *tensor.Tensor, err error) {
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, dilation: dilation, ceil: ceil, volumes: true}
+	defer p.Close()
+	return p.largest(self, p.images(self))
+}
+
+// largest are the largest elements and their places.
+func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.Tensor, err error) {
+	p.Do(func() (err error) {
+		values, indices, err = p.C.NnLargestPlaces(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
+		values, indices = p.Keep(values, err), p.Keep(indices, err)
+		return err
+	})
+	return p.GiveBoth(p.alone(self, values), p.alone(self, indices))
+}
+
+func avgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, padding []int64, ceil, includePad bool, divisor ops.Int) (*tensor.Tensor, error) {
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding, ceil: ceil}
+	defer p.Close()
+	if divisor == 0 {
+		p.Failf("divisor_override must not be 0")
+	}
+	images := p.images(self)
+	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
+		return c.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)
+	})))
+}
+
+func adaptiveAvgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []int64) (*tensor.Tensor, error) {
+	p := pooling{scope: within(c, op), n: n, sizes: sizes}
+	defer p.Close()
+	p.Fail(floating(op, self))
+	images := p.adaptive(self)
+	if p.Err == nil && !slices.ContainsFunc(p.sizes, func(n int64) bool { return n != 1 }) {
+		var dims []int64
+		for d := range n {
+			dims = append(dims, int64(d-n))
+		}
+		mean := p.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, self, dims, true, dtype.None) })
+		return p.result(nil, p.laidLike(self, mean))
+	}
+	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
+		return c.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)
+	})))
+}
+
+func adaptiveMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
+	p := pooling{scope: within(c, op), n: n, sizes: sizes}
+	defer p.Close()
+	return p.largest(self, p.adaptive(self))
+}
+
+// lpPool is a root of means of powers times the number of elements that windows have.
+func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, kernel, stride []int64, ceil bool) (*tensor.Tensor, error) {
+	s := within(c, op)
+	defer s.Close()
+	if power == 0 {
+		return nil, status.Valuef("%s: norm_type must not be 0", op)
+	}
+	if math.IsInf(power, 0) {
+		size := s.Unary(c.Abs, self)
+		if power < 0 {
+			size = s.negative(size)
+		}
+		size = s.Step(func() (*tensor.Tensor, error) { return maxPool(c, op, n, size, kernel, stride, nil, nil, ceil) })
+		if power < 0 {
+			size = s.negative(size)
+		}
+		return s.result(nil, size)
+	}
+	powers := s.Binary(c.Pow, self, s.Float(power))
+	means := s.Step(func() (*tensor.Tensor, error) {
+		return avgPool(c, op, n, powers, kernel, stride, nil, ceil, true, ops.NoInt)
+	})
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	taps := 1.0
+	for i := range n {
+		taps *= float64(kernel[i%len(kernel)])
+	}
+	return s.result(nil, s.Binary(c.Pow, s.Mul(means, s.Float(taps)), s.Float(1/power)))
+}
+
+// pooling is what is asked of windows, in n dimensions. Volumes tells that the results of three dimensions lie as self does, too.
+type pooling struct {
+	*scope
+	n                                 int
+	kernel, stride, padding, dilation []int64
+	ceil, volumes                     bool
+	sizes                             []int64
+	format                            shape.MemoryFormat
+}
+
+// images checks the arguments, and gives images with a dimension for examples.
+func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
+	p.expand()
+	images := p.batched(self)
+	if p.Err != nil {
+		return nil
+	}
+	p.sizes = make([]int64, p.n)
+	for i := range p.n {
+		size, taps, stride, padding := self.Sizes()[self.Dim()-p.n+i], p.kernel[i], p.stride[i], p.padding[i]
+		const most = 1 << 60
+		if float64(taps-1)*float64(p.dilation[i]) > most || padding > most || stride > most {
+			p.Failf("kernel_size %v, stride %v, padding %v and dilation %v are larger than can be counted with", p.kernel, p.stride, p.padding, p.dilation)
+			return nil
+		}
+		reach := (taps-1)*p.dilation[i] + 1
+		if padding > taps/2 {
+			p.Failf("pad should be at most half of kernel size, but got pad=%d and kernel_size=%d", padding, taps)
+			return nil
+		}
+		room := size + 2*padding - reach
+		if p.ceil {
+			room += stride - 1
+		}
+		p.sizes[i] = room/stride + 1
+		if p.ceil && room/stride*stride >= size+padding {
+			p.sizes[i]--
+		}
+		if room < 0 || p.sizes[i] < 1 {
+			p.Failf("windows do not fit: input size %v, kernel_size %v, stride %v, padding %v, dilation %v", self.Sizes(), p.kernel, p.stride, p.padding, p.dilation)
+			return nil
+		}
+	}
+	return images
+}
+
+// adaptive checks the sizes of results.
+func (p *pooling) adaptive(self *tensor.Tensor) *tensor.Tensor {
+	if len(p.sizes) == 1 {
+		p.sizes = slices.Repeat(p.sizes, p.n)
+	}
+	if len(p.sizes) != p.n || slices.Min(p.sizes) < 0 {
+		p.Failf("output_size must be one number or %d numbers, none of them negative, but is %v", p.n, p.sizes)
+	}
+	return p.batched(self)
+}
+
+// expand gives every dimension numbers of its own, and refuses what cannot be.
+func (p *pooling) expand() {
+	if len(p.stride) == 0 {
+		p.stride = p.kernel
+	}
+	if p.padding == nil {
+		p.padding = []int64{0}
+	}
+	if p.dilation == nil {
+		p.dilation = []int64{1}
+	}
+	for _, list := range []struct {
+		name   string
+		values *[]int64
+		least  int64
+		want   string
+	}{
+		{"kernel_size", &p.kernel, 1, "greater than zero"},
+		{"stride", &p.stride, 1, "greater than zero"},
+		{"padding", &p.padding, 0, "non-negative"},
+		{"dilation", &p.dilation, 1, "greater than zero"},
+	} {
+		v := *list.values
+		if len(v) != 1 && len(v) != p.n {
+			p.Failf("%s must be one number or %d numbers, but is %v", list.name, p.n, v)
+			return
+		}
+		if slices.Min(v) < list.least {
+			p.Failf("%s should be %s, but got %v", list.name, list.want, v)
+			return
+		}
+		*list.values = slices.Repeat(v, p.n/len(v))
+	}
+}
+
+// batched is self with a dimension for examples, and finds the format of results.
+func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
+	if p.Err != nil {
+		return nil
+	}
+	dim := self.Dim()
+	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[dim-p.n-1:], 0) {
+		p.Failf("expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got: %v", p.n+1, p.n+2, self.Sizes())
+		return nil
+	}
+	images := self
+	if dim == p.n+1 {
+		images = p.Unsqueeze(self, 0)
+	}
+	if p.Err == nil && (p.n == 2 && images == self || p.n == 3 && p.volumes) {
+		p.format = shape.SuggestFormat(images.Sizes(), images.Strides())
+	}
+	return images
+}
+
+// alone is t without the dimension for examples where self has none.
+func (p *pooling) alone(self, t *tensor.Tensor) *tensor.Tensor {
+	if p.Err != nil || self.Dim() == p.n+2 {
+		return t
+	}
+	return p.Step(func() (*tensor.Tensor, error) { return p.C.SqueezeDim(nil, t, 0) })
+}

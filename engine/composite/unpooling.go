@@ -1,0 +1,83 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NnMaxUnpool1d puts elements back to their places in signals.
+func NnMaxUnpool1d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	return maxUnpool(c, "nn_max_unpool1d", 1, self, indices, kernel, stride, padding, sizes)
+}
+
+// NnMaxUnpool2d puts elements back to their places in images.
+func NnMaxUnpool2d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	return maxUnpool(c, "nn_max_unpool2d", 2, self, indices, kernel, stride, padding, sizes)
+}
+
+// NnMaxUnpool3d puts elements back to their places in volumes.
+func NnMaxUnpool3d(c aten.Ctx, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	return maxUnpool(c, "nn_max_unpool3d", 3, self, indices, kernel, stride, padding, sizes)
+}
+
+func maxUnpool(c aten.Ctx, op string, n int, self, indices *tensor.Tensor, kernel, stride, padding, sizes []int64) (*tensor.Tensor, error) {
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
+	defer p.Close()
+	p.expand()
+	p.batched(self)
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	lead := self.Dim() - n
+	switch {
+	case indices.DType() != dtype.Int64:
+		return nil, status.Runtimef("%s: elements in indices should be of int64, but got %v", op, indices.DType())
+	case !slices.Equal(indices.Sizes(), self.Sizes()):
+		return nil, status.Runtimef("%s: expected indices to have the sizes of self, %v, but got %v", op, self.Sizes(), indices.Sizes())
+	case sizes != nil && len(sizes) != n && len(sizes) != n+2:
+		return nil, status.Valuef("%s: output_size must have %d or %d numbers, but is %v", op, n, n+2, sizes)
+	}
+	made, volume := make([]int64, n), int64(1)
+	for i := range n {
+		span, fits := longest(self.Sizes()[lead+i], p.stride[i], p.kernel[i])
+		if !fits || p.padding[i] > 1<<60 {
+			return nil, status.Runtimef("%s: kernel_size %v, stride %v and padding %v are larger than can be counted with", op, p.kernel, p.stride, p.padding)
+		}
+		made[i] = span - 2*p.padding[i]
+		if sizes != nil {
+			size := sizes[len(sizes)-n+i]
+			if size <= made[i]-p.stride[i] || size >= made[i]+p.stride[i] {
+				return nil, status.Valuef("%s: output_size %v is invalid: dimension %d must be between %d and %d", op, sizes, i, made[i]-p.stride[i], made[i]+p.stride[i])
+			}
+			made[i] = size
+		}
+		if made[i] < 1 {
+			return nil, status.Runtimef("%s: output_size must be positive, but is %v for input of sizes %v", op, made[:i+1], self.Sizes())
+		}
+		volume = shape.Times(volume, made[i])
+	}
+	outer := self.Sizes()[:lead]
+	flat := shape.Append(outer, -1)
+	if self.Numel() == 0 {
+		flat[lead] = 0
+	}
+	zeros := p.Zeros(self, self.DType(), shape.Append(outer, volume)...)
+	places, values := p.Reshape(indices, flat...), p.Reshape(self, flat...)
+	put := p.Step(func() (*tensor.Tensor, error) { return c.Scatter(nil, zeros, int64(lead), places, values) })
+	put = p.Reshape(put, slices.Concat(outer, made)...)
+	if n == 2 {
+		put = p.laidLike(self, put)
+	}
+	return p.result(nil, put)
+}
+
+// longest is how many elements n windows span.
+func longest(n, stride, taps int64) (int64, bool) {
+	span := float64(n-1)*float64(stride) + float64(taps)
+	return (n-1)*stride + taps, span < 1<<60
+}

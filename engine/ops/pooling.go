@@ -1,0 +1,154 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	maxPoolKernel             = kernel.Get("max_pool")
+	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
+	averagePoolKernel         = kernel.Get("average_pool")
+	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
+)
+
+// NnLargest is the largest element of each window.
+func NnLargest(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
+	p := pool("nn_largest", maxPoolKernel, taps, stride, padding, dilation)
+	defer p.Close()
+	p.Images = p.laid(self, format)
+	p.Results = p.like(self, sizes, self.DType(), format)
+	return p.run(p.Results)
+}
+
+// NnLargestPlaces is the largest element of each window, and its place in the image.
+func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64, format shape.MemoryFormat) (values, indices *tensor.Tensor, err error) {
+	p := pool("nn_largest_places", maxPoolKernel, taps, stride, padding, dilation)
+	defer p.Close()
+	p.Images = p.laid(self, format)
+	p.Results = p.like(self, sizes, self.DType(), format)
+	p.Indices = p.like(self, sizes, dtype.Int64, format)
+	p.launch()
+	return p.GiveBoth(p.Results, p.Indices)
+}
+
+// NnAddAtPlaces adds what belongs to windows to zeros of the given sizes, where indices say.
+func NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
+	p := pool("nn_add_at_places", maxPoolGradientKernel, nil, nil, nil, nil)
+	defer p.Close()
+	if !slices.Equal(given.Sizes(), indices.Sizes()) || indices.DType() != dtype.Int64 {
+		p.Failf("indices must be of int64 and have the sizes of given, %v, but have %v, of %v", given.Sizes(), indices.Sizes(), indices.DType())
+	}
+	_, err := iter.Device(p.Op, given, indices)
+	p.Fail(err)
+	p.Results, p.Indices = p.laid(given, format), p.laid(indices, format)
+	p.Images = p.like(given, sizes, given.DType(), format)
+	return p.run(p.Images)
+}
+
+// NnAverage is the mean of each window.
+func NnAverage(self *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
+	p := pool("nn_average", averagePoolKernel, taps, stride, padding, ones(taps))
+	defer p.Close()
+	p.Padded, p.Divisor = padded, divisor
+	p.Images = p.laid(self, format)
+	p.Results = p.like(self, sizes, self.DType(), format)
+	return p.run(p.Results)
+}
+
+// NnAverageGradient is the transpose of NnAverage.
+func NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
+	p := pool("nn_average_gradient", averagePoolGradientKernel, taps, stride, padding, ones(taps))
+	defer p.Close()
+	p.Padded, p.Divisor = padded, divisor
+	p.Results = p.laid(given, format)
+	p.Images = p.like(given, sizes, given.DType(), format)
+	return p.run(p.Images)
+}
+
+func ones(like []int64) []int64 { return slices.Repeat([]int64{1}, len(like)) }
+
+// pooler is the work of an operator on windows.
+type pooler struct {
+	scope
+	launch.Pooling
+}
+
+func pool(op string, k *kernel.Kernel, taps, stride, padding, dilation []int64) *pooler {
+	return &pooler{*within(op), launch.Pooling{Kernel: k, Taps: taps, Stride: stride, Padding: padding, Dilation: dilation}}
+}
+
+// laid is t in a format that kernels read.
+func (p *pooler) laid(t *tensor.Tensor, format shape.MemoryFormat) *tensor.Tensor {
+	if n := t.Dim() - 2; n < 1 || n > 3 {
+		p.Failf("windows are taken of one to three dimensions behind those of examples and channels, but sizes are %v", t.Sizes())
+	}
+	if p.Err != nil {
+		return nil
+	}
+	if shape.IsFormat(t.Sizes(), t.Strides(), format) {
+		return t
+	}
+	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), format) })
+}
+
+// like is a tensor with other sizes behind those of examples and channels.
+func (p *pooler) like(t *tensor.Tensor, sizes []int64, d dtype.DType, format shape.MemoryFormat) *tensor.Tensor {
+	if p.Err == nil && (len(sizes) != t.Dim()-2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 })) {
+		p.Failf("expected %d sizes, none of them negative, for a tensor of sizes %v, but got %v", t.Dim()-2, t.Sizes(), sizes)
+	}
+	if p.Err != nil {
+		return nil
+	}
+	all := slices.Concat(t.Sizes()[:2], sizes)
+	strides, err := shape.FormatStrides(p.Op, all, format)
+	p.Fail(err)
+	return p.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(p.Op, all, strides, d, t.Device()) })
+}
+
+// run gives what was made.
+func (p *pooler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
+	p.launch()
+	return p.Give(made)
+}
+
+func (p *pooler) launch() {
+	if p.Err != nil {
+		return
+	}
+	if _, err := p.Kernel.For(p.Op, p.Images.DType()); err != nil {
+		p.Fail(err)
+		return
+	}
+	images, results := p.Images.Sizes()[2:], p.Results.Sizes()[2:]
+	for i := range images {
+		if len(p.Taps) == 0 {
+			break
+		}
+		if len(p.Taps) != len(images) || len(p.Stride) != len(images) || len(p.Padding) != len(images) || len(p.Dilation) != len(images) {
+			p.Failf("expected %d numbers for each of kernel_size, stride, padding and dilation, but got %v, %v, %v and %v", len(images), p.Taps, p.Stride, p.Padding, p.Dilation)
+			return
+		}
+		const most = 1 << 60 // which the kernels can count with
+		reach := float64(results[i])*float64(p.Stride[i]) + float64(p.Taps[i])*float64(p.Dilation[i]) + float64(p.Padding[i])
+		if p.Taps[i] < 1 || p.Stride[i] < 1 || p.Dilation[i] < 1 || p.Padding[i] < 0 || reach > most || (results[i]-1)*p.Stride[i]-p.Padding[i] >= images[i] && results[i] > 0 {
+			p.Failf("kernel_size, stride and dilation must be positive, padding not negative, none too large to count with, and the last window must begin before the end: sizes %v of %v, kernel_size %v, stride %v, padding %v, dilation %v",
+				results, images, p.Taps, p.Stride, p.Padding, p.Dilation)
+			return
+		}
+	}
+	switch {
+	case p.Results.Numel() > 0 && p.Images.Numel() > 0:
+		p.Do(func() error { return launch.On(p.Images).Pooling(p.Op, p.Pooling) })
+	case p.Kernel == maxPoolGradientKernel, p.Kernel == averagePoolGradientKernel:
+		p.Do(func() error { return fillWith(p.Images, zero) })
+	case p.Results.Numel() > 0:
+		p.Failf("windows of images without elements have none, but sizes are %v, and those of windows %v", p.Images.Sizes(), p.Results.Sizes())
+	}
+}
