@@ -41,7 +41,7 @@ struct Long {
 
 LT_INLINE Long sqrt(Long a) {
   const Doubles r = sqrt(a.hi);
-  const Doubles rest = minus_product(a.hi, r, r) + a.lo;
+  const Doubles rest = minus_square(a.hi, r) + a.lo;
   return Long(fast_two_sum(r, rest / (r + r)));
 }
 

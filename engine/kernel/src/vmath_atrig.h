@@ -38,7 +38,7 @@ LT_INLINE Arcsine asin_parts(Doubles x) {
   const Mask<double> big = m > 0.5;
   const Doubles z = select(big, (Doubles(1.0) - m) * 0.5, m * m);
   const Doubles root = sqrt(z), s = select(big, root, m);
-  const Doubles lost = minus_product(z, root, root) / (root + root);
+  const Doubles lost = minus_square(z, root) / (root + root);
   const Doubles s_lo = select(big & (z > 0.0), lost, Doubles(0.0));
   return {big, {s, fma(s * z, asin_tail(z), s_lo)}};
 }

@@ -152,6 +152,18 @@ LT_INLINE Vec<T> minus_product(Vec<T> x, Vec<T> a, Vec<T> b) {
 #endif
 }
 
+// x - r*r rounded once, where r is about the root of x. Without FMA it is twice the half of it:
+// squares of roots of the largest numbers may be beyond the range.
+template <class T>
+LT_INLINE Vec<T> minus_square(Vec<T> x, Vec<T> r) {
+#if LT_FMA
+  return fma(-r, r, x);
+#else
+  const Two<T> p = two_prod(r * T(0.5), r);
+  return ((x * T(0.5) - p.hi) - p.lo) * T(2);
+#endif
+}
+
 // (a.hi + a.lo) * (b.hi + b.lo)
 template <class T>
 LT_INLINE Two<T> multiply(Two<T> a, Two<T> b) {

@@ -67,7 +67,7 @@ LT_INLINE Floats vtanh(Floats x) {
 // sqrt(a) in double length, 0 for 0.
 LT_INLINE Two<double> sqrt_parts(Two<double> a) {
   const Doubles root = sqrt(a.hi);
-  const Doubles lo = (minus_product(a.hi, root, root) + a.lo) / (root + root);
+  const Doubles lo = (minus_square(a.hi, root) + a.lo) / (root + root);
   return {root, select(a.hi > 0.0, lo, Doubles(0.0))};
 }
 

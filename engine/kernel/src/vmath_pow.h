@@ -86,7 +86,7 @@ LT_INLINE Doubles vhypot(Doubles x, Doubles y) {
   const Two<double> bb = two_prod(b, b), aa = two_prod(a, a);
   const Two<double> sum = fast_two_sum(bb.hi, aa.hi);
   const Doubles root = sqrt(sum.hi);
-  const Doubles rest = minus_product(sum.hi, root, root) + (sum.lo + (bb.lo + aa.lo));
+  const Doubles rest = minus_square(sum.hi, root) + (sum.lo + (bb.lo + aa.lo));
   const Doubles r = root + select(root > 0.0, rest / (root + root), Doubles(0.0));
   return hypot_special(x, y, r * out);
 }

@@ -18,7 +18,7 @@ LT_INLINE Vec<T> vrsqrt(Vec<T> a) {
   const Vec<T> back =
       select(is_small, Vec<T>(root_of_far), select(is_large, Vec<T>(T(1) / root_of_far), one));
   const Vec<T> s = sqrt(a), y = one / s;
-  const Vec<T> root = minus_product(a, s, s) * T(0.5) * y * y;
+  const Vec<T> root = minus_square(a, s) * T(0.5) * y * y;
   const Vec<T> quotient = minus_product(one, s, y);
   const Vec<T> better = fma(y, quotient - root, y);
   return select(better == better, better, y) * back;
