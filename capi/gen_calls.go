@@ -2319,6 +2319,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.FeatureAlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.fold
+		r0, err := c.NnFold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.gaussian_nll_loss
 		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
 		return f.setTensors(err, r0)
@@ -2513,6 +2517,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.triplet_margin_loss
 		r0, err := c.NnTripletMarginLoss(f.tensor(0), f.tensor(1), f.tensor(2), f.float(3), f.float(4), f.float(5), f.bool(6), f.boolOptional(7), f.boolOptional(8), f.str(9))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.unfold
+		r0, err := c.NnUnfold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nnz

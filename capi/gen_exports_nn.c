@@ -800,6 +800,16 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
   return lt_give(LT_OP(nn_max_unpool3d), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {dilation, dilation_len}}, {.list = {padding, padding_len}}, {.list = {stride, stride_len}}};
+  return lt_give(LT_OP(nn_unfold), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}, {.list = {kernel_size, kernel_size_len}}, {.list = {dilation, dilation_len}}, {.list = {padding, padding_len}}, {.list = {stride, stride_len}}};
+  return lt_give(LT_OP(nn_fold), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

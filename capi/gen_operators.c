@@ -3305,6 +3305,15 @@ static const lt_parameter of_nn_feature_alpha_dropout[] = {
     {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_nn_fold[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"output_size", NULL, 'L', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+};
+
 static const lt_parameter of_nn_gaussian_nll_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3663,6 +3672,14 @@ static const lt_parameter of_nn_triplet_margin_loss[] = {
     {"size_average", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"reduce", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
     {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+};
+
+static const lt_parameter of_nn_unfold[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+    {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
+    {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
 };
 
 static const lt_parameter of_nnz[] = {
@@ -6702,6 +6719,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_nn_elu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
+    {lt_run, "nn.fold", "nn.fold", "nn.fold_", of_nn_fold, 6, "T", "out", "(Tensor input, sequence of int output_size, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6751,6 +6769,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.softsign", "nn.softsign", "nn.softsign_", of_nn_softsign, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.unfold", "nn.unfold", "nn.unfold_", of_nn_unfold, 5, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_call", "node_call", "node_call_", of_node_call, 2, "A", "out", "(Node input, sequence of Tensor grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_context", "node_context", "node_context_", of_node_context, 1, "Q", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

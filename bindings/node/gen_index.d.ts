@@ -10962,6 +10962,35 @@ export namespace nn {
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
+   * L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
+   */
+  export function unfold(input: TensorLike, options: { kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
+  export function unfold(input: TensorLike, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
+  export function unfold(input: TensorLike, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints }): Tensor;
+  export function unfold(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints }): Tensor;
+  export function unfold(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints): Tensor;
+  /** unfold, off the event loop. */
+  export function unfoldAsync(input: TensorLike, options: { kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function unfoldAsync(input: TensorLike, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function unfoldAsync(input: TensorLike, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function unfoldAsync(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function unfoldAsync(input: TensorLike, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
+   */
+  export function fold(input: TensorLike, options: { outputSize: Ints; kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
+  export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints }): Tensor;
+  export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints }): Tensor;
+  export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints }): Tensor;
+  export function fold(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints): Tensor;
+  /** fold, off the event loop. */
+  export function foldAsync(input: TensorLike, options: { outputSize: Ints; kernelSize: Ints; dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, options?: { dilation?: Ints; padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

@@ -8437,6 +8437,50 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
 }
 
+// NnUnfold is the operator nn.unfold.
+func (c Ctx) NnUnfold(self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUnfold; does != nil {
+			return does(c, self, kernel, dilation, padding, stride)
+		}
+	}
+	return composed.NnUnfold(c, self, kernel, dilation, padding, stride)
+}
+
+// NnFold is the operator nn.fold.
+func (c Ctx) NnFold(self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnFold; does != nil {
+			return does(c, self, sizes, kernel, dilation, padding, stride)
+		}
+	}
+	return composed.NnFold(c, self, sizes, kernel, dilation, padding, stride)
+}
+
+// NnColumns is the operator nn.columns.
+func (c Ctx) NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnColumns; does != nil {
+			return does(c, self, sizes, taps, stride, padding, dilation)
+		}
+		err = Refused("nn.columns", key)
+		return
+	}
+	return ops.NnColumns(self, sizes, taps, stride, padding, dilation)
+}
+
+// NnFromColumns is the operator nn.from_columns.
+func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given)); key != 0 {
+		if does := backend(key).NnFromColumns; does != nil {
+			return does(c, given, sizes, taps, stride, padding, dilation)
+		}
+		err = Refused("nn.from_columns", key)
+		return
+	}
+	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

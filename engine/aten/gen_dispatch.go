@@ -541,6 +541,8 @@ var entries = []entry{
 	{"nn.max_unpool1d", "NnMaxUnpool1d", "composite", "composite", false, false, false, 0x1ffff, ""},
 	{"nn.max_unpool2d", "NnMaxUnpool2d", "composite", "composite", false, false, false, 0x1ffff, ""},
 	{"nn.max_unpool3d", "NnMaxUnpool3d", "composite", "composite", false, false, false, 0x1ffff, ""},
+	{"nn.unfold", "NnUnfold", "composite", "composite", false, false, false, 0x17fff, "partly"},
+	{"nn.fold", "NnFold", "composite", "composite", false, false, false, 0x17ffe, "refused"},
 	{"quantize_per_tensor", "QuantizePerTensor", "composite", "constant", true, false, false, 0x1e00, ""},
 	{"quantize_per_tensor.tensor_qparams", "QuantizePerTensorTensorQparams", "composite", "constant", true, false, true, 0x1e00, ""},
 	{"quantize_per_tensor.tensors", "QuantizePerTensorTensors", "composite", "constant", true, false, true, 0x1e00, ""},

@@ -35,3 +35,11 @@ func (s *steps) averageSpread(t *tensor.Tensor, sizes, taps, stride, padding []i
 func (s *steps) averageGathered(t *tensor.Tensor, sizes, taps, stride, padding []int64, padded bool, divisor int64, format shape.MemoryFormat) *tensor.Tensor {
 	return s.Keep(s.c.NnAverage(t, slices.Clone(sizes[2:]), taps, stride, padding, padded, divisor, format))
 }
+
+func (s *steps) fromColumns(t *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) *tensor.Tensor {
+	return s.Keep(s.c.NnFromColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation))
+}
+
+func (s *steps) columns(t *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) *tensor.Tensor {
+	return s.Keep(s.c.NnColumns(t, slices.Clone(sizes[2:]), taps, stride, padding, dilation))
+}

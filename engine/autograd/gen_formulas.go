@@ -368,6 +368,10 @@ var formulas = aten.Backend{
 	NnAddAtPlaces:                         recordNnAddAtPlaces,
 	NnAverage:                             recordNnAverage,
 	NnAverageGradient:                     recordNnAverageGradient,
+	NnUnfold:                              recordNnUnfold,
+	NnFold:                                recordNnFold,
+	NnColumns:                             recordNnColumns,
+	NnFromColumns:                         recordNnFromColumns,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5856,6 +5860,58 @@ func recordNnAverageGradient(c aten.Ctx, given *tensor.Tensor, sizes, taps, stri
 		taps = copied(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.averageGathered(s.consume(s.take(0)), givenSizes, taps, stride, padding, padded, divisor, format))
+		}
+	}
+	return
+}
+
+func recordNnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
+	named(since, "Im2ColBackward0", result)
+	return
+}
+
+func recordNnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnFold(c, self, sizes, kernel, dilation, padding, stride)
+	named(since, "Col2ImBackward0", result)
+	return
+}
+
+func recordNnColumns(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.columns", "ColumnsBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.NnColumns(self, sizes, taps, stride, padding, dilation)
+	if r.finish(err, result) {
+		dilation = copied(dilation)
+		padding = copied(padding)
+		stride = copied(stride)
+		taps = copied(taps)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.fromColumns(s.consume(s.take(0)), selfSizes, taps, stride, padding, dilation))
+		}
+	}
+	return
+}
+
+func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.from_columns", "FromColumnsBackward0", nil, given)
+	if err != nil {
+		return
+	}
+	givenSizes := copied(given.Sizes())
+	result, err = r.c.NnFromColumns(given, sizes, taps, stride, padding, dilation)
+	if r.finish(err, result) {
+		dilation = copied(dilation)
+		padding = copied(padding)
+		stride = copied(stride)
+		taps = copied(taps)
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.columns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
 		}
 	}
 	return

@@ -223,6 +223,8 @@ func init() {
 		NnMaxUnpool1d:                  NnMaxUnpool1d,
 		NnMaxUnpool2d:                  NnMaxUnpool2d,
 		NnMaxUnpool3d:                  NnMaxUnpool3d,
+		NnUnfold:                       NnUnfold,
+		NnFold:                         NnFold,
 		IsNonzero:                      IsNonzero,
 		NormalTensors:                  NormalTensors,
 		Std:                            Std,

@@ -13,6 +13,8 @@ import (
 var (
 	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
 	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
+	columnsKernel             = kernel.Get("columns")
+	fromColumnsKernel         = kernel.Get("from_columns")
 )
 
 // poolBlock is kBlock of pooling.h, the channels that share a plane of gradients.
@@ -43,6 +45,12 @@ func pooling(op string, w launch.Pooling) error {
 	k.ImagePlane, k.ResultPlane = shape.Product(images[2:])*step, shape.Product(results[2:])*step
 	rows := shape.Product(results[2 : len(results)-1])
 	switch w.Kernel {
+	case columnsKernel:
+		rows = shape.Product(w.Taps)
+		k.ResultPlane *= rows
+	case fromColumnsKernel:
+		rows = shape.Product(images[2 : len(images)-1])
+		k.ResultPlane *= shape.Product(w.Taps)
 	case averagePoolGradientKernel:
 		rows = shape.Product(images[2 : len(images)-1])
 	case maxPoolGradientKernel:

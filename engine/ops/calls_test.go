@@ -128,8 +128,15 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"nn_add_at_places":                    pooled(1),
 	"nn_average":                          pooled(1),
 	"nn_average_gradient":                 pooled(1),
-	"nn_one_hot":                          func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
-	"nn_pad":                              func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
+	"nn_unfold":                           pooled(2),
+	"nn_columns":                          pooled(1),
+	"nn_from_columns":                     pooled(1),
+	"nn_fold": func(p profile, t *testing.T) map[string]any {
+		one := []int64{1}
+		return map[string]any{"self": given(t, p.d, []int64{1, 1, 1}, 1), "output_size": one, "kernel_size": one, "dilation": one, "padding": []int64{0}, "stride": one}
+	},
+	"nn_one_hot": func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
+	"nn_pad":     func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
 	"nn_pad_inside": func(profile, *testing.T) map[string]any {
 		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
 	},

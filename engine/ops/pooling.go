@@ -16,6 +16,8 @@ var (
 	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
 	averagePoolKernel         = kernel.Get("average_pool")
 	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
+	columnsKernel             = kernel.Get("columns")
+	fromColumnsKernel         = kernel.Get("from_columns")
 )
 
 // NnLargest is the largest element of each window.
@@ -70,6 +72,43 @@ func NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, padding []int6
 	p.Results = p.laid(given, format)
 	p.Images = p.like(given, sizes, given.DType(), format)
 	return p.run(p.Images)
+}
+
+// NnColumns has what each tap of each channel meets.
+func NnColumns(self *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
+	p := pool("nn_columns", columnsKernel, taps, stride, padding, dilation)
+	defer p.Close()
+	p.Images = p.laid(self, shape.Contiguous)
+	p.Results = p.channelled(self, sizes, func(channels, taps int64) (int64, bool) { return shape.Times(channels, taps), true })
+	return p.run(p.Results)
+}
+
+// NnFromColumns is the transpose of NnColumns.
+func NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, dilation []int64) (*tensor.Tensor, error) {
+	p := pool("nn_from_columns", fromColumnsKernel, taps, stride, padding, dilation)
+	defer p.Close()
+	p.Results = p.laid(given, shape.Contiguous)
+	p.Images = p.channelled(given, sizes, func(channels, taps int64) (int64, bool) { return channels / taps, channels%taps == 0 })
+	return p.run(p.Images)
+}
+
+// channelled is like t with other sizes, and another number of channels, which belongs to that of taps.
+func (p *pooler) channelled(t *tensor.Tensor, sizes []int64, number func(channels, taps int64) (int64, bool)) *tensor.Tensor {
+	taps := int64(1)
+	for _, n := range p.Taps {
+		taps = shape.Times(taps, max(n, 0))
+	}
+	if p.Err == nil && (taps < 1 || len(p.Taps) != t.Dim()-2 || len(sizes) != t.Dim()-2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 0 })) {
+		p.Failf("kernel_size %v and sizes %v do not belong to a tensor of sizes %v", p.Taps, sizes, t.Sizes())
+	}
+	if p.Err != nil {
+		return nil
+	}
+	channels, fits := number(t.Sizes()[1], taps)
+	if !fits {
+		p.Failf("kernel_size %v has %d taps, by which the number of channels must be divisible, but sizes are %v", p.Taps, taps, t.Sizes())
+	}
+	return p.empty(t, t.DType(), slices.Concat(t.Sizes()[:1], []int64{channels}, sizes)...)
 }
 
 func ones(like []int64) []int64 { return slices.Repeat([]int64{1}, len(like)) }
@@ -127,6 +166,7 @@ func (p *pooler) launch() {
 		return
 	}
 	images, results := p.Images.Sizes()[2:], p.Results.Sizes()[2:]
+	apart := p.Kernel == columnsKernel || p.Kernel == fromColumnsKernel // whose windows may lie outside of the image
 	for i := range images {
 		if len(p.Taps) == 0 {
 			break
@@ -137,7 +177,7 @@ func (p *pooler) launch() {
 		}
 		const most = 1 << 60 // which the kernels can count with
 		reach := float64(results[i])*float64(p.Stride[i]) + float64(p.Taps[i])*float64(p.Dilation[i]) + float64(p.Padding[i])
-		if p.Taps[i] < 1 || p.Stride[i] < 1 || p.Dilation[i] < 1 || p.Padding[i] < 0 || reach > most || (results[i]-1)*p.Stride[i]-p.Padding[i] >= images[i] && results[i] > 0 {
+		if p.Taps[i] < 1 || p.Stride[i] < 1 || p.Dilation[i] < 1 || p.Padding[i] < 0 || reach > most || !apart && (results[i]-1)*p.Stride[i]-p.Padding[i] >= images[i] && results[i] > 0 {
 			p.Failf("kernel_size, stride and dilation must be positive, padding not negative, none too large to count with, and the last window must begin before the end: sizes %v of %v, kernel_size %v, stride %v, padding %v, dilation %v",
 				results, images, p.Taps, p.Stride, p.Padding, p.Dilation)
 			return
@@ -146,7 +186,7 @@ func (p *pooler) launch() {
 	switch {
 	case p.Results.Numel() > 0 && p.Images.Numel() > 0:
 		p.Do(func() error { return launch.On(p.Images).Pooling(p.Op, p.Pooling) })
-	case p.Kernel == maxPoolGradientKernel, p.Kernel == averagePoolGradientKernel:
+	case p.Kernel == maxPoolGradientKernel, p.Kernel == averagePoolGradientKernel, p.Kernel == fromColumnsKernel:
 		p.Do(func() error { return fillWith(p.Images, zero) })
 	case p.Results.Numel() > 0:
 		p.Failf("windows of images without elements have none, but sizes are %v, and those of windows %v", p.Images.Sizes(), p.Results.Sizes())

@@ -6813,6 +6813,25 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 }
 }  // namespace nn
 
+// What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
+// L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
+namespace nn {
+inline Tensor unfold(const Tensor &self, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_unfold(self.get(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
+namespace nn {
+inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kernel_size, const Ints &dilation = {1}, const Ints &padding = {0}, const Ints &stride = {1}) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_fold(self.get(), output_size.data(), output_size.size(), kernel_size.data(), kernel_size.size(), dilation.data(), dilation.size(), padding.data(), padding.size(), stride.data(), stride.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.

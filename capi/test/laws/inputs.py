@@ -197,7 +197,7 @@ def with_size(call, rng, size=None, old=None, most=1 << 16, axis=None):
         return call
     old = old or rng.choice(sizes)
     new = rng.choice((0, 1, 2, 3, 5, 7, 8, 17, 33)) if size is None else size
-    if sum(int(np.prod([new if n == old else n for n in t.size], dtype=object)) for t, _ in call.tensors()) > most:
+    if sum(int(np.prod([new if n == old else max(n, 1) for n in t.size], dtype=object)) for t, _ in call.tensors()) > most:
         return call
 
     def change(t, _):

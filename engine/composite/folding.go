@@ -1,0 +1,97 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NnUnfold has what windows of images meet as columns.
+func NnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
+	defer p.Close()
+	p.expand()
+	images := p.batched(self)
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	if err := p.blocks(images.Sizes()[2:]); err != nil {
+		return nil, err
+	}
+	made := p.Step(func() (*tensor.Tensor, error) {
+		return c.NnColumns(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation)
+	})
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	made = p.Reshape(made, slices.Concat(made.Sizes()[:2], []int64{shape.Product(p.sizes)})...)
+	return p.result(nil, p.alone(self, made))
+}
+
+// NnFold adds columns up to images.
+func NnFold(c aten.Ctx, self *tensor.Tensor, sizes, kernel, dilation, padding, stride []int64) (*tensor.Tensor, error) {
+	const op = "nn_fold"
+	p := pooling{scope: within(c, op), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
+	defer p.Close()
+	p.expand()
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	if len(sizes) == 1 {
+		sizes = slices.Repeat(sizes, 2)
+	}
+	dim := self.Dim()
+	if len(sizes) != 2 || slices.Min(sizes) < 1 {
+		return nil, status.Runtimef("%s: output_size must be one positive number or 2, but is %v", op, sizes)
+	}
+	if dim != 2 && dim != 3 || slices.Contains(self.Sizes()[dim-2:], 0) {
+		return nil, status.Runtimef("%s: expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got: %v", op, self.Sizes())
+	}
+	if err := p.blocks(sizes); err != nil {
+		return nil, err
+	}
+	taps, blocks := shape.Times(p.kernel[0], p.kernel[1]), shape.Times(p.sizes[0], p.sizes[1])
+	if rows := self.Sizes()[dim-2]; rows%taps != 0 {
+		return nil, status.Runtimef("%s: expected size of input's dimension %d to be divisible by the product of kernel_size, but got input of sizes %v and kernel_size=%v", op, dim-2, self.Sizes(), p.kernel)
+	}
+	if n := self.Sizes()[dim-1]; n != blocks {
+		return nil, status.Runtimef("%s: given output_size=%v, kernel_size=%v, dilation=%v, padding=%v, stride=%v, expected %d columns, but got input of sizes %v",
+			op, sizes, p.kernel, p.dilation, p.padding, p.stride, blocks, self.Sizes())
+	}
+	columns := self
+	if dim == 2 {
+		columns = p.Unsqueeze(self, 0)
+	}
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	columns = p.Reshape(columns, slices.Concat(columns.Sizes()[:2], p.sizes)...)
+	made := p.Step(func() (*tensor.Tensor, error) {
+		return c.NnFromColumns(columns, sizes, p.kernel, p.stride, p.padding, p.dilation)
+	})
+	if dim == 2 {
+		made = p.Step(func() (*tensor.Tensor, error) { return c.SqueezeDim(nil, made, 0) })
+	}
+	return p.result(nil, made)
+}
+
+// blocks finds how many windows there are along each dimension.
+func (p *pooling) blocks(images []int64) error {
+	p.sizes = make([]int64, p.n)
+	for i, size := range images {
+		const most = 1 << 60
+		span := float64(p.kernel[i]-1)*float64(p.dilation[i]) + 1
+		if span > most || p.padding[i] > most || p.stride[i] > most || size > most {
+			return status.Runtimef("%s: kernel_size %v, stride %v, padding %v and dilation %v are larger than can be counted with", p.Op, p.kernel, p.stride, p.padding, p.dilation)
+		}
+		room := size + 2*p.padding[i] - (p.kernel[i]-1)*p.dilation[i] - 1
+		if room < 0 {
+			return status.Runtimef("%s: windows do not fit: sizes %v, kernel_size=%v, dilation=%v, padding=%v", p.Op, images, p.kernel, p.dilation, p.padding)
+		}
+		p.sizes[i] = room/p.stride[i] + 1
+	}
+	return nil
+}
