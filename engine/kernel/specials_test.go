@@ -82,6 +82,36 @@ func TestNaNPropagates(t *testing.T) {
 	}
 }
 
+// Where a function is finite does not depend on the tier: not at the ends of the range either, where the parts overflow that products are
+// made of without FMA, nor at the largest numbers with finite exponentials.
+func TestTiersAreFiniteAlike(t *testing.T) {
+	edges := []float64{math.MaxFloat64, 0x1.fffffffffffffp+1022, 0x1.fffffff8p+1023, 0x1.ffffffp+1023, 1.3442e300, 1e300, 0x1p513, 0x1.fffffffffffffp+511, 0x1p500,
+		745, 709.7, 709, 699.9, 691.5, 0x1p27, 0x1p-27, 1e-300, 2.2486e-308, 0x1p-1022, 0x1.8p-1023, 5e-324}
+	tables := tierTables()
+	for name, k := range tables[0].kernels {
+		inputs := strings.TrimPrefix(k.Signature, "T>")
+		if !k.Has(dtype.Float64) || inputs != "T" && inputs != "TT" {
+			continue
+		}
+		for _, x := range edges {
+			for _, y := range edges {
+				for _, sign := range []float64{1, -1} {
+					given := []float64{sign * x, y}[:len(inputs)]
+					want := evaluate(t, tables[0], k, given...)
+					for _, tier := range tables[1:] {
+						got := evaluate(t, tier, tier.kernels[name], given...)
+						same := got == want || math.IsNaN(got) && math.IsNaN(want) || math.Abs(got-want) <= 1e-11*math.Abs(want)+1e-307
+						assert.True(t, same, "%s%v is %v in tier %s and %v in tier %s", name, given, want, tables[0].tier, got, tier.tier)
+					}
+				}
+				if len(inputs) == 1 {
+					break
+				}
+			}
+		}
+	}
+}
+
 // Infinities and the sign of zero, as IEEE 754 and C's Annex F have them.
 func TestSpecialValues(t *testing.T) {
 	zero, inf := math.Copysign(0, -1), math.Inf(1)
@@ -96,6 +126,7 @@ func TestSpecialValues(t *testing.T) {
 		{"sub", []float64{zero, 0}, zero}, {"mul", []float64{zero, 3}, zero}, {"mul", []float64{0, inf}, math.NaN()},
 		{"div", []float64{1, zero}, -inf}, {"div", []float64{0, 0}, math.NaN()}, {"div", []float64{3, -inf}, zero},
 		{"reciprocal", []float64{zero}, -inf}, {"rsqrt", []float64{0}, inf},
+		{"rsqrt", []float64{math.MaxFloat64}, 0x1p-512}, {"rsqrt", []float64{0x1p-1074}, 0x1p537}, {"rsqrt", []float64{0x1.0000000000003p-1022}, 0x1.ffffffffffffdp+510},
 		{"exp", []float64{inf}, inf}, {"exp", []float64{-inf}, 0}, {"exp", []float64{zero}, 1}, {"expm1", []float64{-inf}, -1},
 		{"log", []float64{0}, -inf}, {"log", []float64{-1}, math.NaN()}, {"log", []float64{inf}, inf}, {"log1p", []float64{-1}, -inf},
 		{"sin", []float64{inf}, math.NaN()}, {"tanh", []float64{inf}, 1}, {"atan", []float64{-inf}, -math.Pi / 2},

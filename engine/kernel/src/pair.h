@@ -44,9 +44,9 @@ struct Pair {
 #if LT_FMA
     return {p, __builtin_fma(a, b, -p)};
 #else
-    // The halves of the largest numbers overflow.
-    const double down_a = __builtin_fabs(a) > 0x1p900 ? 0x1p-100 : 1;
-    const double down_b = __builtin_fabs(b) > 0x1p900 ? 0x1p-100 : 1, down = down_a * down_b;
+    // The halves of the largest numbers overflow, and products of halves that were rounded up.
+    const double down_a = __builtin_fabs(a) > 0x1p500 ? 0x1p-100 : 1;
+    const double down_b = __builtin_fabs(b) > 0x1p500 ? 0x1p-100 : 1, down = down_a * down_b;
     const double sa = a * down_a, sb = b * down_b;
     const double ta = sa * 0x1.0000002p27, tb = sb * 0x1.0000002p27;
     const double ah = ta - (ta - sa), bh = tb - (tb - sb), al = sa - ah, bl = sb - bh;
