@@ -79,7 +79,7 @@ func (b *batch) steps() {
 	if err == nil {
 		return
 	}
-	if len(b.Written()) > 0 {
+	if len(b.written()) > 0 {
 		b.Check(err)
 	}
 	c := b.c
@@ -87,6 +87,14 @@ func (b *batch) steps() {
 		c = c.Around(b.level)
 	}
 	b.loop(c)
+}
+
+// written are the tensors that the call writes to: of normalizations running statistics, unless they are read alone.
+func (b *batch) written() []*tensor.Tensor {
+	if !aten.Given(b.Call, "training", true) || !aten.Given(b.Call, "use_input_stats", true) {
+		return nil
+	}
+	return b.Written()
 }
 
 // beside has a composition in place make its result beside, which is copied then: its last step may write where no elements are.
@@ -131,7 +139,7 @@ func (b *batch) refused() error {
 			return status.Runtimef("%s: inside vmap: Batching rule not implemented for %s with out=; the fallback path doesn't work on out= or view ops. Call it without out", b.Name, b.Name)
 		}
 	}
-	for _, t := range b.Written() {
+	for _, t := range b.written() {
 		switch {
 		case !b.maps(t) && b.Is(aten.Random) && len(b.Operands()) == 1:
 			if b.level.Randomness == "different" {

@@ -115,7 +115,10 @@ func convolve(c aten.Ctx, v convolution, self, weight, bias *tensor.Tensor) (*te
 		run = c.NnConvolutionTranspose
 	}
 	if !v.transposed && self.Sizes()[1] == 0 { // as PyTorch has it: kernels without channels give none
-		weight, bias = s.Narrow(weight, 0, 0, 0), nil
+		weight = s.Narrow(weight, 0, 0, 0)
+		if bias != nil {
+			bias = s.Narrow(bias, 0, 0, 0)
+		}
 	}
 	made := s.Step(func() (*tensor.Tensor, error) {
 		return run(self, weight, bias, sizes, v.stride, v.padding, v.dilation, v.groups, format)

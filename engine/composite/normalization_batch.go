@@ -89,8 +89,8 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 func NativeBatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, training bool, momentum, eps float64) (out, m, rstd *tensor.Tensor, err error) {
 	s := within(c, "native_batch_norm")
 	defer s.Close()
-	if self.Numel() == 0 {
-		s.Failf("self must have elements, but has sizes %v", self.Sizes())
+	if training && self.Numel() == 0 {
+		s.Failf("self must have elements where its statistics are used, but has sizes %v", self.Sizes())
 	}
 	n, d := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
 	if s.Err != nil {

@@ -197,7 +197,15 @@ func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, ke
 	for i := range n {
 		taps *= float64(kernel[i%len(kernel)])
 	}
-	return s.result(nil, s.Binary(c.Pow, s.Mul(means, s.Float(taps)), s.Float(1/power)))
+	// The root of 0 has no derivative: where it is 0, as behind a relu, nothing goes back.
+	sums := s.Mul(means, s.Float(taps))
+	none := s.Binary(c.Eq, sums, s.Float(0))
+	put := func(t *tensor.Tensor, value float64) *tensor.Tensor {
+		v := s.Float(value)
+		return s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, t, none, v) })
+	}
+	roots := s.Binary(c.Pow, put(sums, 1), s.Float(1/power))
+	return s.result(nil, put(roots, math.Pow(0, 1/power)))
 }
 
 // pooling is what is asked of windows, in n dimensions. Volumes tells that the results of three dimensions lie as self does, too.

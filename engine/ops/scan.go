@@ -176,7 +176,11 @@ func NnSoftmaxGradient(given, output *tensor.Tensor, dim int64, logarithm bool) 
 	s := within(op)
 	defer s.Close()
 	d := output.DType()
-	in, with, to := s.cast(output, d), s.cast(given, d), s.empty(output, d, output.Sizes()...)
+	in, with := s.cast(output, d), s.cast(given, d)
+	to := with // a copy, such as that of an expanded gradient, is not needed behind what is made of it
+	if with == given {
+		to = s.empty(output, d, output.Sizes()...)
+	}
 	s.Do(func() error {
 		w := launch.Lanes{Kernel: k, In: in, With: with, Out: to}
 		w.Outer, w.N, w.Inner = lanes(in.Sizes(), at)

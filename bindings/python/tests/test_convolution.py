@@ -254,3 +254,9 @@ def test_other_refusals():
         torch.conv2d(x > 0, torch.ones(3, 4, 3, 3) > 0)
     with pytest.raises((RuntimeError, ValueError), match="padding"):
         torch.conv2d(x, torch.ones(3, 4, 3, 3), padding="full")
+
+
+def test_without_channels_the_bias_has_a_gradient_of_zeros():
+    operands = [torch.zeros(sizes, requires_grad=True) for sizes in ((1, 0, 5), (2, 0, 3), (2,))]
+    F.conv1d(*operands).sum().backward()
+    assert [o.grad.shape for o in operands] == [(1, 0, 5), (2, 0, 3), (2,)] and operands[2].grad.tolist() == [0, 0]

@@ -375,3 +375,37 @@ def test_gradients_of_softmax(width, lines, dim):
             (g,) = torch.autograd.grad(y, operand, given.to(dtype))
             assert g.dtype == dtype
             assert close(g, wanted(y.detach().double()), tolerance)
+
+
+ROWS = torch.arange(6.0).reshape(3, 2).sin()
+OF_EXAMPLES = {
+    "batches": lambda x, row: F.batch_norm(x, row.abs(), row.abs() + 1),
+    "batches with weights": lambda x, row: F.batch_norm(x, torch.zeros(2), torch.ones(2), row, row),
+    "batches of one, with weights": lambda x, row: F.batch_norm(IMAGES[0], torch.zeros(2), torch.ones(2), row),
+    "instances": lambda x, row: F.instance_norm(x, torch.zeros(2), torch.ones(2), row, use_input_stats=False),
+    "with results for gradients": lambda x, row: torch.native_batch_norm(x, row, None, torch.zeros(2), torch.ones(2), False, 0.1, 1e-5)[0],
+    "their own statistics": lambda x, row: F.batch_norm(x, None, None, row, training=True),
+}
+IMAGES = torch.arange(48.0).reshape(3, 2, 2, 4).cos()
+
+
+@pytest.mark.parametrize("name", OF_EXAMPLES)
+def test_statistics_that_are_read_alone_are_the_same_for_all_examples(name):
+    f = OF_EXAMPLES[name]
+    wanted = torch.stack([f(x, row) for x, row in zip(IMAGES, ROWS, strict=True)])
+    assert torch.allclose(torch.func.vmap(f)(IMAGES, ROWS), wanted)
+    gradients = torch.func.vmap(torch.func.grad(lambda row, x: f(x, row).square().sum()))(ROWS, IMAGES)
+    one = [torch.func.grad(lambda row, x: f(x, row).square().sum())(row, x) for x, row in zip(IMAGES, ROWS, strict=True)]
+    assert torch.allclose(gradients, torch.stack(one), atol=1e-5)
+
+
+def test_statistics_that_are_written_are_those_of_each_example():
+    mean, variance = torch.zeros(2), torch.ones(2)
+    with pytest.raises(RuntimeError, match="inside vmap"):
+        torch.func.vmap(lambda x: F.batch_norm(x, mean, variance, training=True))(IMAGES)
+    assert mean.tolist() == [0, 0] and variance.tolist() == [1, 1]
+
+
+def test_evaluation_without_elements():
+    out, mean, rstd = torch.native_batch_norm(torch.zeros(0, 2, 3), None, None, torch.zeros(2), torch.ones(2), False, 0.1, 1e-5)
+    assert (out.shape, mean.shape, rstd.shape) == ((0, 2, 3), (0,), (0,))

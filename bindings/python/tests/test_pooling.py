@@ -286,3 +286,20 @@ def test_windows_of_any_length():
     found.sum().backward()
     assert found.flatten().tolist() == [1.0] and x.grad.flatten().tolist() == [0.25] * 4
     assert F.max_pool1d(x, far, 1 << 39, far // 2).tolist() == [[[1]]]
+
+
+@pytest.mark.parametrize("power", [1.0, 2.0, 2.5, 3.0])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_nothing_goes_back_through_a_norm_of_zeros(dtype, power):
+    x = torch.tensor([[0, 0, 3, 4, 0, 5]], dtype=dtype, requires_grad=True)
+    y = F.lp_pool1d(x, power, 2)
+    (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert y[0, 0] == 0 and first[0, :2].tolist() == [0, 0] and first[0, 2] > 0
+    (second,) = torch.autograd.grad(first[0, :4].sum(), x)
+    assert second[0, :2].tolist() == [0, 0] and second[0, 2:4].isfinite().all()
+
+
+def test_nothing_goes_back_through_a_norm_whose_powers_underflow():
+    x = torch.full((1, 2), 1e-20, requires_grad=True)
+    F.lp_pool1d(x, 2.5, 2).sum().backward()
+    assert x.grad.tolist() == [[0, 0]]

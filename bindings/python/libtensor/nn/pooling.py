@@ -1,5 +1,6 @@
 """Pooling functions that give one result or two, as an argument says, or take None for a size."""
 
+from .._core.tensor import Tensor
 from .._gen import gen_nn_functional as _functions
 
 __all__ = []
@@ -7,7 +8,7 @@ __all__ = []
 
 def _sized(output_size, input):
     """`output_size` with the sizes of `input` for None."""
-    if isinstance(output_size, (tuple, list)) and None in output_size and len(output_size) < input.dim():
+    if isinstance(input, Tensor) and isinstance(output_size, (tuple, list)) and None in output_size and len(output_size) < input.dim():
         sizes = input.shape[-len(output_size) :]
         return [size if wanted is None else wanted for wanted, size in zip(output_size, sizes, strict=True)]
     return output_size
