@@ -11,6 +11,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -341,6 +342,9 @@ func (s *steps) scattered(grad *tensor.Tensor, dim int64, index *tensor.Tensor, 
 	taken := s.Keep(s.c.Gather(nil, grad, dim, index, false))
 	if slices.Equal(taken.Sizes(), sizes) {
 		return taken
+	}
+	if taken.Dim() != len(sizes) { // which hooks of saved tensors made of it
+		s.Check(status.Runtimef("backward: the index has sizes %v, and those of what was scattered to are %v", index.Sizes(), sizes))
 	}
 	var pad []int64
 	for d := len(sizes) - 1; d >= 0; d-- {

@@ -375,6 +375,14 @@ def test_an_unpack_hook_that_fails():
         y.sum().backward()
 
 
+def test_indices_that_were_unpacked_with_other_sizes():
+    x, places = torch.ones(1, 1, 2, requires_grad=True), torch.tensor([[[1, 2]]])
+    with saved_tensors_hooks(lambda t: t, lambda t: t[:0].flatten()):
+        y = torch.nn.functional.max_unpool1d(x, places, 2)
+    with pytest.raises(RuntimeError, match=r"the index has sizes \[0\], and those of what was scattered to are \[1, 1, 2\]"):
+        y.sum().backward()
+
+
 def test_what_was_packed_goes_with_the_graph():
     x, gone = leaf(1, 2), []
 
