@@ -61,7 +61,8 @@ static void items() {
   THROWS(from({9223372036854775808.0}).item<int64_t>(), TENSOR_ERROR_VALUE, lost);
   THROWS(from({Complex(1, 2)}).item<float>(), TENSOR_ERROR_VALUE, lost);
   THROWS(from({1e300}).item<float>(), TENSOR_ERROR_VALUE, lost);
-  THROWS(from({std::complex<double>(1, -1e300)}).item<std::complex<float>>(), TENSOR_ERROR_VALUE, lost);
+  THROWS(from({std::complex<double>(1, -1e300)}).item<std::complex<float>>(), TENSOR_ERROR_VALUE,
+         lost);
   CHECK(std::isinf(from({INFINITY}).item<float>()) && from({1e-300}).item<float>() == 0);
   THROWS(from({1, 2}).item<int>(), TENSOR_ERROR_RUNTIME, "item");
 }

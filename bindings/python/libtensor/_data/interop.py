@@ -186,7 +186,9 @@ def from_interface(data, name="__array_interface__", device="cpu"):
         return from_interface(numpy.array(data, order="C")).clone()
     if stride is not None:
         if any(s < 0 or s % dtype.itemsize for s in stride):
-            raise ValueError(f"{name} of {type(data).__name__}: strides {stride} must be multiples of {dtype.itemsize}, and not negative; copy the elements")
+            raise ValueError(
+                f"{name} of {type(data).__name__}: strides {stride} must be multiples of {dtype.itemsize}, and not negative; copy the elements"
+            )
         span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + dtype.itemsize
         stride = tuple(s // dtype.itemsize for s in stride)
     else:

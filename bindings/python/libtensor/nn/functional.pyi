@@ -20,7 +20,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = ...,
     reduction: str = ...,
 ) -> Tensor: ...
-@overload
+@overload  # type: ignore[no-redef]
 def max_pool1d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -41,7 +41,7 @@ def max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def max_pool1d_with_indices(
+def max_pool1d_with_indices(  # type: ignore[no-redef]
     input: Tensor,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None = ...,
@@ -50,13 +50,13 @@ def max_pool1d_with_indices(
     ceil_mode: bool = ...,
     return_indices: bool = ...,
 ) -> tuple[Tensor, Tensor]: ...
-@overload
+@overload  # type: ignore[no-redef]
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
-def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
-@overload
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
+@overload  # type: ignore[no-redef]
 def max_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -77,7 +77,7 @@ def max_pool2d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def max_pool2d_with_indices(
+def max_pool2d_with_indices(  # type: ignore[no-redef]
     input: Tensor,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None = ...,
@@ -90,9 +90,9 @@ def max_pool2d_with_indices(
 def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
 @overload
 def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
-@overload
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[no-redef]
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
+@overload  # type: ignore[no-redef]
 def max_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -113,7 +113,7 @@ def max_pool3d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def max_pool3d_with_indices(
+def max_pool3d_with_indices(  # type: ignore[no-redef]
     input: Tensor,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None = ...,
@@ -126,5 +126,5 @@ def max_pool3d_with_indices(
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
 @overload
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[no-redef]
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
