@@ -68,7 +68,7 @@ def test_slices():
 
 @pytest.mark.parametrize("values", [["a"], [[1, 2], [3]], pa.nulls(2), pa.array(["a"]).dictionary_encode()])
 def test_types_without_a_dtype(values):
-    with pytest.raises(TypeError, match="is not a primitive one that a dtype stands for"):
+    with pytest.raises(TypeError, match="is not a primitive one that a dtype stands for|positions in a dictionary; decode it first"):
         torch.tensor(pa.array(values) if isinstance(values, list) else values)
 
 
