@@ -29,7 +29,7 @@ func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor
 
 // computed is a vector of the elements of t in the dtype that self is computed in; nil where there is none.
 func (s *scope) computed(t, self *tensor.Tensor) *tensor.Tensor {
-	if t == nil {
+	if t == nil || s.Err != nil {
 		return nil
 	}
 	return s.Reshape(s.Cast(t, self.DType().Compute()), t.Numel())
@@ -52,8 +52,26 @@ func normalizedShape(op string, self *tensor.Tensor, last []int64, names []strin
 	return shape.Product(self.Sizes()[:first]), shape.Product(last), nil
 }
 
-// normalized are the result of a normalization and its statistics.
-type normalized struct{ result, mean, rstd, variance *tensor.Tensor }
+// running are the statistics that a normalization of batches keeps, of which there are both or none.
+type running struct {
+	mean, variance *tensor.Tensor
+	momentum       float64
+}
+
+// normalized are the result of a normalization and its statistics, and what running ones are to become.
+type normalized struct {
+	result, mean, rstd, variance *tensor.Tensor
+	into, moved                  running
+}
+
+// write writes what running statistics have become: last, so that a call that fails changes nothing.
+func (s *scope) write(n normalized) {
+	if n.moved.mean == nil || s.Err != nil {
+		return
+	}
+	s.Copy(n.into.mean, n.moved.mean)
+	s.Copy(n.into.variance, n.moved.variance)
+}
 
 // groups normalizes groups of channels of each example. Parameters are in the dtype that is computed in.
 func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (n normalized) {
@@ -62,7 +80,7 @@ func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, chan
 		return n
 	}
 	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
-	return normalized{s.Keep(result, err), s.Keep(mean, nil), s.Keep(rstd, nil), s.Keep(variance, nil)}
+	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
 }
 
 // channels normalizes channels over all examples, by given statistics where there are some.
@@ -72,7 +90,7 @@ func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps floa
 		return n
 	}
 	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
-	return normalized{s.Keep(result, err), s.Keep(mean, nil), s.Keep(rstd, nil), s.Keep(variance, nil)}
+	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
 }
 
 // withStatistics hands a result over, and its statistics in the dtype of the parameters, with other sizes; no gradient comes to them.
@@ -81,6 +99,7 @@ func (s *scope) withStatistics(result *tensor.Tensor, n normalized, d dtype.DTyp
 	for i, t := range list[1:] {
 		list[1+i] = s.view(s.C.Detach, s.Reshape(s.Cast(t, d), sizes...))
 	}
+	s.write(n)
 	if list, err = s.GiveAll(list); err != nil {
 		return nil, nil, nil, err
 	}

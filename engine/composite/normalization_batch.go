@@ -9,12 +9,6 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// running are the statistics that a normalization of batches keeps, of which there are both or none.
-type running struct {
-	mean, variance *tensor.Tensor
-	momentum       float64
-}
-
 // checkRunning refuses running statistics that are missing where they are used, or cannot be written where they change.
 func (s *scope) checkRunning(r running, used bool) {
 	switch {
@@ -34,12 +28,15 @@ func (s *scope) checkRunning(r running, used bool) {
 		} else if wanted {
 			s.Failf("%s is written to, and so has no gradient, but requires one", []string{"running_mean", "running_var"}[i])
 		}
+		if t.Layout() != tensor.Strided {
+			s.Fail(status.NotImplementedf("%s is not implemented for running statistics that are %v; to_dense() converts", s.Op, t.Layout()))
+		}
 		s.Fail(iter.Writable(s.Op, t))
 	}
 }
 
-// update moves the running statistics towards those of a batch, each of which is of so many elements. Variances are those of the population.
-func (s *scope) update(r running, n normalized, elements, channels int64) {
+// move makes running statistics that are nearer to those of a batch, each of which is of so many elements. Variances are those of the population.
+func (s *scope) move(r running, n *normalized, elements, channels int64) {
 	if r.mean == nil || s.Err != nil {
 		return
 	}
@@ -54,13 +51,11 @@ func (s *scope) update(r running, n normalized, elements, channels int64) {
 		moved := s.Add(s.Mul(flat, s.Float(1-r.momentum)), s.Mul(now, s.Float(r.momentum)))
 		return s.Reshape(moved, old.Sizes()...)
 	}
-	mean := toward(r.mean, n.mean)
-	variance := toward(r.variance, s.Mul(n.variance, s.Float(float64(elements)/float64(elements-1))))
-	s.Copy(r.mean, mean)
-	s.Copy(r.variance, variance)
+	n.into, n.moved.mean = r, toward(r.mean, n.mean)
+	n.moved.variance = toward(r.variance, s.Mul(n.variance, s.Float(float64(elements)/float64(elements-1))))
 }
 
-// batches normalizes channels over all examples: by the statistics of self, to which running ones are moved, or by these.
+// batches normalizes channels over all examples: by the statistics of self, to which running ones are to move, or by these.
 func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
 	if self.Dim() < 2 {
 		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
@@ -77,7 +72,7 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 	if training {
 		n = s.channels(self, weight, bias, nil, nil, eps)
 		if self.Numel() > 0 {
-			s.update(r, n, self.Numel()/channels, channels)
+			s.move(r, &n, self.Numel()/channels, channels)
 		}
 		return n, d
 	}
@@ -108,6 +103,7 @@ func BatchNorm(c aten.Ctx, self, weight, bias, mean, variance *tensor.Tensor, tr
 	s := within(c, "batch_norm")
 	defer s.Close()
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
+	s.write(n)
 	return s.result(nil, n.result)
 }
 
@@ -125,6 +121,7 @@ func NnBatchNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tensor, 
 		}
 	}
 	n, _ := s.batches(self, weight, bias, running{mean, variance, momentum}, training, eps)
+	s.write(n)
 	return s.result(nil, n.result)
 }
 
@@ -165,7 +162,8 @@ func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs b
 	}
 	n := s.groups(s.Contiguous(self), weight, bias, examples, channels, 1, eps, true)
 	if self.Numel() > 0 {
-		s.update(r, n, self.Numel()/(examples*channels), channels)
+		s.move(r, &n, self.Numel()/(examples*channels), channels)
 	}
+	s.write(n)
 	return n.result
 }
