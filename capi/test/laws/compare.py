@@ -13,6 +13,8 @@ SUMMING_NAMES = {
     *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
     *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
     *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"),
+    *("linear", "bilinear", "cosine_similarity", "pairwise_distance", "normalize", "local_response_norm", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+    *("lp_pool1d", "lp_pool2d", "lp_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "fold"),
     *("layer_norm", "group_norm", "batch_norm", "native_layer_norm", "native_group_norm", "native_batch_norm", "instance_norm", "rms_norm"),
 }
 STEP = {
@@ -29,7 +31,8 @@ STEP = {
 
 def sums(call):
     operator = call.operator
-    return operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
+    reduces = any(a["name"] == "reduction" for a in operator["args"])  # of a loss
+    return reduces or operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
 
 
 def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):
