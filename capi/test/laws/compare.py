@@ -31,8 +31,8 @@ STEP = {
 
 def sums(call):
     operator = call.operator
-    reduces = any(a["name"] == "reduction" for a in operator["args"])  # of a loss
-    return reduces or operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
+    reduction = next((v for a, v in zip(operator["args"], call.args, strict=False) if a["name"] == "reduction"), "none")  # of a loss
+    return reduction != "none" or operator["category"] in SUMMING or operator["name"].split(".")[-1] in SUMMING_NAMES
 
 
 def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):
