@@ -57,9 +57,9 @@ export CGO_LDFLAGS ?= -O2 -g0 -L$(CURDIR)/$(CUDA)/lib  # cross compilers do not 
 endif
 
 # What make test runs, side by side, the longest first.
-SUITES := test-python test-laws test-cuda test-go test-install test-c test-docs test-node test-digits test-ci
+SUITES := test-python test-laws test-cuda test-go test-install test-c test-docs test-node test-models test-digits test-ci
 
-.PHONY: help compilers demo digits attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help compilers demo digits models attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -71,6 +71,9 @@ demo: tools ## Do all set-up and run one real job from Python, C and Node
 
 digits: setup $(ADDON) ## Teach a small network to read digits, from Python, C and Node (needs scikit-learn, which it installs)
 	@PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run
+
+models: setup $(ADDON) ## Teach a network letters and a transformer to write, and run both from Python, C and Node over one file of weights (pictures in build/models)
+	@PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run
 
 attention: setup ## Let a small transformer learn a sentence, step for step as PyTorch did, and draw where it looks (build/attention/attention.svg)
 	@$(PYTHON) examples/attention/attention.py build/attention
@@ -99,7 +102,7 @@ NATIVE_TIER = $(shell .ci/cpu_tier)
 LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
 TAGS = netgo $(addprefix without_,$(LEFT_OUT))
 WHOLE = $(filter all,$(shell cat $(BUILD)/tiers 2>/dev/null))
-demo digits: TIERS := $(or $(WHOLE),native)
+demo digits models: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
 GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
@@ -303,6 +306,9 @@ test-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a sim
 test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
 	$(SUITE) digits $(PACKAGE) $(NODE) examples/digits -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
+test-models: setup $(ADDON) ## A network of convolutions and a transformer give the same bits from Python, C and Node
+	$(SUITE) models $(PACKAGE) $(NODE) docs examples/models -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
+
 test-docs: setup $(ADDON) ## Every block of code in the documentation; docs/adding_an_operator.md, followed to the letter in a copy of the tree
 	$(SUITE) docs-blocks $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
 	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
@@ -337,6 +343,7 @@ bench: setup ## Timings beside NumPy, and PyTorch where it is installed (never p
 	$(PYTHON) examples/bench/small.py
 	$(PYTHON) examples/bench/calls.py
 	$(PYTHON) examples/bench/sparse.py
+	$(PYTHON) examples/bench/models.py
 
 lint: tools $(LIB) $(VENV)/tests bindings/node/node_modules/.package-lock.json ## Formatters and linters of every language
 	@.ci/lint

@@ -1,0 +1,26 @@
+// What both models need in Node.
+'use strict';
+const path = require('node:path');
+const lt = require('../../bindings/node');
+
+// The tensors of a safetensors file by their names.
+function load(folder, name) {
+  const { names, tensors } = lt.safetensorsLoadFile(path.join(folder, `${name}.safetensors`));
+  return Object.fromEntries(names.map((each, i) => [each, tensors[i]]));
+}
+
+// The folder that a program is told; without one it says how it is used.
+function folderOf(usage) {
+  const [folder] = process.argv.slice(2);
+  if (folder && folder !== '--help') return folder;
+  console.log(usage);
+  process.exit(folder ? 0 : 2);
+}
+
+// The bytes of a tensor's elements.
+function bytes(t) {
+  const { buffer, byteOffset, byteLength } = t.data();
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+module.exports = { load, folderOf, bytes };
