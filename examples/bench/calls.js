@@ -10,6 +10,7 @@ const b = lt.tensor([3, 4, 5.5]);
 const out = lt.zeros(3);
 const square = lt.rand(4, 4);
 const large = lt.rand(100, 100);
+const [x, weights, bias] = [lt.rand(1, 64), lt.rand(64, 64), lt.rand(64)];
 
 function chain() {
   const product = a.mul(b);
@@ -26,6 +27,13 @@ function item() {
   return sum;
 }
 
+function layer() {
+  const units = lt.nn.linear(x, weights, bias);
+  const made = units.relu();
+  units.dispose();
+  return made;
+}
+
 const cases = {
   'a + b': () => a.add(b),
   'add(a, b, out=c)': () => void lt.add(a, b, { out }),
@@ -38,6 +46,7 @@ const cases = {
   'x.shape': () => void large.shape,
   'm @ m (4 x 4)': () => square.matmul(square),
   'a * b + a - b': chain,
+  'linear, relu (64)': layer,
 };
 
 function time(call) {

@@ -19,6 +19,7 @@ def cases():
 
     a, b, out = t.tensor([1, 2, 3.5]), t.tensor([3, 4, 5.5]), t.zeros(3)
     square, large = t.rand(4, 4), t.rand(100, 100)
+    x, weights, bias, f = t.rand(1, 64), t.rand(64, 64), t.rand(64), t.nn.functional
     return {
         "a + b": lambda: a + b,
         "add(a, b, out=c)": lambda: t.add(a, b, out=out),
@@ -31,6 +32,7 @@ def cases():
         "x.shape": lambda: large.shape,
         "m @ m (4 x 4)": lambda: square @ square,
         "a * b + a - b": lambda: a * b + a - b,
+        "linear, relu (64)": lambda: f.relu(f.linear(x, weights, bias)),
     }
 
 

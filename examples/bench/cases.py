@@ -60,6 +60,8 @@ def small() -> Iterator[Case]:
     yield "small: 1 - a", case("1 - a", "a = fill(3)")
     yield "small: a.shape", case("a.shape", "a = fill(3)")
     yield "small: matmul 3x3", case("a @ a", "a = fill(3, 3)")
+    layer = "a = fill(1, 64); w = fill(64, 64); b = fill(64); f = t.nn.functional"
+    yield "small: relu(linear(a)), 64 units", case("f.relu(f.linear(a, w, b))", layer, None)
 
 
 def memory() -> Iterator[Case]:

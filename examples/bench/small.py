@@ -1,4 +1,4 @@
-"""Times a + b of three floats from C, beside PyTorch's C++ where it is installed: programs that run in turn, medians."""
+"""Times small calls from C, beside PyTorch's C++ where it is installed: programs that run in turn, medians."""
 
 import argparse
 import importlib.util
@@ -9,6 +9,7 @@ import tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
 root = os.path.dirname(os.path.dirname(here))
+CALLS = "a + b of 3 floats", "relu(linear(x)) of 64 units"
 
 
 def build(compiler, source, folder, includes, libraries, names):
@@ -21,12 +22,12 @@ def build(compiler, source, folder, includes, libraries, names):
 
 def programs(folder):
     include, library = os.path.join(root, "include"), os.path.join(root, "build")
-    yield "libtensor", build(["cc", "-O2"], "add.c", folder, [include], [library], ["tensor"])
+    yield "libtensor", build(["cc", "-O2"], "small.c", folder, [include], [library], ["tensor"])
     if importlib.util.find_spec("torch"):
         from torch.utils.cpp_extension import include_paths, library_paths
 
         compiler = ["c++", "-O2", "-std=c++20", "-Wl,--no-as-needed"]
-        yield "PyTorch", build(compiler, "add_torch.cpp", folder, include_paths(), library_paths(), ["torch", "torch_cpu", "c10"])
+        yield "PyTorch", build(compiler, "small_torch.cpp", folder, include_paths(), library_paths(), ["torch", "torch_cpu", "c10"])
 
 
 def main():
@@ -38,11 +39,13 @@ def main():
         times = {name: [] for name in found}
         for _ in range(options.rounds):
             for name, program in found.items():
-                times[name].append(float(subprocess.run([program], check=True, capture_output=True, text=True).stdout))
-    for name, each in times.items():
-        print(f"{name:10} a + b of 3 floats from C or C++: {statistics.median(each):6.0f} ns")
-    if len(times) == 2:
-        print(f"ratio {statistics.median(a / b for a, b in zip(*times.values(), strict=True)):.2f}")
+                lines = subprocess.run([program], check=True, capture_output=True, text=True).stdout.split()
+                times[name].append([float(line) for line in lines])
+    for i, call in enumerate(CALLS):
+        for name, each in times.items():
+            print(f"{name:10} {call} from C or C++: {statistics.median(run[i] for run in each):6.0f} ns")
+        if len(times) == 2:
+            print(f"ratio {statistics.median(a[i] / b[i] for a, b in zip(*times.values(), strict=True)):.2f}")
 
 
 if __name__ == "__main__":
