@@ -1,8 +1,9 @@
 """Times whole models beside PyTorch: models.py [--only GLOB] [--rounds N] [--threads N] [--operators].
 
 ResNet-18, a small vision transformer and a decoder of GPT-2's smallest size, with random weights and no gradients: each is written
-once in functions of `nn.functional`, which both libraries run with the same weights, those of one seed. Runs in turn in one process, medians; the
-last column is how far apart the answers are. --operators lists which functions take how long in each library.
+once in functions of `nn.functional`, which both libraries run with the same weights, those of one seed. Runs in turn in one process, medians, on one
+thread of the processor's time, which others on the machine do not disturb; the last column is how far apart the answers are. --operators lists
+which functions take how long in each library.
 """
 
 import argparse
@@ -138,45 +139,45 @@ def gpt2_small(t: Any, F: Any, batch: int) -> Forward:
 MODELS = {"resnet18": resnet18, "vit_small": vit_small, "gpt2_small": gpt2_small}
 
 
-def timed(call: Forward, repeat: int) -> float:
-    began = time.perf_counter()
+def timed(call: Forward, repeat: int, clock: Callable[[], float]) -> float:
+    began = clock()
     for _ in range(repeat):
         call()
-    return (time.perf_counter() - began) / repeat
+    return (clock() - began) / repeat
 
 
 def functions(t: Any) -> Any:
     return importlib.import_module(f"{t.__name__}.nn.functional")
 
 
-def counted(t: Any, times: dict[str, float], watched: list[str]) -> SimpleNamespace:
+def counted(t: Any, times: dict[str, float], clock: Callable[[], float]) -> SimpleNamespace:
     """The functions, with the time that each takes added up."""
 
     def watch(name: str) -> Callable[..., Any]:
         function = getattr(functions(t), name)
 
         def call(*arguments: Any, **named: Any) -> Any:
-            began = time.perf_counter()
+            began = clock()
             result = function(*arguments, **named)
-            times[name] += time.perf_counter() - began
+            times[name] += clock() - began
             return result
 
         return call
 
-    return SimpleNamespace(**{name: watch(name) for name in watched if hasattr(functions(t), name)})
+    return SimpleNamespace(**{name: watch(name) for name in WATCHED if hasattr(functions(t), name)})
 
 
 WATCHED = "conv2d batch_norm relu max_pool2d adaptive_avg_pool2d linear layer_norm gelu softmax embedding scaled_dot_product_attention".split()
 
 
-def by_operator(libraries: dict[str, Any], make: Any, batch: int, rounds: int) -> None:
+def by_operator(libraries: dict[str, Any], make: Any, batch: int, rounds: int, clock: Callable[[], float]) -> None:
     spent: dict[str, dict[str, float]] = {}
     for library, t in libraries.items():
         spent[library] = defaultdict(float)
-        forward = make(t, counted(t, spent[library], WATCHED), batch)
+        forward = make(t, counted(t, spent[library], clock), batch)
         forward()
         spent[library].clear()
-        spent[library]["all"] = sum(timed(forward, 1) for _ in range(rounds))
+        spent[library]["all"] = sum(timed(forward, 1, clock) for _ in range(rounds))
     for name in sorted({name for each in spent.values() for name in each}, key=lambda name: -spent["libtensor"][name]):
         print(f"    {name:32}" + "".join(f"{spent[library][name] / rounds * 1e3:12.3f} ms" for library in libraries))
 
@@ -203,19 +204,20 @@ def main() -> None:
             apart = ((ours - theirs).abs().max() / theirs.abs().max()).item()
             for threads in options.threads:
                 repeat, times = {}, {library: [] for library in libraries}
+                clock = time.process_time if threads == 1 else time.perf_counter
                 for library, t in libraries.items():
                     t.set_num_threads(threads)
                     forwards[library]()
-                    repeat[library] = max(1, int(0.02 / timed(forwards[library], 1)))
+                    repeat[library] = max(1, int(0.02 / timed(forwards[library], 1, clock)))
                 for _ in range(options.rounds):
                     for library, forward in forwards.items():
-                        times[library].append(timed(forward, repeat[library]))
+                        times[library].append(timed(forward, repeat[library], clock))
                 median = {library: statistics.median(each) * 1e3 for library, each in times.items()}
                 cells = "".join(f"{value:12.3f} ms" for value in median.values())
                 ratio = statistics.median(a / b for a, b in zip(times["libtensor"], times[list(times)[-1]], strict=True))
                 print(f"{name:14}{batch:6}{threads:9}{cells}{ratio:8.2f}{apart:10.1e}", flush=True)
                 if options.operators:
-                    by_operator(libraries, make, batch, options.rounds)
+                    by_operator(libraries, make, batch, options.rounds, clock)
 
 
 if __name__ == "__main__":
