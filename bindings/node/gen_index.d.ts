@@ -9948,6 +9948,28 @@ export namespace linalg {
 }
 export namespace nn {
   /**
+   * The `p`-norm, `p` >= 0, of the difference of every two rows of `self` (N, M): (N (N - 1) / 2,), the distances of the first row to those after it, then of the second, and so on.
+   * p of 0 counts the differing elements, inf takes the largest difference.
+   */
+  export function pdist(input: TensorLike, options?: { p?: number }): Tensor;
+  export function pdist(input: TensorLike, p: number): Tensor;
+  /** pdist, off the event loop. */
+  export function pdistAsync(input: TensorLike, options?: { p?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function pdistAsync(input: TensorLike, p: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The cosine of the angles between `x1` and `x2` along `dim`: their product there, summed up, divided by the Euclidean norms, of which each counts as `eps` where it
+   * is smaller. The shapes broadcast, and dtypes, of which one at least must be floating, are promoted. `dim` goes from the result.
+   */
+  export function cosineSimilarity(x1: TensorLike, options: { x2: TensorLike; dim?: Int; eps?: number }): Tensor;
+  export function cosineSimilarity(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number }): Tensor;
+  export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number }): Tensor;
+  export function cosineSimilarity(x1: TensorLike, x2: TensorLike, dim: Int, eps: number): Tensor;
+  /** cosineSimilarity, off the event loop. */
+  export function cosineSimilarityAsync(x1: TensorLike, options: { x2: TensorLike; dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, options?: { dim?: Int; eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function cosineSimilarityAsync(x1: TensorLike, x2: TensorLike, dim: Int, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * Multiplies negative elements by `negative_slope`.
    */
   export function leakyRelu(input: TensorLike, options?: { negativeSlope?: number }): Tensor;
@@ -9963,6 +9985,14 @@ export namespace nn {
   /** leakyRelu_, off the event loop. */
   export function leakyRelu_Async(input: TensorLike, options?: { negativeSlope?: number; signal?: Signal | null }): Promise<Tensor>;
   export function leakyRelu_Async(input: TensorLike, negativeSlope: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Multiplies negative elements by `weight`: one number, or one for each channel, which dimension 1 counts. `weight` has the dtype of `self`.
+   */
+  export function prelu(input: TensorLike, options: { weight: TensorLike }): Tensor;
+  export function prelu(input: TensorLike, weight: TensorLike): Tensor;
+  /** prelu, off the event loop. */
+  export function preluAsync(input: TensorLike, options: { weight: TensorLike; signal?: Signal | null }): Promise<Tensor>;
+  export function preluAsync(input: TensorLike, weight: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Limits every element to the range from `min_val` to `max_val`. NaN stays NaN.
    */
@@ -9995,6 +10025,22 @@ export namespace nn {
   export function relu6_(input: TensorLike): Tensor;
   /** relu6_, off the event loop. */
   export function relu6_Async(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces elements up to `threshold` by `value`.
+   */
+  export function threshold(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null }): Tensor;
+  export function threshold(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null }): Tensor;
+  /** threshold, off the event loop. */
+  export function thresholdAsync(input: TensorLike, options: { threshold: Scalar; value: Scalar; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function thresholdAsync(input: TensorLike, threshold: Scalar, value: Scalar, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces elements from -`lambd` to `lambd` by 0.
+   */
+  export function hardshrink(input: TensorLike, options?: { lambd?: number; out?: Tensor | null }): Tensor;
+  export function hardshrink(input: TensorLike, lambd: number, options?: { out?: Tensor | null }): Tensor;
+  /** hardshrink, off the event loop. */
+  export function hardshrinkAsync(input: TensorLike, options?: { lambd?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
+  export function hardshrinkAsync(input: TensorLike, lambd: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * Moves every element towards 0 by `lambd`, which is not negative, and no further than to 0.
    */
@@ -10043,6 +10089,21 @@ export namespace nn {
   /** elu_, off the event loop. */
   export function elu_Async(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
   export function elu_Async(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces negative elements x by `alpha` * (exp(x / `alpha`) - 1). `alpha` is not 0.
+   */
+  export function celu(input: TensorLike, options?: { alpha?: number }): Tensor;
+  export function celu(input: TensorLike, alpha: number): Tensor;
+  /** celu, off the event loop. */
+  export function celuAsync(input: TensorLike, options?: { alpha?: number; signal?: Signal | null }): Promise<Tensor>;
+  export function celuAsync(input: TensorLike, alpha: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * scale * max(0, x) + scale * min(0, alpha * (exp(x) - 1)) with a scale of 1.0507009873554805 and an alpha of 1.6732632423543772: the activation
+   * of networks that normalize themselves.
+   */
+  export function selu(input: TensorLike): Tensor;
+  /** selu, off the event loop. */
+  export function seluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * log(1 + exp(`beta` * x)) / `beta`, x itself where `beta` * x is above `threshold`.
    */
@@ -10104,6 +10165,19 @@ export namespace nn {
   /** softsign, off the event loop. */
   export function softsignAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * Multiplies negative elements by (`lower` + `upper`) / 2 or, with `training`, elements up to 0 by random numbers of the uniform distribution between `lower` and
+   * `upper`.
+   */
+  export function rrelu(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function rrelu(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null }): Tensor;
+  export function rrelu(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null }): Tensor;
+  export function rrelu(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** rrelu, off the event loop. */
+  export function rreluAsync(input: TensorLike, options?: { lower?: number; upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rreluAsync(input: TensorLike, lower: number, options?: { upper?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rreluAsync(input: TensorLike, lower: number, upper: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rreluAsync(input: TensorLike, lower: number, upper: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
    * The first half of `self` along `dim` times `sigmoid` of the second one.
    */
   export function glu(input: TensorLike, options?: { dim?: Int | string }): Tensor;
@@ -10144,6 +10218,188 @@ export namespace nn {
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
+   * sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
+   * `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
+   */
+  export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
+  /**
+   * `conv1d` with a padding by its name.
+   */
+  export function conv1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
+  export function conv1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
+  /** conv1d, off the event loop. */
+  export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /** conv1d, off the event loop. */
+  export function conv1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The convolution of images `self` (N, C, H, W), or of one (C, H, W), with kernels `weight` (M, C / `groups`, KH, KW). The other arguments are those of `conv1d`, with one number
+   * for both dimensions, or one for each. The result is in channels-last format where `self` or `weight` is.
+   */
+  export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
+  /**
+   * `conv2d` with a padding by its name.
+   */
+  export function conv2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
+  export function conv2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
+  /** conv2d, off the event loop. */
+  export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /** conv2d, off the event loop. */
+  export function conv2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The convolution of volumes `self` (N, C, D, H, W), or of one (C, D, H, W), with kernels `weight` (M, C / `groups`, KD, KH, KW): `conv2d` in three dimensions.
+   */
+  export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int): Tensor;
+  /**
+   * `conv3d` with a padding by its name.
+   */
+  export function conv3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int }): Tensor;
+  export function conv3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int): Tensor;
+  /** conv3d, off the event loop. */
+  export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /** conv3d, off the event loop. */
+  export function conv3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: 'valid' | 'same'; dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', options?: { dilation?: Ints; groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, options?: { groups?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function conv3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: 'valid' | 'same', dilation: Ints, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * What the gradient of `conv1d` is of signals: `self` (N, C, L) counts as results of kernels `weight` (C, M / `groups`, K), and what comes out, (N, M, L'), as what they were made
+   * of, with `bias` (M) added. Of the lengths that give L positions, `output_padding` picks a longer one than the shortest.
+   */
+  export function convTranspose1d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
+  export function convTranspose1d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
+  /** convTranspose1d, off the event loop. */
+  export function convTranspose1dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose1dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * What the gradient of `conv2d` is of images: `conv_transpose1d` in two dimensions.
+   */
+  export function convTranspose2d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
+  export function convTranspose2d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
+  /** convTranspose2d, off the event loop. */
+  export function convTranspose2dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose2dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * What the gradient of `conv3d` is of volumes: `conv_transpose1d` in three dimensions.
+   */
+  export function convTranspose3d(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints }): Tensor;
+  export function convTranspose3d(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints): Tensor;
+  /** convTranspose3d, off the event loop. */
+  export function convTranspose3dAsync(input: TensorLike, options: { weight: TensorLike; bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { stride?: Ints; padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, options?: { padding?: Ints; outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, options?: { outputPadding?: Ints; groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, options?: { groups?: Int; dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, options?: { dilation?: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function convTranspose3dAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, stride: Ints, padding: Ints, outputPadding: Ints, groups: Int, dilation: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `conv1d` of signals (L, N, C) with kernels `weight` (K, C, M), whose result is (L', N, M).
+   */
+  export function convTbc(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int }): Tensor;
+  export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int }): Tensor;
+  export function convTbc(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int): Tensor;
+  /** convTbc, off the event loop. */
+  export function convTbcAsync(input: TensorLike, options: { weight: TensorLike; bias: TensorLike; pad?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, options?: { pad?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function convTbcAsync(input: TensorLike, weight: TensorLike, bias: TensorLike, pad: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * With `training`, replaces elements by 0 with the probability `p`, each by itself, and divides the others by 1 - `p`; else it gives `self`.
    */
   export function dropout(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null }): Tensor;
@@ -10163,6 +10419,14 @@ export namespace nn {
   export function dropout_Async(input: TensorLike, options?: { p?: number; training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, options?: { training?: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   export function dropout_Async(input: TensorLike, p: number, training: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `dropout` of whole channels: of all that lies at one place of the first two dimensions.
+   */
+  export function featureDropout(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null }): Tensor;
+  export function featureDropout(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null }): Tensor;
+  /** featureDropout, off the event loop. */
+  export function featureDropoutAsync(input: TensorLike, options: { p: number; train: boolean; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function featureDropoutAsync(input: TensorLike, p: number, train: boolean, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `feature_dropout` of a sequence with channels, or of several.
    */
@@ -10276,6 +10540,17 @@ export namespace nn {
   export function linearAsync(input: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function linearAsync(input: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * For each matrix in `weight` (outputs, I, J) the product of it with a vector of `input1` (..., I) from the left and one of `input2` (..., J) from the right, to which
+   * `bias` (outputs) is added.
+   */
+  export function bilinear(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null }): Tensor;
+  export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null }): Tensor;
+  export function bilinear(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null): Tensor;
+  /** bilinear, off the event loop. */
+  export function bilinearAsync(input1: TensorLike, options: { input2: TensorLike; weight: TensorLike; bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, options?: { bias?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function bilinearAsync(input1: TensorLike, input2: TensorLike, weight: TensorLike, bias: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * Divides `self` by its `p`-norm along `dim`, or by `eps` where the norm is smaller.
    */
   export function normalize(input: TensorLike, options?: { p?: number; dim?: Ints | string | readonly (Int | string)[]; eps?: number; out?: Tensor | null }): Tensor;
@@ -10288,6 +10563,20 @@ export namespace nn {
   export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], options?: { eps?: number; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function normalizeAsync(input: TensorLike, p: number, dim: Ints | string | readonly (Int | string)[], eps: number, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The `p`-norm along the last dimension of `x1` - `x2` + `eps`. The shapes broadcast.
+   */
+  export function pairwiseDistance(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean }): Tensor;
+  export function pairwiseDistance(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean }): Tensor;
+  export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean }): Tensor;
+  export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean }): Tensor;
+  export function pairwiseDistance(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean): Tensor;
+  /** pairwiseDistance, off the event loop. */
+  export function pairwiseDistanceAsync(x1: TensorLike, options: { x2: TensorLike; p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, options?: { p?: number; eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, options?: { eps?: number; keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, options?: { keepdim?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function pairwiseDistanceAsync(x1: TensorLike, x2: TensorLike, p: number, eps: number, keepdim: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * Puts a dimension of size `num_classes` behind those of `self`, in which 1 stands at the place that the element names, and 0 elsewhere. Without `num_classes` the largest
    * element tells.
    */
@@ -10296,6 +10585,39 @@ export namespace nn {
   /** oneHot, off the event loop. */
   export function oneHotAsync(input: TensorLike, options?: { numClasses?: Int; signal?: Signal | null }): Promise<Tensor>;
   export function oneHotAsync(input: TensorLike, numClasses: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Makes (..., C r^2, H, W) to (..., C, H r, W r) with r the `upscale_factor`: r^2 channels become the pixels of squares.
+   */
+  export function pixelShuffle(input: TensorLike, options: { upscaleFactor: Int }): Tensor;
+  export function pixelShuffle(input: TensorLike, upscaleFactor: Int): Tensor;
+  /** pixelShuffle, off the event loop. */
+  export function pixelShuffleAsync(input: TensorLike, options: { upscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function pixelShuffleAsync(input: TensorLike, upscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Makes (..., C, H r, W r) to (..., C r^2, H, W) with r the `downscale_factor`: what `pixel_shuffle` undoes.
+   */
+  export function pixelUnshuffle(input: TensorLike, options: { downscaleFactor: Int }): Tensor;
+  export function pixelUnshuffle(input: TensorLike, downscaleFactor: Int): Tensor;
+  /** pixelUnshuffle, off the event loop. */
+  export function pixelUnshuffleAsync(input: TensorLike, options: { downscaleFactor: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function pixelUnshuffleAsync(input: TensorLike, downscaleFactor: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+   */
+  export function channelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
+  export function channelShuffle(input: TensorLike, groups: Int): Tensor;
+  /** channelShuffle, off the event loop. */
+  export function channelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function channelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Another name of `channel_shuffle`.
+   * Takes channels, which lie along dimension 1, from each of `groups` groups in turn.
+   */
+  export function nativeChannelShuffle(input: TensorLike, options: { groups: Int }): Tensor;
+  export function nativeChannelShuffle(input: TensorLike, groups: Int): Tensor;
+  /** nativeChannelShuffle, off the event loop. */
+  export function nativeChannelShuffleAsync(input: TensorLike, options: { groups: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function nativeChannelShuffleAsync(input: TensorLike, groups: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Continues the last dimensions by as many elements as `pad` has for them: before and behind the last one, before and behind that before it, and so on. They are
    * `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
@@ -10329,6 +10651,11 @@ export namespace nn {
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, options?: { scaleGradByFreq?: boolean; sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { sparse?: boolean; signal?: Signal | null }): Promise<Tensor>;
   export function embeddingAsync(input: TensorLike, weight: TensorLike, paddingIdx: Int | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, sparse: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
+   */
+  export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
+  export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
   /**
    * The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
    * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
@@ -10674,6 +11001,14 @@ export namespace nn {
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
+   */
+  export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
+  export function nativeLayerNorm(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
+  /** nativeLayerNorm, off the event loop. */
+  export function nativeLayerNormAsync(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+  export function nativeLayerNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+  /**
    * Normalizes the last dimensions, whose sizes are `normalized_shape`: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias` have these sizes, and the
    * dtype of `self`, or float32 where that has 16 bits.
    */
@@ -10703,6 +11038,15 @@ export namespace nn {
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, options?: { eps?: number | null; signal?: Signal | null }): Promise<Tensor>;
   export function rmsNormAsync(input: TensorLike, normalizedShape: Ints, weight: TensorLike | null, eps: number | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * `group_norm` of `N` examples of `C` channels of `HxW` elements in `group` groups, and what it subtracts and multiplies by: the means of groups and
+   * 1 / sqrt(variance + `eps`).
+   */
+  export function nativeGroupNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
+  export function nativeGroupNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number): { out: Tensor; mean: Tensor; rstd: Tensor };
+  /** nativeGroupNorm, off the event loop. */
+  export function nativeGroupNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; N: Int; C: Int; HxW: Int; group: Int; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+  export function nativeGroupNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, N: Int, C: Int, HxW: Int, group: Int, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; mean: Tensor; rstd: Tensor }>;
+  /**
    * Normalizes each of `num_groups` groups of channels, which dimension 1 counts, of every example: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. `weight` and `bias`
    * have an element for each channel, and the dtype of `self`, or float32 where that has 16 bits. A group has more than one element.
    */
@@ -10717,6 +11061,14 @@ export namespace nn {
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, options?: { bias?: TensorLike | null; eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, options?: { eps?: number; signal?: Signal | null }): Promise<Tensor>;
   export function groupNormAsync(input: TensorLike, numGroups: Int, weight: TensorLike | null, bias: TensorLike | null, eps: number, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `batch_norm`, and, with `training`, what it subtracts and multiplies by: the means of channels and 1 / sqrt(variance + `eps`); otherwise empty tensors.
+   */
+  export function nativeBatchNorm(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number }): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
+  export function nativeBatchNorm(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number): { out: Tensor; saveMean: Tensor; saveInvstd: Tensor };
+  /** nativeBatchNorm, off the event loop. */
+  export function nativeBatchNormAsync(input: TensorLike, options: { weight: TensorLike | null; bias: TensorLike | null; runningMean: Tensor | null; runningVar: Tensor | null; training: boolean; momentum: number; eps: number; signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
+  export function nativeBatchNormAsync(input: TensorLike, weight: TensorLike | null, bias: TensorLike | null, runningMean: Tensor | null, runningVar: Tensor | null, training: boolean, momentum: number, eps: number, options?: { signal?: Signal | null }): Promise<{ out: Tensor; saveMean: Tensor; saveInvstd: Tensor }>;
   /**
    * Normalizes channels, which dimension 1 counts, over all examples: (x - mean) / sqrt(variance + `eps`) * `weight` + `bias`. With `training` mean and variance are those of
    * `self`, and running ones, where given, become (1 - `momentum`) times what they were plus `momentum` times these, the variance times n / (n - 1); otherwise they are the running
@@ -10773,6 +11125,71 @@ export namespace nn {
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, options?: { k?: number; signal?: Signal | null }): Promise<Tensor>;
   export function localResponseNormAsync(input: TensorLike, size: Int, alpha: number, beta: number, k: number, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The largest element of each window of `kernel_size` elements, `dilation` apart, of signals `self` (N, C, L), or of one (C, L); NaN where a window has one. Windows begin `stride` apart, which is `kernel_size` unless
+   * given, the first one `padding` elements before the first element; what lies outside does not count. With `ceil_mode` a window that goes beyond the end counts too, unless it begins there.
+   */
+  export function maxPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
+  export function maxPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
+  /** maxPool1d, off the event loop. */
+  export function maxPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The largest element of each window of images `self` (N, C, H, W), or of one (C, H, W). The other arguments are those of `max_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
+   */
+  export function maxPool2d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool2d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
+  export function maxPool2d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
+  /** maxPool2d, off the event loop. */
+  export function maxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool2dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `max_pool2d` in three dimensions.
+   */
+  export function maxPool3d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool3d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): Tensor;
+  export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): Tensor;
+  export function maxPool3d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): Tensor;
+  /** maxPool3d, off the event loop. */
+  export function maxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function maxPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `max_pool1d` and the place of each element in its signal, counted in row-major order: the first of equal ones, the last NaN.
+   */
+  export function maxPool1dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean }): { values: Tensor; indices: Tensor };
+  export function maxPool1dWithIndices(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean): { values: Tensor; indices: Tensor };
+  /** maxPool1dWithIndices, off the event loop. */
+  export function maxPool1dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function maxPool1dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
    * `max_pool2d` and the place of each element in its image, counted in row-major order: the first of equal ones, the last NaN.
    */
   export function maxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; dilation?: Ints; ceilMode?: boolean }): { values: Tensor; indices: Tensor };
@@ -10804,6 +11221,23 @@ export namespace nn {
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { dilation?: Ints; ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, options?: { ceilMode?: boolean; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   export function maxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, dilation: Ints, ceilMode: boolean, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
+   * The mean of each window of `kernel_size` elements of signals `self` (N, C, L), or of one (C, L), of integers truncated. The windows are those of `max_pool1d`. The `padding` counts as zeros, but with
+   * `count_include_pad` False not at all.
+   */
+  export function avgPool1d(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean }): Tensor;
+  export function avgPool1d(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean): Tensor;
+  /** avgPool1d, off the event loop. */
+  export function avgPool1dAsync(input: TensorLike, options: { kernelSize: Ints; stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, options?: { stride?: Ints | null; padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, options?: { padding?: Ints; ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { ceilMode?: boolean; countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, options?: { countIncludePad?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function avgPool1dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The mean of each window of images `self` (N, C, H, W), or of one (C, H, W), or its sum divided by `divisor_override`. The other arguments are those of `avg_pool1d`, with one number for all dimensions, or one for each. The result is in channels-last format where `self` is.
    */
@@ -10841,6 +11275,17 @@ export namespace nn {
   export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, options?: { divisorOverride?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   export function avgPool3dAsync(input: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, ceilMode: boolean, countIncludePad: boolean, divisorOverride: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The means of as many windows of signals `self` (N, C, L), or of one (C, L), as `output_size` says, which are about as long as each other and cover all: window i of n begins at floor(i L / n) and ends before ceil((i + 1) L / n).
+   */
+  export function adaptiveAvgPool1d(input: TensorLike, ...outputSize: Int[]): Tensor;
+  export function adaptiveAvgPool1d(input: TensorLike, options: { outputSize: Ints }): Tensor;
+  export function adaptiveAvgPool1d(input: TensorLike, outputSize: Ints): Tensor;
+  /** adaptiveAvgPool1d, off the event loop. */
+  export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<Tensor>;
+  export function adaptiveAvgPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
+  export function adaptiveAvgPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
+  export function adaptiveAvgPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * The means of windows of images `self` (N, C, H, W), or of one (C, H, W), of which there are `output_size` along each dimension, chosen as by `adaptive_avg_pool1d`. The result is in channels-last format where `self` is.
    */
   export function adaptiveAvgPool2d(input: TensorLike, ...outputSize: Int[]): Tensor;
@@ -10862,6 +11307,17 @@ export namespace nn {
   export function adaptiveAvgPool3dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<Tensor>;
   export function adaptiveAvgPool3dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function adaptiveAvgPool3dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The largest elements of the windows of `adaptive_avg_pool1d`, and the place of each in its signal, as `max_pool1d_with_indices` gives them.
+   */
+  export function adaptiveMaxPool1d(input: TensorLike, ...outputSize: Int[]): { values: Tensor; indices: Tensor };
+  export function adaptiveMaxPool1d(input: TensorLike, options: { outputSize: Ints }): { values: Tensor; indices: Tensor };
+  export function adaptiveMaxPool1d(input: TensorLike, outputSize: Ints): { values: Tensor; indices: Tensor };
+  /** adaptiveMaxPool1d, off the event loop. */
+  export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSize: Int[]): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
   /**
    * The largest elements of the windows of `adaptive_avg_pool2d`, and the place of each in its image, as `max_pool2d_with_indices` gives them.
    */
@@ -10991,6 +11447,12 @@ export namespace nn {
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Replaces negative elements by 0.
+   */
+  export function relu(input: TensorLike): Tensor;
+  /** relu, off the event loop. */
+  export function reluAsync(input: TensorLike, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

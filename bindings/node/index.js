@@ -14,14 +14,16 @@ const methods = require('./lib/methods.js');
 const { constants: numbers, finfo, iinfo } = require('./lib/numbers.js');
 const func = require('./lib/func.js');
 const { assertClose } = require('./lib/testing.js');
-const { internal, ...gradients } = require('./lib/grad.js');
+const gradients = require('./lib/grad.js');
+const { internal, functional } = require('./lib/gen_places.js');
 const { settled } = require('./lib/waiting.js');
 const { version } = require('./package.json');
 
 const { install, Node, accountedBytes, disposeBox, look, indexNoted, enterScope, leaveScope, fromTypedArray, memoryOf, ...operators } = native;
 for (const name of internal) delete operators[name];
+const nn = { ...operators.nn, ...Object.fromEntries(functional.map((name) => [name, operators[name]])) };
 
-module.exports = { ...operators, ...constants, ...numbers, ...methods, ...print, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
+module.exports = { ...operators, nn, ...constants, ...numbers, ...methods, ...print, ...files, ...random, ...gradients, tensor, asTensor, float, slice, scope, settled, func, finfo, iinfo, testing: { assertClose }, version };
 
 // For compilers that take the default export for a property.
 Object.defineProperty(module.exports, 'default', { value: module.exports });

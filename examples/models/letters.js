@@ -10,9 +10,9 @@ const STAGES = 3;
 function scores(images, w) {
   let x = images;
   for (let i = 1; i <= STAGES; i++) {
-    x = lt.conv2d(x, w[`conv${i}.weight`], { padding: 1 });
+    x = lt.nn.conv2d(x, w[`conv${i}.weight`], { padding: 1 });
     x = lt.nn.batchNorm(x, w[`bn${i}.running_mean`], w[`bn${i}.running_var`], w[`bn${i}.weight`], w[`bn${i}.bias`]);
-    x = lt.maxPool2d(x.relu(), 2);
+    x = lt.nn.maxPool2d(x.relu(), 2);
   }
   return lt.nn.linear(x.flatten(1), w['fc.weight'], w['fc.bias']);
 }

@@ -10,7 +10,6 @@ const { enableGrad, inferenceMode, noGrad } = require('./modes.js');
 const { define, kindOf, read, renamed, typeError } = require('./options.js');
 
 // The addon's functions that have another form here, and in names.js, and are not exported as they are.
-const { internal } = require('./gen_internal.js');
 const { Tensor } = native;
 
 const orNull = (value) => value ?? null;
@@ -117,4 +116,4 @@ for (const [name, property] of Object.entries(properties)) Object.defineProperty
 define(Tensor, methods);
 for (const [name, value] of Object.entries(runs)) Object.defineProperty(Tensor.prototype, name, { value, writable: true, configurable: true });
 
-module.exports = { noGrad, enableGrad, inferenceMode, autograd, internal };
+module.exports = { noGrad, enableGrad, inferenceMode, autograd };

@@ -10,8 +10,9 @@ import (
 
 // nodeEntry is a name in JavaScript and the overloads behind it.
 type nodeEntry struct {
-	path      string // "add", "linalg.norm"
-	overloads []*schema.Operator
+	path       string // "add", "linalg.norm"
+	overloads  []*schema.Operator
+	functional bool // whether it is in the namespace nn, too
 }
 
 // nodeName turns a_name into aName, keeping underscores at the end, which mark operators that work in place.
@@ -74,7 +75,7 @@ func nodeEntries(ops []*schema.Operator) []*nodeEntry {
 			if owner := nodeOwner(o); owner != "" {
 				name = strings.TrimPrefix(name, strings.ToLower(owner)+"_")
 			}
-			e = &nodeEntry{path: nodeName(name)}
+			e = &nodeEntry{path: nodeName(name), functional: alsoFunctional(o, ops)}
 			byPath[o.Name] = e
 			entries = append(entries, e)
 		}
@@ -115,24 +116,30 @@ func takesTime(o *schema.Operator) bool {
 	return o.Category == "file" || o.Name == "backward" || slices.ContainsFunc(o.Returns, func(r schema.Arg) bool { return r.Type.Base == "Tensor" })
 }
 
-// nodeInternals are the names of the addon's functions that the package does not export.
-func nodeInternals(entries []*nodeEntry) string {
-	text := cBanner + "'use strict';\n\n// What lib/grad.js and lib/names.js have in a form of their own.\nmodule.exports = {\n  internal: [\n"
-	for _, e := range entries {
-		if e.internal() {
+// nodePlaces are the names of the addon's functions that the package has in other places than the addon.
+func nodePlaces(entries []*nodeEntry) string {
+	list := func(chosen func(*nodeEntry) bool) string {
+		var text string
+		for _, e := range entries {
+			if !chosen(e) {
+				continue
+			}
 			text += fmt.Sprintf("    '%s',\n", e.path)
 			if e.isAsync() {
 				text += fmt.Sprintf("    '%sAsync',\n", e.path)
 			}
 		}
+		return text
 	}
-	return text + "  ],\n};\n"
+	return cBanner + "'use strict';\n\nmodule.exports = {\n" +
+		"  // What lib/grad.js and lib/names.js have in a form of their own.\n  internal: [\n" + list((*nodeEntry).internal) + "  ],\n" +
+		"  // What PyTorch has in torch and in torch.nn.functional.\n  functional: [\n" + list(func(e *nodeEntry) bool { return e.functional && e.isFunction() }) + "  ],\n};\n"
 }
 
 // generateNode writes the addon's tables, the ES module's exports and the type declarations.
 func generateNode(out *output, ops []*schema.Operator) error {
 	entries := nodeEntries(ops)
-	out.write("bindings/node/lib/gen_internal.js", nodeInternals(entries))
+	out.write("bindings/node/lib/gen_places.js", nodePlaces(entries))
 	out.write("bindings/node/gen_index.mjs", nodeModule(entries))
 	declarations, err := nodeDeclarations(entries)
 	out.write("bindings/node/gen_index.d.ts", declarations)

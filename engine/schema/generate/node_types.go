@@ -279,15 +279,20 @@ func nodeDeclarations(entries []*nodeEntry) (string, error) {
 		}
 		if e.isFunction() && !e.wrapped("function") {
 			path := strings.Split(e.path, ".")
-			space := functions.find(path[:len(path)-1])
-			indent := strings.Repeat("  ", len(path)-1)
 			name := tsName(e.last())
 			if name != e.last() {
 				renamed = append(renamed, name+" as "+e.last())
 			}
-			space.body.WriteString(e.tsSignatures(indent, "export function "+name, "function"))
-			if e.isAsync() {
-				space.body.WriteString(e.tsSignatures(indent, "export function "+e.last()+"Async", "async"))
+			declare := func(path []string) {
+				space, indent := functions.find(path), strings.Repeat("  ", len(path))
+				space.body.WriteString(e.tsSignatures(indent, "export function "+name, "function"))
+				if e.isAsync() {
+					space.body.WriteString(e.tsSignatures(indent, "export function "+e.last()+"Async", "async"))
+				}
+			}
+			declare(path[:len(path)-1])
+			if e.functional {
+				declare([]string{"nn"})
 			}
 		}
 		if e.isMethod() && !e.wrapped("method") {

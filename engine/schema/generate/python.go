@@ -60,6 +60,12 @@ func pyModule(name string) (module, leaf string) {
 // name with it stands for.
 const functional = "nn_functional"
 
+// alsoFunctional tells whether a name of torch is one of torch.nn.functional, too.
+func alsoFunctional(o *schema.Operator, ops []*schema.Operator) bool {
+	named := func(other *schema.Operator) bool { return other.Name == "nn."+o.Name }
+	return o.Category == "nn" && !strings.Contains(o.Name, ".") && !slices.ContainsFunc(ops, named)
+}
+
 // pyFunctions groups the operators by public name, in the order of the schema.
 func pyFunctions(ops []*schema.Operator) []*pyFunction {
 	var all []*pyFunction
@@ -87,7 +93,7 @@ func pyFunctions(ops []*schema.Operator) []*pyFunction {
 		o = renamed(o)
 		module, name := pyModule(o.Name)
 		modules := []string{module}
-		if o.Category == "nn" && module != functional && !slices.ContainsFunc(ops, func(other *schema.Operator) bool { return other.Name == "nn."+name }) {
+		if alsoFunctional(o, ops) {
 			modules = append(modules, functional)
 		}
 		for _, module := range modules {

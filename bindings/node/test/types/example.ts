@@ -112,7 +112,7 @@ const made = lt.func.grad((x: lt.Tensor) => x.sin())(scoped) as lt.Tensor;
 void [items, compared, inPlace, made, scoped.real.nbytes, lt.finfo('float32').eps, lt.settled(scoped)];
 
 // Functions of neural networks.
-const seen: lt.Tensor = lt.maxPool2d(lt.nn.batchNorm(lt.conv2d(scoped, scoped, { padding: 1 }), scoped, scoped).relu(), 2);
+const seen: lt.Tensor = lt.nn.maxPool2d(lt.nn.batchNorm(lt.nn.conv2d(scoped, scoped, { padding: 1 }), scoped, scoped).relu(), 2);
 const scores: lt.Tensor = lt.nn.linear(lt.nn.gelu(lt.nn.layerNorm(seen, [2]), { approximate: 'tanh' }), scoped, scoped);
 // @ts-expect-error: the words of an argument are part of its type
 lt.nn.gelu(scores, { approximate: 'sin' });
