@@ -2363,6 +2363,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnInstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.interpolate
+		r0, err := c.NnInterpolate(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4), f.boolOptional(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.kl_div
 		r0, err := c.NnKlDiv(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.bool(5))
 		return f.setTensors(err, r0)
@@ -2523,6 +2527,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnUnfold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4))
 		return f.setTensors(err, r0)
 	},
+	deprecated("nn.upsample", "use interpolate", func(c aten.Ctx, f frame) error { // nn.upsample
+		r0, err := c.NnUpsample(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4))
+		return f.setTensors(err, r0)
+	}),
+	deprecated("nn.upsample_bilinear", "use interpolate", func(c aten.Ctx, f frame) error { // nn.upsample_bilinear
+		r0, err := c.NnUpsampleBilinear(f.tensor(0), f.ints(1), f.floats(2))
+		return f.setTensors(err, r0)
+	}),
+	deprecated("nn.upsample_nearest", "use interpolate", func(c aten.Ctx, f frame) error { // nn.upsample_nearest
+		r0, err := c.NnUpsampleNearest(f.tensor(0), f.ints(1), f.floats(2))
+		return f.setTensors(err, r0)
+	}),
 	func(c aten.Ctx, f frame) error { // nnz
 		r0, err := c.Nnz(f.tensor(0))
 		return f.setInt(err, r0)

@@ -810,6 +810,26 @@ TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *out
   return lt_give(LT_OP(nn_fold), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}, {.text = mode}, {.i = align_corners}, {.i = recompute_scale_factor}, {.i = antialias}};
+  return lt_give(LT_OP(nn_interpolate), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}, {.text = mode}, {.i = align_corners}};
+  return lt_give(LT_OP(nn_upsample), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}};
+  return lt_give(LT_OP(nn_upsample_nearest), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}};
+  return lt_give(LT_OP(nn_upsample_bilinear), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

@@ -3383,6 +3383,16 @@ static const lt_parameter of_nn_instance_norm[] = {
     {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
 };
 
+static const lt_parameter of_nn_interpolate[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "nearest"}},
+    {"align_corners", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"recompute_scale_factor", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"antialias", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_nn_kl_div[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3680,6 +3690,26 @@ static const lt_parameter of_nn_unfold[] = {
     {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
     {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
     {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+};
+
+static const lt_parameter of_nn_upsample[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "nearest"}},
+    {"align_corners", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_nn_upsample_bilinear[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_upsample_nearest[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_nnz[] = {
@@ -6730,6 +6760,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.instance_norm", "nn.instance_norm", "nn.instance_norm_", of_nn_instance_norm, 8, "T", "out", "(Tensor input, Tensor running_mean=None, Tensor running_var=None, Tensor weight=None, Tensor bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.interpolate", "nn.interpolate", "nn.interpolate_", of_nn_interpolate, 7, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None, str mode=\"nearest\", bool align_corners=None, bool recompute_scale_factor=None, bool antialias=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.kl_div", "nn.kl_div", "nn.kl_div_", of_nn_kl_div, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", bool log_target=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.l1_loss", "nn.l1_loss", "nn.l1_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.layer_norm", "nn.layer_norm", "nn.layer_norm_", of_nn_layer_norm, 5, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6770,6 +6801,9 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.unfold", "nn.unfold", "nn.unfold_", of_nn_unfold, 5, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample", "nn.upsample", "nn.upsample_", of_nn_upsample, 5, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None, str mode=\"nearest\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample_bilinear", "nn.upsample_bilinear", "nn.upsample_bilinear_", of_nn_upsample_bilinear, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample_nearest", "nn.upsample_nearest", "nn.upsample_nearest_", of_nn_upsample_nearest, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_call", "node_call", "node_call_", of_node_call, 2, "A", "out", "(Node input, sequence of Tensor grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_context", "node_context", "node_context_", of_node_context, 1, "Q", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

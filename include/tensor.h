@@ -4064,6 +4064,31 @@ TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *k
 // Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
 TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);
 
+// Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+// takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+// area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+// with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+// Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0, align_corners -1, recompute_scale_factor -1.
+TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out);
+
+// As `interpolate`, by an older name.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+// Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0, align_corners -1.
+TENSOR_DEPRECATED("use interpolate")
+TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out);
+
+// As `interpolate` in the mode nearest.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+// Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0.
+TENSOR_DEPRECATED("use interpolate")
+TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
+
+// As `interpolate` in the mode bilinear with align_corners.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+// Absent: size NULL with size_len 0, scale_factor NULL with scale_factor_len 0.
+TENSOR_DEPRECATED("use interpolate")
+TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
+
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);

@@ -3302,8 +3302,8 @@ export class Tensor extends Handle {
    * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
    * the last bin includes its upper edge.
    */
-  histogram(options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-  histogram(bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(options?: { bins?: Int; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(bins: Int, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
   /**
    * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
    */
@@ -8402,16 +8402,16 @@ export function histcAsync(input: TensorLike, bins: Int, min: Scalar, max: Scala
  * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
  * the last bin includes its upper edge.
  */
-export function histogram(input: TensorLike, options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-export function histogram(input: TensorLike, bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: TensorLike, options?: { bins?: Int; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: TensorLike, bins: Int, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /**
  * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
  */
 export function histogram(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 export function histogram(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /** histogram, off the event loop. */
-export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
-export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 /** histogram, off the event loop. */
 export function histogramAsync(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
@@ -8421,31 +8421,31 @@ export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { 
  * the last bin includes its upper edge.
  * In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
  */
-export function histogramdd(input: TensorLike, options: { bins: Ints; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
+export function histogramdd(input: TensorLike, options: { bins: Ints; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
 /**
  * As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
  */
-export function histogramdd(input: TensorLike, options: { bins: readonly TensorLike[]; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
+export function histogramdd(input: TensorLike, options: { bins: readonly TensorLike[]; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: TensorLike, options: { bins: readonly TensorLike[]; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, options: { bins: readonly TensorLike[]; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
@@ -10991,6 +10991,64 @@ export namespace nn {
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+   * takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+   * area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+   * with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+   */
+  export function interpolate(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor;
+  /** interpolate, off the event loop. */
+  export function interpolateAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `interpolate`, by an older name.
+   * Deprecated, as in PyTorch, of which calls warn: use interpolate.
+   */
+  export function upsample(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null): Tensor;
+  /** upsample, off the event loop. */
+  export function upsampleAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `interpolate` in the mode nearest.
+   * Deprecated, as in PyTorch, of which calls warn: use interpolate.
+   */
+  export function upsampleNearest(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleNearest(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleNearest(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null): Tensor;
+  /** upsampleNearest, off the event loop. */
+  export function upsampleNearestAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `interpolate` in the mode bilinear with align_corners.
+   * Deprecated, as in PyTorch, of which calls warn: use interpolate.
+   */
+  export function upsampleBilinear(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleBilinear(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleBilinear(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null): Tensor;
+  /** upsampleBilinear, off the event loop. */
+  export function upsampleBilinearAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**
@@ -11170,9 +11228,9 @@ export namespace signal {
      * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
      * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+    export function generalCosine(M: Int, options: { coefficients: number | readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** generalCosine, off the event loop. */
-    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalCosineAsync(M: Int, options: { coefficients: number | readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.

@@ -8481,6 +8481,70 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
+// NnInterpolate is the operator nn.interpolate.
+func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnInterpolate; does != nil {
+			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
+		}
+	}
+	return composed.NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
+}
+
+// NnUpsample is the operator nn.upsample.
+func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUpsample; does != nil {
+			return does(c, self, sizes, scales, mode, alignCorners)
+		}
+	}
+	return composed.NnUpsample(c, self, sizes, scales, mode, alignCorners)
+}
+
+// NnUpsampleNearest is the operator nn.upsample_nearest.
+func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUpsampleNearest; does != nil {
+			return does(c, self, sizes, scales)
+		}
+	}
+	return composed.NnUpsampleNearest(c, self, sizes, scales)
+}
+
+// NnUpsampleBilinear is the operator nn.upsample_bilinear.
+func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUpsampleBilinear; does != nil {
+			return does(c, self, sizes, scales)
+		}
+	}
+	return composed.NnUpsampleBilinear(c, self, sizes, scales)
+}
+
+// NnResampled is the operator nn.resampled.
+func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnResampled; does != nil {
+			return does(c, self, sizes, filter, alignCorners, antialias, scales)
+		}
+		err = Refused("nn.resampled", key)
+		return
+	}
+	return ops.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
+}
+
+// NnResampledBack is the operator nn.resampled_back.
+func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given)); key != 0 {
+		if does := backend(key).NnResampledBack; does != nil {
+			return does(c, given, sizes, filter, alignCorners, antialias, scales)
+		}
+		err = Refused("nn.resampled_back", key)
+		return
+	}
+	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -372,6 +372,8 @@ var formulas = aten.Backend{
 	NnFold:                                recordNnFold,
 	NnColumns:                             recordNnColumns,
 	NnFromColumns:                         recordNnFromColumns,
+	NnResampled:                           recordNnResampled,
+	NnResampledBack:                       recordNnResampledBack,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5912,6 +5914,36 @@ func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, 
 		taps = copied(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.columns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
+		}
+	}
+	return
+}
+
+func recordNnResampled(c aten.Ctx, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.resampled", "ResampledBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.resampledBack(s.consume(s.take(0)), selfSizes, filter, alignCorners, antialias, scales))
+		}
+	}
+	return
+}
+
+func recordNnResampledBack(c aten.Ctx, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.resampled_back", "ResampledBackBackward0", nil, given)
+	if err != nil {
+		return
+	}
+	givenSizes := copied(given.Sizes())
+	result, err = r.c.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.resampled(s.consume(s.take(0)), givenSizes, filter, alignCorners, antialias, scales))
 		}
 	}
 	return

@@ -39,6 +39,7 @@ func init() {
 		Distance:         distance,
 		Convolution:      convolution,
 		Pooling:          pooling,
+		Resample:         resample,
 		LinearAlgebra:    linearAlgebra,
 
 		Group:        group,

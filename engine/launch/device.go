@@ -37,6 +37,7 @@ type Device struct {
 	Distance         func(op string, w Distance) error
 	Convolution      func(op string, w Convolution) error
 	Pooling          func(op string, w Pooling) error
+	Resample         func(op string, w Resampling) error
 	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)

@@ -39,6 +39,7 @@ var meta = Device{
 	Distance:         nothing[Distance],
 	Convolution:      nothing[Convolution],
 	Pooling:          nothing[Pooling],
+	Resample:         nothing[Resampling],
 	LinearAlgebra:    nothing[LinearAlgebra],
 
 	Group:        unknown[Grouping, Grouped],

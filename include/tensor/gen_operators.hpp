@@ -6832,6 +6832,51 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
 }
 }  // namespace nn
 
+// Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+// takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+// area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+// with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+namespace nn {
+inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const std::string &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_interpolate(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `interpolate`, by an older name.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+namespace nn {
+TENSOR_DEPRECATED("use interpolate")
+inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const std::string &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_upsample(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.upsample: mode", mode), detail::get(align_corners), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `interpolate` in the mode nearest.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+namespace nn {
+TENSOR_DEPRECATED("use interpolate")
+inline Tensor upsample_nearest(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_upsample_nearest(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `interpolate` in the mode bilinear with align_corners.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+namespace nn {
+TENSOR_DEPRECATED("use interpolate")
+inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_upsample_bilinear(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.

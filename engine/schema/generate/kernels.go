@@ -45,7 +45,7 @@ var families = []family{
 	{"indexing", narrow, []string{"index", "scatter"}},
 	{"linalg", every, []string{"lu", "small"}},
 	{"neural", every, []string{"activation", "loss", "normalize"}},
-	{"pooling", every, []string{"columns", "pooling"}},
+	{"pooling", every, []string{"columns", "pooling", "resampling"}},
 	{"products", every, []string{"dots", "gemm", "gemm_bfloat16", "gemm_bytes", "gemm_quantized", "quantize"}},
 	{"reductions", every, []string{"reduce_driver", "reduce_norm", "reduce_sum", "reduce_var"}},
 	{"scans", every, []string{"distance", "scan", "softmax"}},

@@ -1216,6 +1216,48 @@ def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1
     """
 
 
+@_operator("nn.interpolate")
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    """Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+    takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+    area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+    with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), scale_factor=2, mode='linear')
+    tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    """
+
+
+@_operator("nn.upsample")
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """As `interpolate`, by an older name.
+    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    >>> torch.nn.functional.upsample(torch.tensor([[[1., 3.]]]), 4)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+
+
+@_operator("nn.upsample_nearest")
+def upsample_nearest(input, size=None, scale_factor=None):
+    """As `interpolate` in the mode nearest.
+    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 3.]]]), 4)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+
+
+@_operator("nn.upsample_bilinear")
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """As `interpolate` in the mode bilinear with align_corners.
+    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 3.]]]]), (1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
+
+
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
     """Replaces negative elements by 0.
@@ -1234,4 +1276,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "unfold", "fold", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "unfold", "fold", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "relu", "relu_"]
