@@ -79,6 +79,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Adjoint(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // affine_grid_generator
+		r0, err := c.AffineGridGenerator(f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // alias_copy
 		r0, err := c.AliasCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -1290,6 +1294,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // grid_sampler
+		r0, err := c.GridSampler(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // grid_sampler_2d
+		r0, err := c.GridSampler2d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // grid_sampler_3d
+		r0, err := c.GridSampler3d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // group_norm
 		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
 		return f.setTensors(err, r0)
@@ -2259,6 +2275,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, r1, err := c.NnAdaptiveMaxPool3dWithIndices(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
+	func(c aten.Ctx, f frame) error { // nn.affine_grid
+		r0, err := c.NnAffineGrid(f.tensor(0), f.ints(1), f.boolOptional(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.alpha_dropout
 		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
@@ -2333,6 +2353,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.glu
 		r0, err := c.NnGlu(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.grid_sample
+		r0, err := c.NnGridSample(f.tensor(0), f.tensor(1), f.str(2), f.str(3), f.boolOptional(4))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.group_norm

@@ -830,6 +830,36 @@ TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const
   return lt_give(LT_OP(nn_upsample_bilinear), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(grid_sampler), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_grid_sampler_2d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(grid_sampler_2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_grid_sampler_3d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(grid_sampler_3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tensor_t *grid, const char *mode, const char *padding_mode, int32_t align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.text = mode}, {.text = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(nn_grid_sample), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)theta}, {.list = {size, size_len}}, {.i = align_corners}};
+  return lt_give(LT_OP(nn_affine_grid), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_affine_grid_generator(const tensor_t *theta, const int64_t *size, int64_t size_len, bool align_corners, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)theta}, {.list = {size, size_len}}, {.i = align_corners}};
+  return lt_give(LT_OP(affine_grid_generator), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

@@ -4089,6 +4089,29 @@ TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const 
 TENSOR_DEPRECATED("use interpolate")
 TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out);
 
+// `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
+
+// `grid_sampler` of images.
+TENSOR_API tensor_status tensor_grid_sampler_2d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
+
+// `grid_sampler` of volumes.
+TENSOR_API tensor_status tensor_grid_sampler_3d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out);
+
+// What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
+// of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
+// with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+// Absent: align_corners -1.
+TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tensor_t *grid, const char *mode, const char *padding_mode, int32_t align_corners, tensor_t **out);
+
+// The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
+// volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+// Absent: align_corners -1.
+TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out);
+
+// As `nn.affine_grid`.
+TENSOR_API tensor_status tensor_affine_grid_generator(const tensor_t *theta, const int64_t *size, int64_t size_len, bool align_corners, tensor_t **out);
+
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);

@@ -6804,6 +6804,38 @@ export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOption
 export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
+ * `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+ */
+export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+/** gridSampler, off the event loop. */
+export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `grid_sampler` of images.
+ */
+export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+/** gridSampler2d, off the event loop. */
+export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `grid_sampler` of volumes.
+ */
+export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+/** gridSampler3d, off the event loop. */
+export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * As `nn.affine_grid`.
+ */
+export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
+export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;
+/** affineGridGenerator, off the event loop. */
+export function affineGridGeneratorAsync(theta: TensorLike, options: { size: Ints; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function affineGridGeneratorAsync(theta: TensorLike, size: Ints, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
@@ -11049,6 +11081,33 @@ export namespace nn {
   export function upsampleBilinearAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
   export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
+   * of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
+   * with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+   */
+  export function gridSample(input: TensorLike, options: { grid: TensorLike; mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, options?: { mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', options?: { paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', options?: { alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', alignCorners: boolean | null): Tensor;
+  /** gridSample, off the event loop. */
+  export function gridSampleAsync(input: TensorLike, options: { grid: TensorLike; mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, options?: { mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', options?: { paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
+   * volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+   */
+  export function affineGrid(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null }): Tensor;
+  export function affineGrid(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null }): Tensor;
+  export function affineGrid(theta: TensorLike, size: Ints, alignCorners: boolean | null): Tensor;
+  /** affineGrid, off the event loop. */
+  export function affineGridAsync(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function affineGridAsync(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function affineGridAsync(theta: TensorLike, size: Ints, alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 }
 export namespace quantized {
   /**

@@ -8545,6 +8545,123 @@ func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string,
 	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
 }
 
+// GridSampler is the operator grid_sampler.
+func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("grid_sampler", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GridSampler; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.GridSampler(c, self, grid, mode, padding, alignCorners)
+}
+
+// GridSampler2d is the operator grid_sampler_2d.
+func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("grid_sampler_2d", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GridSampler2d; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.GridSampler2d(c, self, grid, mode, padding, alignCorners)
+}
+
+// GridSampler3d is the operator grid_sampler_3d.
+func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("grid_sampler_3d", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GridSampler3d; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.GridSampler3d(c, self, grid, mode, padding, alignCorners)
+}
+
+// NnGridSample is the operator nn.grid_sample.
+func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("nn.grid_sample", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGridSample; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.NnGridSample(c, self, grid, mode, padding, alignCorners)
+}
+
+// NnAffineGrid is the operator nn.affine_grid.
+func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(theta)); key != 0 {
+		if does := backend(key).NnAffineGrid; does != nil {
+			return does(c, theta, size, alignCorners)
+		}
+	}
+	return composed.NnAffineGrid(c, theta, size, alignCorners)
+}
+
+// AffineGridGenerator is the operator affine_grid_generator.
+func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(theta)); key != 0 {
+		if does := backend(key).AffineGridGenerator; does != nil {
+			return does(c, theta, size, alignCorners)
+		}
+	}
+	return composed.AffineGridGenerator(c, theta, size, alignCorners)
+}
+
+// NnSampled is the operator nn.sampled.
+func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(grid) | keys(along)); key != 0 {
+		if err := unmixed("nn.sampled", key, keys(self)|keys(grid)|keys(along)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSampled; does != nil {
+			return does(c, self, grid, along, mode, padding, alignCorners)
+		}
+		err = Refused("nn.sampled", key)
+		return
+	}
+	return ops.NnSampled(self, grid, along, mode, padding, alignCorners)
+}
+
+// NnSampledSpread is the operator nn.sampled_spread.
+func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(grid) | keys(along)); key != 0 {
+		if err := unmixed("nn.sampled_spread", key, keys(given)|keys(grid)|keys(along)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSampledSpread; does != nil {
+			return does(c, given, grid, along, sizes, mode, padding, alignCorners)
+		}
+		err = Refused("nn.sampled_spread", key)
+		return
+	}
+	return ops.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
+}
+
+// NnSampledSlope is the operator nn.sampled_slope.
+func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
+		if err := unmixed("nn.sampled_slope", key, keys(given)|keys(self)|keys(grid)|keys(along)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSampledSlope; does != nil {
+			return does(c, given, self, grid, along, mode, padding, alignCorners)
+		}
+		err = Refused("nn.sampled_slope", key)
+		return
+	}
+	return ops.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

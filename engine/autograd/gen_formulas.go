@@ -374,6 +374,13 @@ var formulas = aten.Backend{
 	NnFromColumns:                         recordNnFromColumns,
 	NnResampled:                           recordNnResampled,
 	NnResampledBack:                       recordNnResampledBack,
+	GridSampler:                           recordGridSampler,
+	GridSampler2d:                         recordGridSampler2d,
+	GridSampler3d:                         recordGridSampler3d,
+	NnGridSample:                          recordNnGridSample,
+	NnSampled:                             recordNnSampled,
+	NnSampledSpread:                       recordNnSampledSpread,
+	NnSampledSlope:                        recordNnSampledSlope,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5944,6 +5951,120 @@ func recordNnResampledBack(c aten.Ctx, given *tensor.Tensor, sizes []int64, filt
 	if r.finish(err, result) {
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.resampled(s.consume(s.take(0)), givenSizes, filter, alignCorners, antialias, scales))
+		}
+	}
+	return
+}
+
+func recordGridSampler(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler2DBackward0", result)
+	return
+}
+
+func recordGridSampler2d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler2DBackward0", result)
+	return
+}
+
+func recordGridSampler3d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler3DBackward0", result)
+	return
+}
+
+func recordNnGridSample(c aten.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler2DBackward0", result)
+	return
+}
+
+func recordNnSampled(c aten.Ctx, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.sampled", "SampledBackward0", nil, self, grid, along)
+	if err != nil {
+		return
+	}
+	along_ := r.save("along", along, r.wants(0) || r.wants(1))
+	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2))
+	self_ := r.save("self", self, r.wants(1) || r.wants(2))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSampled(self, grid, along, mode, padding, alignCorners)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.sampledSpread(s.consume(s.take(0)), s.saved(grid_), s.saved(along_), selfSizes, mode, padding, alignCorners))
+			case 1:
+				return s.release(1, s.sampledSlope(s.consume(s.take(0)), s.saved(self_), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+			}
+			return s.release(1, s.plainSlope(s.consume(s.take(0)), s.saved(self_), s.saved(grid_), mode, padding, alignCorners))
+		}
+	}
+	return
+}
+
+func recordNnSampledSpread(c aten.Ctx, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.sampled_spread", "SampledSpreadBackward0", nil, given, grid, along)
+	if err != nil {
+		return
+	}
+	along_ := r.save("along", along, r.wants(0) || r.wants(1))
+	given_ := r.save("given", given, r.wants(1) || r.wants(2))
+	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.sampled(s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+			case 1:
+				return s.release(1, s.sampledSlope(s.saved(given_), s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+			}
+			return s.release(1, s.plainSlope(s.saved(given_), s.consume(s.take(0)), s.saved(grid_), mode, padding, alignCorners))
+		}
+	}
+	return
+}
+
+func recordNnSampledSlope(c aten.Ctx, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.sampled_slope", "SampledSlopeBackward0", nil, given, self, grid, along)
+	if err != nil {
+		return
+	}
+	along_ := r.save("along", along, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	given_ := r.save("given", given, r.wants(1) || r.wants(2) || r.wants(3))
+	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	self_ := r.save("self", self, r.wants(0) || r.wants(2) || r.wants(3))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.sampledAgain(s.saved(self_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), mode, padding, alignCorners))
+			case 1:
+				return s.release(1, s.spreadAgain(s.saved(given_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), selfSizes, mode, padding, alignCorners))
+			case 2:
+				return s.release(1, s.slopeAgain(s.saved(given_), s.saved(self_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), mode, padding, alignCorners))
+			}
+			return s.release(1, s.slopeAgain(s.saved(given_), s.saved(self_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), mode, padding, alignCorners))
 		}
 	}
 	return

@@ -40,6 +40,7 @@ func init() {
 		Convolution:      convolution,
 		Pooling:          pooling,
 		Resample:         resample,
+		Sample:           sample,
 		LinearAlgebra:    linearAlgebra,
 
 		Group:        group,

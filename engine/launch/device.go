@@ -38,6 +38,7 @@ type Device struct {
 	Convolution      func(op string, w Convolution) error
 	Pooling          func(op string, w Pooling) error
 	Resample         func(op string, w Resampling) error
+	Sample           func(op string, w Sampling) error
 	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)

@@ -40,6 +40,7 @@ var meta = Device{
 	Convolution:      nothing[Convolution],
 	Pooling:          nothing[Pooling],
 	Resample:         nothing[Resampling],
+	Sample:           nothing[Sampling],
 	LinearAlgebra:    nothing[LinearAlgebra],
 
 	Group:        unknown[Grouping, Grouped],

@@ -6877,6 +6877,55 @@ inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::null
 }
 }  // namespace nn
 
+// `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_grid_sampler(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
+  return out.take();
+}
+
+// `grid_sampler` of images.
+inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_grid_sampler_2d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
+  return out.take();
+}
+
+// `grid_sampler` of volumes.
+inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_grid_sampler_3d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
+  return out.take();
+}
+
+// What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
+// of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
+// with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+namespace nn {
+inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const std::string &mode = "bilinear", const std::string &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_grid_sample(self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
+// volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+namespace nn {
+inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_affine_grid(theta.get(), size.data(), size.size(), detail::get(align_corners), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `nn.affine_grid`.
+inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_affine_grid_generator(theta.get(), size.data(), size.size(), align_corners, out.put()));
+  return out.take();
+}
+
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.

@@ -49,6 +49,7 @@ var families = []family{
 	{"products", every, []string{"dots", "gemm", "gemm_bfloat16", "gemm_bytes", "gemm_quantized", "quantize"}},
 	{"reductions", every, []string{"reduce_driver", "reduce_norm", "reduce_sum", "reduce_var"}},
 	{"scans", every, []string{"distance", "scan", "softmax"}},
+	{"sampling", narrow, []string{"sampling"}},
 	{"sorting", narrow, []string{"histogram", "sort", "unique"}},
 	{"sparse", narrow, []string{"sparse", "sparse_product"}},
 	{"special", every, []string{"bessel", "polynomials", "special"}},
