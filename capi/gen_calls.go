@@ -2343,6 +2343,22 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnFold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool2d
+		r0, err := c.NnFractionalMaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool2d_with_indices
+		r0, r1, err := c.NnFractionalMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool3d
+		r0, err := c.NnFractionalMaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool3d_with_indices
+		r0, r1, err := c.NnFractionalMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // nn.gaussian_nll_loss
 		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
 		return f.setTensors(err, r0)

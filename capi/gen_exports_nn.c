@@ -800,6 +800,40 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
   return lt_give(LT_OP(nn_max_unpool3d), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(nn_fractional_max_pool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.fractional_max_pool2d_with_indices", "values");
+  LT_RESULT(indices, "nn.fractional_max_pool2d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  const tensor_status status = lt_run(LT_OP(nn_fractional_max_pool2d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(nn_fractional_max_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_fractional_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.fractional_max_pool3d_with_indices", "values");
+  LT_RESULT(indices, "nn.fractional_max_pool3d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  const tensor_status status = lt_run(LT_OP(nn_fractional_max_pool3d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out) {
   lt_value a[5] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {dilation, dilation_len}}, {.list = {padding, padding_len}}, {.list = {stride, stride_len}}};
   return lt_give(LT_OP(nn_unfold), false, a, out);

@@ -3350,6 +3350,42 @@ static const lt_parameter of_nn_fold[] = {
     {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
 };
 
+static const lt_parameter of_nn_fractional_max_pool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_fractional_max_pool2d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_fractional_max_pool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_fractional_max_pool3d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_nn_gaussian_nll_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -6799,6 +6835,10 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.fold", "nn.fold", "nn.fold_", of_nn_fold, 6, "T", "out", "(Tensor input, sequence of int output_size, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool2d", "nn.fractional_max_pool2d", "nn.fractional_max_pool2d_", of_nn_fractional_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices_", of_nn_fractional_max_pool2d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool3d", "nn.fractional_max_pool3d", "nn.fractional_max_pool3d_", of_nn_fractional_max_pool3d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices_", of_nn_fractional_max_pool3d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

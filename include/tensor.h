@@ -4057,6 +4057,23 @@ TENSOR_API tensor_status tensor_nn_max_unpool2d(const tensor_t *self, const tens
 // Absent: stride NULL with stride_len 0, output_size NULL with output_size_len 0.
 TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tensor_t *indices, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *output_size, int64_t output_size_len, tensor_t **out);
 
+// The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
+// lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+// Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
+TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
+
+// `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+// Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
+TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
+
+// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+// Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
+TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out);
+
+// `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+// Absent: output_size NULL with output_size_len 0, output_ratio NULL with output_ratio_len 0, random_samples NULL, generator NULL.
+TENSOR_API tensor_status tensor_nn_fractional_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices);
+
 // What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
 // L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
 TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);

@@ -8398,6 +8398,21 @@ func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, 
 	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
 }
 
+// NnFractionalLargest is the operator nn.fractional_largest.
+func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_largest", key, keys(self)|keys(samples)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnFractionalLargest; does != nil {
+			return does(c, self, samples, sizes, taps)
+		}
+		err = Refused("nn.fractional_largest", key)
+		return
+	}
+	return ops.NnFractionalLargest(self, samples, sizes, taps)
+}
+
 // NnAddAtPlaces is the operator nn.add_at_places.
 func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
@@ -8435,6 +8450,58 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 		return
 	}
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
+}
+
+// NnFractionalMaxPool2d is the operator nn.fractional_max_pool2d.
+func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool2d", key, keys(self)|keys(samples)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool2d; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool2dWithIndices is the operator nn.fractional_max_pool2d_with_indices.
+func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool2d_with_indices", key, keys(self)|keys(samples)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool2dWithIndices; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool3d is the operator nn.fractional_max_pool3d.
+func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool3d", key, keys(self)|keys(samples)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool3d; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool3dWithIndices is the operator nn.fractional_max_pool3d_with_indices.
+func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool3d_with_indices", key, keys(self)|keys(samples)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool3dWithIndices; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnUnfold is the operator nn.unfold.

@@ -365,9 +365,14 @@ var formulas = aten.Backend{
 	NnMaxUnpool3d:                         recordNnMaxUnpool3d,
 	NnLargest:                             recordNnLargest,
 	NnLargestPlaces:                       recordNnLargestPlaces,
+	NnFractionalLargest:                   recordNnFractionalLargest,
 	NnAddAtPlaces:                         recordNnAddAtPlaces,
 	NnAverage:                             recordNnAverage,
 	NnAverageGradient:                     recordNnAverageGradient,
+	NnFractionalMaxPool2d:                 recordNnFractionalMaxPool2d,
+	NnFractionalMaxPool2dWithIndices:      recordNnFractionalMaxPool2dWithIndices,
+	NnFractionalMaxPool3d:                 recordNnFractionalMaxPool3d,
+	NnFractionalMaxPool3dWithIndices:      recordNnFractionalMaxPool3dWithIndices,
 	NnUnfold:                              recordNnUnfold,
 	NnFold:                                recordNnFold,
 	NnColumns:                             recordNnColumns,
@@ -5814,6 +5819,30 @@ func recordNnLargestPlaces(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride,
 	return
 }
 
+func recordNnFractionalLargest(c aten.Ctx, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.fractional_largest", "FractionalLargestBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	valuesResult, indicesResult, err = r.c.NnFractionalLargest(self, samples, sizes, taps)
+	if r.finish(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.touched(s.release(1, s.addInRows(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes)), s.saved(self_))
+		}
+	}
+	return
+}
+
 func recordNnAddAtPlaces(c aten.Ctx, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
 	if err != nil {
@@ -5871,6 +5900,34 @@ func recordNnAverageGradient(c aten.Ctx, given *tensor.Tensor, sizes, taps, stri
 			return s.release(1, s.averageGathered(s.consume(s.take(0)), givenSizes, taps, stride, padding, padded, divisor, format))
 		}
 	}
+	return
+}
+
+func recordNnFractionalMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool2DBackward0", result)
+	return
+}
+
+func recordNnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
+	return
+}
+
+func recordNnFractionalMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool3DBackward0", result)
+	return
+}
+
+func recordNnFractionalMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
 	return
 }
 

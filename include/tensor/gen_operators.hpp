@@ -258,6 +258,18 @@ struct NnAdaptiveMaxPool3dWithIndicesResult {
   Tensor indices;
 };
 }  // namespace nn
+namespace nn {
+struct NnFractionalMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
+namespace nn {
+struct NnFractionalMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -6810,6 +6822,45 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_max_unpool3d(self.get(), indices.get(), kernel_size.data(), kernel_size.size(), stride.data(), stride.size(), padding.data(), padding.size(), output_size.data(), output_size.size(), out.put()));
   return out.take();
+}
+}  // namespace nn
+
+// The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
+// lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+namespace nn {
+inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_fractional_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+namespace nn {
+inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_fractional_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
+// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+namespace nn {
+inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_fractional_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+namespace nn {
+inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_fractional_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
+  return {values.take(), indices.take()};
 }
 }  // namespace nn
 

@@ -1195,6 +1195,49 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_
     """
 
 
+@_operator("nn.fractional_max_pool2d")
+def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """The largest element of each window of `kernel_size` elements of images `input` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
+    lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+
+    >>> torch.nn.functional.fractional_max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+
+
+@_operator("nn.fractional_max_pool2d_with_indices")
+def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """`fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+
+    >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
+    tensor([[[ 5,  7],
+             [13, 15]]])
+    """
+
+
+@_operator("nn.fractional_max_pool3d")
+def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+
+    >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), (2, 2, 2), (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))
+    tensor([[[[ 7.]],
+
+             [[15.]]]])
+    """
+
+
+@_operator("nn.fractional_max_pool3d_with_indices")
+def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """`fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), (2, 2, 2), (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1]
+    tensor([[[[ 7]],
+
+             [[15]]]])
+    """
+
+
 @_operator("nn.unfold")
 def unfold(input, kernel_size, dilation=(1,), padding=(0,), stride=(1,)):
     """What windows of images `input` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
@@ -1335,4 +1378,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "unfold", "fold", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "grid_sample", "affine_grid", "affine_grid_generator", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "unfold", "fold", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "grid_sample", "affine_grid", "affine_grid_generator", "relu", "relu_"]
