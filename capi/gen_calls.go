@@ -79,6 +79,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Adjoint(f.tensor(0))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // affine_grid_generator
+		r0, err := c.AffineGridGenerator(f.tensor(0), f.ints(1), f.bool(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // alias_copy
 		r0, err := c.AliasCopy(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -1290,6 +1294,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Ge(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // grid_sampler
+		r0, err := c.GridSampler(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // grid_sampler_2d
+		r0, err := c.GridSampler2d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // grid_sampler_3d
+		r0, err := c.GridSampler3d(f.tensor(0), f.tensor(1), f.int(2), f.int(3), f.bool(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // group_norm
 		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
 		return f.setTensors(err, r0)
@@ -2259,6 +2275,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, r1, err := c.NnAdaptiveMaxPool3dWithIndices(f.tensor(0), f.ints(1))
 		return f.setTensors(err, r0, r1)
 	},
+	func(c aten.Ctx, f frame) error { // nn.affine_grid
+		r0, err := c.NnAffineGrid(f.tensor(0), f.ints(1), f.boolOptional(2))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.alpha_dropout
 		r0, err := c.AlphaDropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
@@ -2323,6 +2343,22 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnFold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4), f.ints(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool2d
+		r0, err := c.NnFractionalMaxPool2d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool2d_with_indices
+		r0, r1, err := c.NnFractionalMaxPool2dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool3d
+		r0, err := c.NnFractionalMaxPool3d(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.fractional_max_pool3d_with_indices
+		r0, r1, err := c.NnFractionalMaxPool3dWithIndices(f.tensor(0), f.ints(1), f.ints(2), f.floats(3), f.tensorOptional(4), f.generatorOptional(5))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // nn.gaussian_nll_loss
 		r0, err := c.NnGaussianNllLoss(f.tensor(0), f.tensor(1), f.operand(2), f.bool(3), f.float(4), f.str(5))
 		return f.setTensors(err, r0)
@@ -2333,6 +2369,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.glu
 		r0, err := c.NnGlu(f.tensor(0), f.int(1))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.grid_sample
+		r0, err := c.NnGridSample(f.tensor(0), f.tensor(1), f.str(2), f.str(3), f.boolOptional(4))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.group_norm
@@ -2361,6 +2401,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.instance_norm
 		r0, err := c.NnInstanceNorm(f.tensor(0), f.tensorOptional(1), f.tensorOptional(2), f.tensorOptional(3), f.tensorOptional(4), f.bool(5), f.float(6), f.float(7))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.interpolate
+		r0, err := c.NnInterpolate(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4), f.boolOptional(5), f.bool(6))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.kl_div
@@ -2523,6 +2567,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnUnfold(f.tensor(0), f.ints(1), f.ints(2), f.ints(3), f.ints(4))
 		return f.setTensors(err, r0)
 	},
+	deprecated("nn.upsample", "use interpolate", func(c aten.Ctx, f frame) error { // nn.upsample
+		r0, err := c.NnUpsample(f.tensor(0), f.ints(1), f.floats(2), f.str(3), f.boolOptional(4))
+		return f.setTensors(err, r0)
+	}),
+	deprecated("nn.upsample_bilinear", "use interpolate", func(c aten.Ctx, f frame) error { // nn.upsample_bilinear
+		r0, err := c.NnUpsampleBilinear(f.tensor(0), f.ints(1), f.floats(2))
+		return f.setTensors(err, r0)
+	}),
+	deprecated("nn.upsample_nearest", "use interpolate", func(c aten.Ctx, f frame) error { // nn.upsample_nearest
+		r0, err := c.NnUpsampleNearest(f.tensor(0), f.ints(1), f.floats(2))
+		return f.setTensors(err, r0)
+	}),
 	func(c aten.Ctx, f frame) error { // nnz
 		r0, err := c.Nnz(f.tensor(0))
 		return f.setInt(err, r0)

@@ -800,6 +800,40 @@ TENSOR_API tensor_status tensor_nn_max_unpool3d(const tensor_t *self, const tens
   return lt_give(LT_OP(nn_max_unpool3d), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_nn_fractional_max_pool2d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(nn_fractional_max_pool2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_fractional_max_pool2d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.fractional_max_pool2d_with_indices", "values");
+  LT_RESULT(indices, "nn.fractional_max_pool2d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  const tensor_status status = lt_run(LT_OP(nn_fractional_max_pool2d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_fractional_max_pool3d(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(nn_fractional_max_pool3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_fractional_max_pool3d_with_indices(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *output_size, int64_t output_size_len, const double *output_ratio, int64_t output_ratio_len, const tensor_t *random_samples, tensor_generator_t *generator, tensor_t **values, tensor_t **indices) {
+  LT_RESULT(values, "nn.fractional_max_pool3d_with_indices", "values");
+  LT_RESULT(indices, "nn.fractional_max_pool3d_with_indices", "indices");
+  lt_value a[6] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {output_size, output_size_len}}, {.list = {output_ratio, output_ratio_len}}, {.pointer = (void *)random_samples}, {.pointer = (void *)generator}};
+  const tensor_status status = lt_run(LT_OP(nn_fractional_max_pool3d_with_indices), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *values = (tensor_t *)a[0].pointer;
+    *indices = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out) {
   lt_value a[5] = {{.pointer = (void *)self}, {.list = {kernel_size, kernel_size_len}}, {.list = {dilation, dilation_len}}, {.list = {padding, padding_len}}, {.list = {stride, stride_len}}};
   return lt_give(LT_OP(nn_unfold), false, a, out);
@@ -808,6 +842,56 @@ TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *k
 TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out) {
   lt_value a[6] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}, {.list = {kernel_size, kernel_size_len}}, {.list = {dilation, dilation_len}}, {.list = {padding, padding_len}}, {.list = {stride, stride_len}}};
   return lt_give(LT_OP(nn_fold), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}, {.text = mode}, {.i = align_corners}, {.i = recompute_scale_factor}, {.i = antialias}};
+  return lt_give(LT_OP(nn_interpolate), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_upsample(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}, {.text = mode}, {.i = align_corners}};
+  return lt_give(LT_OP(nn_upsample), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_upsample_nearest(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}};
+  return lt_give(LT_OP(nn_upsample_nearest), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_upsample_bilinear(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)self}, {.list = {size, size_len}}, {.list = {scale_factor, scale_factor_len}}};
+  return lt_give(LT_OP(nn_upsample_bilinear), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_grid_sampler(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(grid_sampler), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_grid_sampler_2d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(grid_sampler_2d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_grid_sampler_3d(const tensor_t *self, const tensor_t *grid, int64_t interpolation_mode, int64_t padding_mode, bool align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.i = interpolation_mode}, {.i = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(grid_sampler_3d), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_grid_sample(const tensor_t *self, const tensor_t *grid, const char *mode, const char *padding_mode, int32_t align_corners, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.pointer = (void *)grid}, {.text = mode}, {.text = padding_mode}, {.i = align_corners}};
+  return lt_give(LT_OP(nn_grid_sample), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_affine_grid(const tensor_t *theta, const int64_t *size, int64_t size_len, int32_t align_corners, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)theta}, {.list = {size, size_len}}, {.i = align_corners}};
+  return lt_give(LT_OP(nn_affine_grid), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_affine_grid_generator(const tensor_t *theta, const int64_t *size, int64_t size_len, bool align_corners, tensor_t **out) {
+  lt_value a[3] = {{.pointer = (void *)theta}, {.list = {size, size_len}}, {.i = align_corners}};
+  return lt_give(LT_OP(affine_grid_generator), false, a, out);
 }
 
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {

@@ -91,6 +91,12 @@ static const lt_parameter of_adjoint[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_affine_grid_generator[] = {
+    {"theta", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'L', -1, 0, {0}},
+    {"align_corners", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_alias_copy[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -1810,6 +1816,30 @@ static const lt_parameter of_greater_equal[] = {
     {"other", NULL, 'O', -1, 0, {0}},
 };
 
+static const lt_parameter of_grid_sampler[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"grid", NULL, 'T', -1, 0, {0}},
+    {"interpolation_mode", NULL, 'I', -1, 0, {0}},
+    {"padding_mode", NULL, 'I', -1, 0, {0}},
+    {"align_corners", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_grid_sampler_2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"grid", NULL, 'T', -1, 0, {0}},
+    {"interpolation_mode", NULL, 'I', -1, 0, {0}},
+    {"padding_mode", NULL, 'I', -1, 0, {0}},
+    {"align_corners", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_grid_sampler_3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"grid", NULL, 'T', -1, 0, {0}},
+    {"interpolation_mode", NULL, 'I', -1, 0, {0}},
+    {"padding_mode", NULL, 'I', -1, 0, {0}},
+    {"align_corners", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_group_norm[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"num_groups", NULL, 'I', -1, 0, {0}},
@@ -3177,6 +3207,12 @@ static const lt_parameter of_nn_adaptive_max_pool3d_with_indices[] = {
     {"output_size", NULL, 'V', -1, LT_SPREAD, {0}},
 };
 
+static const lt_parameter of_nn_affine_grid[] = {
+    {"theta", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'L', -1, 0, {0}},
+    {"align_corners", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
 static const lt_parameter of_nn_alpha_dropout[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
@@ -3314,6 +3350,42 @@ static const lt_parameter of_nn_fold[] = {
     {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
 };
 
+static const lt_parameter of_nn_fractional_max_pool2d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_fractional_max_pool2d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_fractional_max_pool3d[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_fractional_max_pool3d_with_indices[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"kernel_size", NULL, 'L', -1, 0, {0}},
+    {"output_size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"output_ratio", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"random_samples", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_nn_gaussian_nll_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3331,6 +3403,14 @@ static const lt_parameter of_nn_gelu[] = {
 static const lt_parameter of_nn_glu[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, LT_DEFAULT, {.i = -1}},
+};
+
+static const lt_parameter of_nn_grid_sample[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"grid", NULL, 'T', -1, 0, {0}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "bilinear"}},
+    {"padding_mode", NULL, 'U', -1, LT_DEFAULT, {.text = "zeros"}},
+    {"align_corners", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
 };
 
 static const lt_parameter of_nn_group_norm[] = {
@@ -3381,6 +3461,16 @@ static const lt_parameter of_nn_instance_norm[] = {
     {"use_input_stats", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
     {"momentum", NULL, 'F', -1, LT_DEFAULT, {.f = 0.1}},
     {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
+};
+
+static const lt_parameter of_nn_interpolate[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "nearest"}},
+    {"align_corners", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"recompute_scale_factor", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"antialias", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_nn_kl_div[] = {
@@ -3680,6 +3770,26 @@ static const lt_parameter of_nn_unfold[] = {
     {"dilation", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
     {"padding", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){0}, 1}}},
     {"stride", NULL, 'L', -1, LT_DEFAULT, {.list = {(const int64_t[]){1}, 1}}},
+};
+
+static const lt_parameter of_nn_upsample[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "nearest"}},
+    {"align_corners", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+};
+
+static const lt_parameter of_nn_upsample_bilinear[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_upsample_nearest[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"size", NULL, 'l', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"scale_factor", NULL, 'e', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_nnz[] = {
@@ -6158,6 +6268,7 @@ lt_operator lt_operators[] = {
     {lt_run, "addmv", "addmv", "addmv_", of_addmv, 5, "T", "out", "(Tensor input, Tensor mat, Tensor vec, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "addr", "addr", "addr_", of_addr, 5, "T", "out", "(Tensor input, Tensor vec1, Tensor vec2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "adjoint", "adjoint", "adjoint_", of_adjoint, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
+    {lt_run, "affine_grid_generator", "affine_grid_generator", "affine_grid_generator_", of_affine_grid_generator, 3, "T", "out", "(Tensor theta, sequence of int size, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "alias_copy", "alias_copy", "alias_copy_", of_alias_copy, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "align_as", "align_as", "align_as_", of_align_as, 2, "T", "out", "(Tensor input, Tensor other)", -1, LT_BRIEF | LT_VIEWS | LT_A_VIEW | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "align_tensors", "align_tensors", "align_tensors_", of_align_tensors, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_BRIEF | LT_VIEWS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
@@ -6462,6 +6573,9 @@ lt_operator lt_operators[] = {
     {lt_run, "graph_writes", "graph_writes", "graph_writes_", of_graph_writes, 3, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, bool capture)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "greater", "greater", "greater_", of_greater, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "greater_equal", "greater_equal", "greater_equal_", of_greater_equal, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
+    {lt_run, "grid_sampler", "grid_sampler", "grid_sampler_", of_grid_sampler, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grid_sampler_2d", "grid_sampler_2d", "grid_sampler_2d_", of_grid_sampler_2d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "grid_sampler_3d", "grid_sampler_3d", "grid_sampler_3d_", of_grid_sampler_3d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "group_norm", "group_norm", "group_norm_", of_group_norm, 6, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enabled=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6704,6 +6818,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d", "nn.adaptive_avg_pool3d_", of_nn_adaptive_avg_pool3d, 2, "T", "out", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices", "nn.adaptive_max_pool2d_with_indices_", of_nn_adaptive_max_pool2d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices", "nn.adaptive_max_pool3d_with_indices_", of_nn_adaptive_max_pool3d_with_indices, 2, "TT", "values\0indices", "(Tensor input, sequence of int output_size)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.affine_grid", "nn.affine_grid", "nn.affine_grid_", of_nn_affine_grid, 3, "T", "out", "(Tensor theta, sequence of int size, bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.alpha_dropout", "nn.alpha_dropout", "nn.alpha_dropout_", of_nn_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.avg_pool2d", "nn.avg_pool2d", "nn.avg_pool2d_", of_nn_avg_pool2d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.avg_pool3d", "nn.avg_pool3d", "nn.avg_pool3d_", of_nn_avg_pool3d, 7, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True, int divisor_override=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6720,9 +6835,14 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.fold", "nn.fold", "nn.fold_", of_nn_fold, 6, "T", "out", "(Tensor input, sequence of int output_size, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool2d", "nn.fractional_max_pool2d", "nn.fractional_max_pool2d_", of_nn_fractional_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices", "nn.fractional_max_pool2d_with_indices_", of_nn_fractional_max_pool2d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool3d", "nn.fractional_max_pool3d", "nn.fractional_max_pool3d_", of_nn_fractional_max_pool3d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices", "nn.fractional_max_pool3d_with_indices_", of_nn_fractional_max_pool3d_with_indices, 6, "TT", "values\0indices", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},
     {lt_run, "nn.gelu", "nn.gelu", "nn.gelu_", of_nn_gelu, 2, "T", "out", "(Tensor input, str approximate=\"none\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.grid_sample", "nn.grid_sample", "nn.grid_sample_", of_nn_grid_sample, 5, "T", "out", "(Tensor input, Tensor grid, str mode=\"bilinear\", str padding_mode=\"zeros\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.group_norm", "nn.group_norm", "nn.group_norm_", of_nn_group_norm, 5, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
@@ -6730,6 +6850,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.hinge_embedding_loss", "nn.hinge_embedding_loss", "nn.hinge_embedding_loss_", of_nn_hinge_embedding_loss, 6, "T", "out", "(Tensor input, Tensor target, float margin=1.0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.huber_loss", "nn.huber_loss", "nn.huber_loss_", of_nn_huber_loss, 5, "T", "out", "(Tensor input, Tensor target, str reduction=\"mean\", float delta=1.0, Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.instance_norm", "nn.instance_norm", "nn.instance_norm_", of_nn_instance_norm, 8, "T", "out", "(Tensor input, Tensor running_mean=None, Tensor running_var=None, Tensor weight=None, Tensor bias=None, bool use_input_stats=True, float momentum=0.1, float eps=1e-05)", 1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.interpolate", "nn.interpolate", "nn.interpolate_", of_nn_interpolate, 7, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None, str mode=\"nearest\", bool align_corners=None, bool recompute_scale_factor=None, bool antialias=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.kl_div", "nn.kl_div", "nn.kl_div_", of_nn_kl_div, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", bool log_target=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.l1_loss", "nn.l1_loss", "nn.l1_loss_", of_nn_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.layer_norm", "nn.layer_norm", "nn.layer_norm_", of_nn_layer_norm, 5, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6770,6 +6891,9 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.tanhshrink", "nn.tanhshrink", "nn.tanhshrink_", of_nn_tanhshrink, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.triplet_margin_loss", "nn.triplet_margin_loss", "nn.triplet_margin_loss_", of_nn_triplet_margin_loss, 10, "T", "out", "(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.unfold", "nn.unfold", "nn.unfold_", of_nn_unfold, 5, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample", "nn.upsample", "nn.upsample_", of_nn_upsample, 5, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None, str mode=\"nearest\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample_bilinear", "nn.upsample_bilinear", "nn.upsample_bilinear_", of_nn_upsample_bilinear, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.upsample_nearest", "nn.upsample_nearest", "nn.upsample_nearest_", of_nn_upsample_nearest, 3, "T", "out", "(Tensor input, sequence of int size=None, sequence of float scale_factor=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nnz", "nnz", "nnz_", of_nnz, 1, "I", "out", "(Tensor input)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_call", "node_call", "node_call_", of_node_call, 2, "A", "out", "(Node input, sequence of Tensor grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "node_context", "node_context", "node_context_", of_node_context, 1, "Q", "out", "(Node input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -32,6 +32,8 @@ const lt_addr = lt.addr;
 const lt_addrAsync = lt.addrAsync;
 const lt_adjoint = lt.adjoint;
 const lt_adjointAsync = lt.adjointAsync;
+const lt_affineGridGenerator = lt.affineGridGenerator;
+const lt_affineGridGeneratorAsync = lt.affineGridGeneratorAsync;
 const lt_aliasCopy = lt.aliasCopy;
 const lt_aliasCopyAsync = lt.aliasCopyAsync;
 const lt_alignTensors = lt.alignTensors;
@@ -452,6 +454,12 @@ const lt_greater = lt.greater;
 const lt_greaterAsync = lt.greaterAsync;
 const lt_greaterEqual = lt.greaterEqual;
 const lt_greaterEqualAsync = lt.greaterEqualAsync;
+const lt_gridSampler = lt.gridSampler;
+const lt_gridSampler2d = lt.gridSampler2d;
+const lt_gridSampler2dAsync = lt.gridSampler2dAsync;
+const lt_gridSampler3d = lt.gridSampler3d;
+const lt_gridSampler3dAsync = lt.gridSampler3dAsync;
+const lt_gridSamplerAsync = lt.gridSamplerAsync;
 const lt_groupNorm = lt.groupNorm;
 const lt_groupNormAsync = lt.groupNormAsync;
 const lt_gt = lt.gt;
@@ -1181,6 +1189,8 @@ export {
   lt_addrAsync as addrAsync,
   lt_adjoint as adjoint,
   lt_adjointAsync as adjointAsync,
+  lt_affineGridGenerator as affineGridGenerator,
+  lt_affineGridGeneratorAsync as affineGridGeneratorAsync,
   lt_aliasCopy as aliasCopy,
   lt_aliasCopyAsync as aliasCopyAsync,
   lt_alignTensors as alignTensors,
@@ -1601,6 +1611,12 @@ export {
   lt_greaterAsync as greaterAsync,
   lt_greaterEqual as greaterEqual,
   lt_greaterEqualAsync as greaterEqualAsync,
+  lt_gridSampler as gridSampler,
+  lt_gridSampler2d as gridSampler2d,
+  lt_gridSampler2dAsync as gridSampler2dAsync,
+  lt_gridSampler3d as gridSampler3d,
+  lt_gridSampler3dAsync as gridSampler3dAsync,
+  lt_gridSamplerAsync as gridSamplerAsync,
   lt_groupNorm as groupNorm,
   lt_groupNormAsync as groupNormAsync,
   lt_gt as gt,

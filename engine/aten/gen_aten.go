@@ -8398,6 +8398,21 @@ func (c Ctx) NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, 
 	return ops.NnLargestPlaces(self, sizes, taps, stride, padding, dilation, format)
 }
 
+// NnFractionalLargest is the operator nn.fractional_largest.
+func (c Ctx) NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_largest", key, keys(self)|keys(samples)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnFractionalLargest; does != nil {
+			return does(c, self, samples, sizes, taps)
+		}
+		err = Refused("nn.fractional_largest", key)
+		return
+	}
+	return ops.NnFractionalLargest(self, samples, sizes, taps)
+}
+
 // NnAddAtPlaces is the operator nn.add_at_places.
 func (c Ctx) NnAddAtPlaces(given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (r0 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(given) | keys(indices)); key != 0 {
@@ -8435,6 +8450,58 @@ func (c Ctx) NnAverageGradient(given *tensor.Tensor, sizes, taps, stride, paddin
 		return
 	}
 	return ops.NnAverageGradient(given, sizes, taps, stride, padding, padded, divisor, format)
+}
+
+// NnFractionalMaxPool2d is the operator nn.fractional_max_pool2d.
+func (c Ctx) NnFractionalMaxPool2d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool2d", key, keys(self)|keys(samples)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool2d; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool2dWithIndices is the operator nn.fractional_max_pool2d_with_indices.
+func (c Ctx) NnFractionalMaxPool2dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool2d_with_indices", key, keys(self)|keys(samples)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool2dWithIndices; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool3d is the operator nn.fractional_max_pool3d.
+func (c Ctx) NnFractionalMaxPool3d(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool3d", key, keys(self)|keys(samples)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool3d; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool3dWithIndices is the operator nn.fractional_max_pool3d_with_indices.
+func (c Ctx) NnFractionalMaxPool3dWithIndices(self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(samples)); key != 0 {
+		if err := unmixed("nn.fractional_max_pool3d_with_indices", key, keys(self)|keys(samples)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnFractionalMaxPool3dWithIndices; does != nil {
+			return does(c, self, kernel, sizes, ratios, samples, g)
+		}
+	}
+	return composed.NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
 }
 
 // NnUnfold is the operator nn.unfold.
@@ -8479,6 +8546,187 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 		return
 	}
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
+}
+
+// NnInterpolate is the operator nn.interpolate.
+func (c Ctx) NnInterpolate(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnInterpolate; does != nil {
+			return does(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
+		}
+	}
+	return composed.NnInterpolate(c, self, sizes, scales, mode, alignCorners, recompute, antialias)
+}
+
+// NnUpsample is the operator nn.upsample.
+func (c Ctx) NnUpsample(self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUpsample; does != nil {
+			return does(c, self, sizes, scales, mode, alignCorners)
+		}
+	}
+	return composed.NnUpsample(c, self, sizes, scales, mode, alignCorners)
+}
+
+// NnUpsampleNearest is the operator nn.upsample_nearest.
+func (c Ctx) NnUpsampleNearest(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUpsampleNearest; does != nil {
+			return does(c, self, sizes, scales)
+		}
+	}
+	return composed.NnUpsampleNearest(c, self, sizes, scales)
+}
+
+// NnUpsampleBilinear is the operator nn.upsample_bilinear.
+func (c Ctx) NnUpsampleBilinear(self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnUpsampleBilinear; does != nil {
+			return does(c, self, sizes, scales)
+		}
+	}
+	return composed.NnUpsampleBilinear(c, self, sizes, scales)
+}
+
+// NnResampled is the operator nn.resampled.
+func (c Ctx) NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnResampled; does != nil {
+			return does(c, self, sizes, filter, alignCorners, antialias, scales)
+		}
+		err = Refused("nn.resampled", key)
+		return
+	}
+	return ops.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
+}
+
+// NnResampledBack is the operator nn.resampled_back.
+func (c Ctx) NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given)); key != 0 {
+		if does := backend(key).NnResampledBack; does != nil {
+			return does(c, given, sizes, filter, alignCorners, antialias, scales)
+		}
+		err = Refused("nn.resampled_back", key)
+		return
+	}
+	return ops.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
+}
+
+// GridSampler is the operator grid_sampler.
+func (c Ctx) GridSampler(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("grid_sampler", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GridSampler; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.GridSampler(c, self, grid, mode, padding, alignCorners)
+}
+
+// GridSampler2d is the operator grid_sampler_2d.
+func (c Ctx) GridSampler2d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("grid_sampler_2d", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GridSampler2d; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.GridSampler2d(c, self, grid, mode, padding, alignCorners)
+}
+
+// GridSampler3d is the operator grid_sampler_3d.
+func (c Ctx) GridSampler3d(self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("grid_sampler_3d", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GridSampler3d; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.GridSampler3d(c, self, grid, mode, padding, alignCorners)
+}
+
+// NnGridSample is the operator nn.grid_sample.
+func (c Ctx) NnGridSample(self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(grid)); key != 0 {
+		if err := unmixed("nn.grid_sample", key, keys(self)|keys(grid)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnGridSample; does != nil {
+			return does(c, self, grid, mode, padding, alignCorners)
+		}
+	}
+	return composed.NnGridSample(c, self, grid, mode, padding, alignCorners)
+}
+
+// NnAffineGrid is the operator nn.affine_grid.
+func (c Ctx) NnAffineGrid(theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(theta)); key != 0 {
+		if does := backend(key).NnAffineGrid; does != nil {
+			return does(c, theta, size, alignCorners)
+		}
+	}
+	return composed.NnAffineGrid(c, theta, size, alignCorners)
+}
+
+// AffineGridGenerator is the operator affine_grid_generator.
+func (c Ctx) AffineGridGenerator(theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(theta)); key != 0 {
+		if does := backend(key).AffineGridGenerator; does != nil {
+			return does(c, theta, size, alignCorners)
+		}
+	}
+	return composed.AffineGridGenerator(c, theta, size, alignCorners)
+}
+
+// NnSampled is the operator nn.sampled.
+func (c Ctx) NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(self) | keys(grid) | keys(along)); key != 0 {
+		if err := unmixed("nn.sampled", key, keys(self)|keys(grid)|keys(along)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSampled; does != nil {
+			return does(c, self, grid, along, mode, padding, alignCorners)
+		}
+		err = Refused("nn.sampled", key)
+		return
+	}
+	return ops.NnSampled(self, grid, along, mode, padding, alignCorners)
+}
+
+// NnSampledSpread is the operator nn.sampled_spread.
+func (c Ctx) NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(grid) | keys(along)); key != 0 {
+		if err := unmixed("nn.sampled_spread", key, keys(given)|keys(grid)|keys(along)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSampledSpread; does != nil {
+			return does(c, given, grid, along, sizes, mode, padding, alignCorners)
+		}
+		err = Refused("nn.sampled_spread", key)
+		return
+	}
+	return ops.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
+}
+
+// NnSampledSlope is the operator nn.sampled_slope.
+func (c Ctx) NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(self) | keys(grid) | keys(along)); key != 0 {
+		if err := unmixed("nn.sampled_slope", key, keys(given)|keys(self)|keys(grid)|keys(along)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnSampledSlope; does != nil {
+			return does(c, given, self, grid, along, mode, padding, alignCorners)
+		}
+		err = Refused("nn.sampled_slope", key)
+		return
+	}
+	return ops.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
 }
 
 // QuantizePerTensor is the operator quantize_per_tensor.

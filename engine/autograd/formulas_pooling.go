@@ -18,6 +18,11 @@ func (s *steps) addAtPlaces(t, indices *tensor.Tensor, sizes []int64, format sha
 	return s.Keep(s.c.NnAddAtPlaces(t, indices, slices.Clone(sizes[2:]), format))
 }
 
+// addInRows is addAtPlaces of images that are contiguous.
+func (s *steps) addInRows(t, indices *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	return s.addAtPlaces(t, indices, sizes, shape.Contiguous)
+}
+
 // atPlaces takes from images what indices name, 0 where they are -1.
 func (s *steps) atPlaces(t, indices *tensor.Tensor) *tensor.Tensor {
 	flat := func(t *tensor.Tensor) *tensor.Tensor {

@@ -365,13 +365,27 @@ var formulas = aten.Backend{
 	NnMaxUnpool3d:                         recordNnMaxUnpool3d,
 	NnLargest:                             recordNnLargest,
 	NnLargestPlaces:                       recordNnLargestPlaces,
+	NnFractionalLargest:                   recordNnFractionalLargest,
 	NnAddAtPlaces:                         recordNnAddAtPlaces,
 	NnAverage:                             recordNnAverage,
 	NnAverageGradient:                     recordNnAverageGradient,
+	NnFractionalMaxPool2d:                 recordNnFractionalMaxPool2d,
+	NnFractionalMaxPool2dWithIndices:      recordNnFractionalMaxPool2dWithIndices,
+	NnFractionalMaxPool3d:                 recordNnFractionalMaxPool3d,
+	NnFractionalMaxPool3dWithIndices:      recordNnFractionalMaxPool3dWithIndices,
 	NnUnfold:                              recordNnUnfold,
 	NnFold:                                recordNnFold,
 	NnColumns:                             recordNnColumns,
 	NnFromColumns:                         recordNnFromColumns,
+	NnResampled:                           recordNnResampled,
+	NnResampledBack:                       recordNnResampledBack,
+	GridSampler:                           recordGridSampler,
+	GridSampler2d:                         recordGridSampler2d,
+	GridSampler3d:                         recordGridSampler3d,
+	NnGridSample:                          recordNnGridSample,
+	NnSampled:                             recordNnSampled,
+	NnSampledSpread:                       recordNnSampledSpread,
+	NnSampledSlope:                        recordNnSampledSlope,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5805,6 +5819,30 @@ func recordNnLargestPlaces(c aten.Ctx, self *tensor.Tensor, sizes, taps, stride,
 	return
 }
 
+func recordNnFractionalLargest(c aten.Ctx, self, samples *tensor.Tensor, sizes, taps []int64) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.fractional_largest", "FractionalLargestBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	self_ := r.save("self", self, r.wants(0))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	valuesResult, indicesResult, err = r.c.NnFractionalLargest(self, samples, sizes, taps)
+	if r.finish(err, valuesResult, nil) {
+		indicesResult_ := r.saveResult("indices", indicesResult, 1, r.wants(0))
+		if err = r.undo(valuesResult, indicesResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.touched(s.release(1, s.addInRows(s.consume(s.take(0)), s.saved(indicesResult_), selfSizes)), s.saved(self_))
+		}
+	}
+	return
+}
+
 func recordNnAddAtPlaces(c aten.Ctx, given, indices *tensor.Tensor, sizes []int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.add_at_places", "AddAtPlacesBackward0", nil, given)
 	if err != nil {
@@ -5865,6 +5903,34 @@ func recordNnAverageGradient(c aten.Ctx, given *tensor.Tensor, sizes, taps, stri
 	return
 }
 
+func recordNnFractionalMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnFractionalMaxPool2d(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool2DBackward0", result)
+	return
+}
+
+func recordNnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnFractionalMaxPool2dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool2DBackward0", valuesResult, indicesResult)
+	return
+}
+
+func recordNnFractionalMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnFractionalMaxPool3d(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool3DBackward0", result)
+	return
+}
+
+func recordNnFractionalMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (valuesResult *tensor.Tensor, indicesResult *tensor.Tensor, err error) {
+	since := numbers.Load()
+	valuesResult, indicesResult, err = aten.Composed().NnFractionalMaxPool3dWithIndices(c, self, kernel, sizes, ratios, samples, g)
+	named(since, "FractionalMaxPool3DBackward0", valuesResult, indicesResult)
+	return
+}
+
 func recordNnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride []int64) (result *tensor.Tensor, err error) {
 	since := numbers.Load()
 	result, err = aten.Composed().NnUnfold(c, self, kernel, dilation, padding, stride)
@@ -5912,6 +5978,150 @@ func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, 
 		taps = copied(taps)
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			return s.release(1, s.columns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
+		}
+	}
+	return
+}
+
+func recordNnResampled(c aten.Ctx, self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.resampled", "ResampledBackward0", nil, self)
+	if err != nil {
+		return
+	}
+	selfSizes := copied(self.Sizes())
+	result, err = r.c.NnResampled(self, sizes, filter, alignCorners, antialias, scales)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.resampledBack(s.consume(s.take(0)), selfSizes, filter, alignCorners, antialias, scales))
+		}
+	}
+	return
+}
+
+func recordNnResampledBack(c aten.Ctx, given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.resampled_back", "ResampledBackBackward0", nil, given)
+	if err != nil {
+		return
+	}
+	givenSizes := copied(given.Sizes())
+	result, err = r.c.NnResampledBack(given, sizes, filter, alignCorners, antialias, scales)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.resampled(s.consume(s.take(0)), givenSizes, filter, alignCorners, antialias, scales))
+		}
+	}
+	return
+}
+
+func recordGridSampler(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GridSampler(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler2DBackward0", result)
+	return
+}
+
+func recordGridSampler2d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GridSampler2d(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler2DBackward0", result)
+	return
+}
+
+func recordGridSampler3d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().GridSampler3d(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler3DBackward0", result)
+	return
+}
+
+func recordNnGridSample(c aten.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().NnGridSample(c, self, grid, mode, padding, alignCorners)
+	named(since, "GridSampler2DBackward0", result)
+	return
+}
+
+func recordNnSampled(c aten.Ctx, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.sampled", "SampledBackward0", nil, self, grid, along)
+	if err != nil {
+		return
+	}
+	along_ := r.save("along", along, r.wants(0) || r.wants(1))
+	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2))
+	self_ := r.save("self", self, r.wants(1) || r.wants(2))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSampled(self, grid, along, mode, padding, alignCorners)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.sampledSpread(s.consume(s.take(0)), s.saved(grid_), s.saved(along_), selfSizes, mode, padding, alignCorners))
+			case 1:
+				return s.release(1, s.sampledSlope(s.consume(s.take(0)), s.saved(self_), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+			}
+			return s.release(1, s.plainSlope(s.consume(s.take(0)), s.saved(self_), s.saved(grid_), mode, padding, alignCorners))
+		}
+	}
+	return
+}
+
+func recordNnSampledSpread(c aten.Ctx, given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.sampled_spread", "SampledSpreadBackward0", nil, given, grid, along)
+	if err != nil {
+		return
+	}
+	along_ := r.save("along", along, r.wants(0) || r.wants(1))
+	given_ := r.save("given", given, r.wants(1) || r.wants(2))
+	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSampledSpread(given, grid, along, sizes, mode, padding, alignCorners)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.sampled(s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+			case 1:
+				return s.release(1, s.sampledSlope(s.saved(given_), s.consume(s.take(0)), s.saved(grid_), s.saved(along_), mode, padding, alignCorners))
+			}
+			return s.release(1, s.plainSlope(s.saved(given_), s.consume(s.take(0)), s.saved(grid_), mode, padding, alignCorners))
+		}
+	}
+	return
+}
+
+func recordNnSampledSlope(c aten.Ctx, given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.sampled_slope", "SampledSlopeBackward0", nil, given, self, grid, along)
+	if err != nil {
+		return
+	}
+	along_ := r.save("along", along, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	given_ := r.save("given", given, r.wants(1) || r.wants(2) || r.wants(3))
+	grid_ := r.save("grid", grid, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	self_ := r.save("self", self, r.wants(0) || r.wants(2) || r.wants(3))
+	selfSizes := copied(self.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.sampledAgain(s.saved(self_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), mode, padding, alignCorners))
+			case 1:
+				return s.release(1, s.spreadAgain(s.saved(given_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), selfSizes, mode, padding, alignCorners))
+			case 2:
+				return s.release(1, s.slopeAgain(s.saved(given_), s.saved(self_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), mode, padding, alignCorners))
+			}
+			return s.release(1, s.slopeAgain(s.saved(given_), s.saved(self_), s.saved(grid_), s.saved(along_), s.consume(s.take(0)), mode, padding, alignCorners))
 		}
 	}
 	return

@@ -39,6 +39,8 @@ func init() {
 		Distance:         distance,
 		Convolution:      convolution,
 		Pooling:          pooling,
+		Resample:         resample,
+		Sample:           sample,
 		LinearAlgebra:    linearAlgebra,
 
 		Group:        group,

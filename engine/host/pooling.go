@@ -13,6 +13,7 @@ import (
 var (
 	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
 	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
+	fractionalPoolKernel      = kernel.Get("fractional_pool")
 	columnsKernel             = kernel.Get("columns")
 	fromColumnsKernel         = kernel.Get("from_columns")
 )
@@ -27,9 +28,12 @@ func pooling(op string, w launch.Pooling) error {
 	if err != nil {
 		return err
 	}
-	k := kernel.Pool{Image: at(w.Images, 0), Result: at(w.Results, 0), Divisor: w.Divisor}
+	k := kernel.Pool{Image: at(w.Images, 0), Result: at(w.Results, 0), Divisor: w.Divisor, Dims: int64(w.Images.Dim() - 2)}
 	if w.Indices != nil {
 		k.Indices = at(w.Indices, 0)
+	}
+	if w.Samples != nil {
+		k.Samples = at(w.Samples, 0)
 	}
 	if w.Padded {
 		k.Padded = 1
@@ -45,6 +49,8 @@ func pooling(op string, w launch.Pooling) error {
 	k.ImagePlane, k.ResultPlane = shape.Product(images[2:])*step, shape.Product(results[2:])*step
 	rows := shape.Product(results[2 : len(results)-1])
 	switch w.Kernel {
+	case fractionalPoolKernel:
+		rows = 1
 	case columnsKernel:
 		rows = shape.Product(w.Taps)
 		k.ResultPlane *= rows
@@ -62,7 +68,10 @@ func pooling(op string, w launch.Pooling) error {
 		if d := i - first; d >= 0 {
 			k.Windows[i].Size, k.Windows[i].Positions, k.Windows[i].Taps = images[d+2], results[d+2], 0
 			if len(w.Taps) > 0 {
-				k.Windows[i].Taps, k.Windows[i].Stride, k.Windows[i].Step, k.Windows[i].Origin = w.Taps[d], w.Stride[d], w.Dilation[d], -w.Padding[d]
+				k.Windows[i].Taps = w.Taps[d]
+				if len(w.Stride) > 0 {
+					k.Windows[i].Stride, k.Windows[i].Step, k.Windows[i].Origin = w.Stride[d], w.Dilation[d], -w.Padding[d]
+				}
 			}
 		}
 	}

@@ -12,9 +12,9 @@ type Windows struct {
 
 // Pool makes what belongs to windows of images, or the images; it mirrors lt_pool.
 type Pool struct {
-	Image, Result, Indices, Room                                          uintptr
-	Bytes, Channels, Begin, End, ImagePlane, ResultPlane, Divisor, Padded int64
-	Windows                                                               [C.LT_POOL_DIMS]Windows
+	Image, Result, Indices, Samples, Room                                       uintptr
+	Bytes, Channels, Begin, End, ImagePlane, ResultPlane, Divisor, Padded, Dims int64
+	Windows                                                                     [C.LT_POOL_DIMS]Windows
 }
 
 // Go and C must agree to the byte.

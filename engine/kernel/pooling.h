@@ -18,11 +18,12 @@ typedef struct {
 // channels that are adjacent, each plane of which has all. A call is about units from begin to end:
 // rows of what is made, plane by plane, or planes, or blocks of their channels, of gradients of
 // largest elements. divisor, where not 0, is what sums are divided by, in place of the number of
-// elements, to which with padded those outside count. room has bytes of scratch: a call without
-// finds how many.
+// elements, to which with padded those outside count. samples has a number from 0 to 1 for each
+// plane and each of the dims of images, of which windows that begin at random are made. room has
+// bytes of scratch: a call without finds how many.
 typedef struct {
-  uintptr_t image, result, indices, room;
-  int64_t bytes, channels, begin, end, image_plane, result_plane, divisor, padded;
+  uintptr_t image, result, indices, samples, room;
+  int64_t bytes, channels, begin, end, image_plane, result_plane, divisor, padded, dims;
   lt_windows windows[LT_POOL_DIMS];
 } lt_pool;
 

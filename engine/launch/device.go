@@ -37,6 +37,8 @@ type Device struct {
 	Distance         func(op string, w Distance) error
 	Convolution      func(op string, w Convolution) error
 	Pooling          func(op string, w Pooling) error
+	Resample         func(op string, w Resampling) error
+	Sample           func(op string, w Sampling) error
 	LinearAlgebra    func(op string, w LinearAlgebra) error
 
 	Group        func(op string, w Grouping) (Grouped, error)

@@ -39,6 +39,8 @@ var meta = Device{
 	Distance:         nothing[Distance],
 	Convolution:      nothing[Convolution],
 	Pooling:          nothing[Pooling],
+	Resample:         nothing[Resampling],
+	Sample:           nothing[Sampling],
 	LinearAlgebra:    nothing[LinearAlgebra],
 
 	Group:        unknown[Grouping, Grouped],

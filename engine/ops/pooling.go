@@ -16,6 +16,7 @@ var (
 	maxPoolGradientKernel     = kernel.Get("max_pool_gradient")
 	averagePoolKernel         = kernel.Get("average_pool")
 	averagePoolGradientKernel = kernel.Get("average_pool_gradient")
+	fractionalPoolKernel      = kernel.Get("fractional_pool")
 	columnsKernel             = kernel.Get("columns")
 	fromColumnsKernel         = kernel.Get("from_columns")
 )
@@ -36,6 +37,27 @@ func NnLargestPlaces(self *tensor.Tensor, sizes, taps, stride, padding, dilation
 	p.Images = p.laid(self, format)
 	p.Results = p.like(self, sizes, self.DType(), format)
 	p.Indices = p.like(self, sizes, dtype.Int64, format)
+	p.launch()
+	return p.GiveBoth(p.Results, p.Indices)
+}
+
+// NnFractionalLargest is the largest element of each window, of windows that begin where samples say, and its place in the image.
+func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (values, indices *tensor.Tensor, err error) {
+	p := pool("nn_fractional_largest", fractionalPoolKernel, taps, nil, nil, nil)
+	defer p.Close()
+	n := self.Dim() - 2
+	if samples.Dim() != 3 || samples.Sizes()[0] < self.Sizes()[0] || samples.Sizes()[1] != self.Sizes()[1] || samples.Sizes()[2] != int64(n) || samples.DType() != self.DType() {
+		p.Failf("random samples must be of %v, with sizes %v or more examples, but are of %v, with sizes %v", self.DType(), append(slices.Clone(self.Sizes()[:2]), int64(n)), samples.DType(), samples.Sizes())
+	}
+	_, err = iter.Device(p.Op, self, samples)
+	p.Fail(err)
+	p.Images = p.laid(self, shape.Contiguous)
+	p.Results = p.like(self, sizes, self.DType(), shape.Contiguous)
+	p.Indices = p.like(self, sizes, dtype.Int64, shape.Contiguous)
+	p.Samples = samples
+	if p.Err == nil && !samples.IsContiguous() {
+		p.Samples = p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, samples, samples.DType(), samples.Device(), shape.Contiguous) })
+	}
 	p.launch()
 	return p.GiveBoth(p.Results, p.Indices)
 }
@@ -170,6 +192,13 @@ func (p *pooler) launch() {
 	for i := range images {
 		if len(p.Taps) == 0 {
 			break
+		}
+		if p.Kernel == fractionalPoolKernel {
+			if len(p.Taps) != len(images) || p.Taps[i] < 1 || p.Taps[i] > images[i] || results[i] > images[i]-p.Taps[i]+1 {
+				p.Failf("kernel_size must be positive, and windows of it fit into the image one element apart: sizes %v of %v, kernel_size %v", results, images, p.Taps)
+				return
+			}
+			continue
 		}
 		if len(p.Taps) != len(images) || len(p.Stride) != len(images) || len(p.Padding) != len(images) || len(p.Dilation) != len(images) {
 			p.Failf("expected %d numbers for each of kernel_size, stride, padding and dilation, but got %v, %v, %v and %v", len(images), p.Taps, p.Stride, p.Padding, p.Dilation)

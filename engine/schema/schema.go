@@ -147,6 +147,7 @@ var DTypeSets = map[string]DTypeSet{
 	"bits":             {"bool and integers", func(d dtype.DType) bool { return d.Category() < dtype.Floating }},
 	"floats":           {"floats", dtype.DType.IsFloatingPoint},
 	"floats_int64":     {"floats and int64", func(d dtype.DType) bool { return d == dtype.Int64 || d.IsFloatingPoint() }},
+	"floats_uint8":     {"floats and uint8", func(d dtype.DType) bool { return d == dtype.Uint8 || d.IsFloatingPoint() }},
 	"floats_complex":   {"floats and complex", func(d dtype.DType) bool { return d.Category() >= dtype.Floating }},
 	"doubles":          {"float32 and float64", func(d dtype.DType) bool { return d == dtype.Float32 || d == dtype.Float64 }},
 	"parts":            {"float16, float32 and float64", func(d dtype.DType) bool { return d.IsFloatingPoint() && d != dtype.BFloat16 }},

@@ -50,6 +50,7 @@ func kind(name string, often how) *Kind {
 
 // The kinds.
 var (
+	AlignCorners      = kind("align_corners", each)
 	ComplexToReal     = kind("complex_to_real", once)
 	CreateGraph       = kind("create_graph", once)
 	CrossDim          = kind("cross_dim", once)

@@ -94,6 +94,12 @@ struct NnAdaptiveMaxPool2dWithIndicesResult;
 namespace nn {
 struct NnAdaptiveMaxPool3dWithIndicesResult;
 }  // namespace nn
+namespace nn {
+struct NnFractionalMaxPool2dWithIndicesResult;
+}  // namespace nn
+namespace nn {
+struct NnFractionalMaxPool3dWithIndicesResult;
+}  // namespace nn
 struct ChooseQparamsPerTensorResult;
 struct FakeQuantizePerTensorAffineCachemaskResult;
 struct FakeQuantizePerChannelAffineCachemaskResult;

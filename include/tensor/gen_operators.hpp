@@ -258,6 +258,18 @@ struct NnAdaptiveMaxPool3dWithIndicesResult {
   Tensor indices;
 };
 }  // namespace nn
+namespace nn {
+struct NnFractionalMaxPool2dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
+namespace nn {
+struct NnFractionalMaxPool3dWithIndicesResult {
+  Tensor values;
+  Tensor indices;
+};
+}  // namespace nn
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -6813,6 +6825,45 @@ inline Tensor max_unpool3d(const Tensor &self, const Tensor &indices, const Ints
 }
 }  // namespace nn
 
+// The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
+// lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+namespace nn {
+inline Tensor fractional_max_pool2d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_fractional_max_pool2d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+namespace nn {
+inline nn::NnFractionalMaxPool2dWithIndicesResult fractional_max_pool2d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_fractional_max_pool2d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
+// The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+namespace nn {
+inline Tensor fractional_max_pool3d(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_fractional_max_pool3d(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+namespace nn {
+inline nn::NnFractionalMaxPool3dWithIndicesResult fractional_max_pool3d_with_indices(const Tensor &self, const Ints &kernel_size, const Ints &output_size = std::nullopt, const Doubles &output_ratio = std::nullopt, const std::optional<Tensor> &random_samples = std::nullopt, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> values;
+  detail::Result<Tensor> indices;
+  detail::check(::tensor_nn_fractional_max_pool3d_with_indices(self.get(), kernel_size.data(), kernel_size.size(), output_size.data(), output_size.size(), output_ratio.data(), output_ratio.size(), detail::get(random_samples), detail::get(generator), values.put(), indices.put()));
+  return {values.take(), indices.take()};
+}
+}  // namespace nn
+
 // What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
 // L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
 namespace nn {
@@ -6831,6 +6882,100 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
   return out.take();
 }
 }  // namespace nn
+
+// Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+// takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+// area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+// with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+namespace nn {
+inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const std::string &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_interpolate(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `interpolate`, by an older name.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+namespace nn {
+TENSOR_DEPRECATED("use interpolate")
+inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const std::string &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_upsample(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.upsample: mode", mode), detail::get(align_corners), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `interpolate` in the mode nearest.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+namespace nn {
+TENSOR_DEPRECATED("use interpolate")
+inline Tensor upsample_nearest(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_upsample_nearest(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `interpolate` in the mode bilinear with align_corners.
+// Deprecated, as in PyTorch, of which calls warn: use interpolate.
+namespace nn {
+TENSOR_DEPRECATED("use interpolate")
+inline Tensor upsample_bilinear(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_upsample_bilinear(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+inline Tensor grid_sampler(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_grid_sampler(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
+  return out.take();
+}
+
+// `grid_sampler` of images.
+inline Tensor grid_sampler_2d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_grid_sampler_2d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
+  return out.take();
+}
+
+// `grid_sampler` of volumes.
+inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interpolation_mode, Int padding_mode, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_grid_sampler_3d(self.get(), grid.get(), interpolation_mode, padding_mode, align_corners, out.put()));
+  return out.take();
+}
+
+// What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
+// of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
+// with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+namespace nn {
+inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const std::string &mode = "bilinear", const std::string &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_grid_sample(self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
+// volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+namespace nn {
+inline Tensor affine_grid(const Tensor &theta, const Ints &size, const std::optional<Bool> &align_corners = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_affine_grid(theta.get(), size.data(), size.size(), detail::get(align_corners), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// As `nn.affine_grid`.
+inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool align_corners) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_affine_grid_generator(theta.get(), size.data(), size.size(), align_corners, out.put()));
+  return out.take();
+}
 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the

@@ -1195,6 +1195,49 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=(0,), output_
     """
 
 
+@_operator("nn.fractional_max_pool2d")
+def fractional_max_pool2d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """The largest element of each window of `kernel_size` elements of images `input` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
+    lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+
+    >>> torch.nn.functional.fractional_max_pool2d(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))
+    tensor([[[ 5.,  7.],
+             [13., 15.]]])
+    """
+
+
+@_operator("nn.fractional_max_pool2d_with_indices")
+def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """`fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+
+    >>> torch.nn.functional.fractional_max_pool2d_with_indices(torch.arange(16.).reshape(1, 4, 4), 2, 2, _random_samples=torch.zeros(1, 1, 2))[1]
+    tensor([[[ 5,  7],
+             [13, 15]]])
+    """
+
+
+@_operator("nn.fractional_max_pool3d")
+def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+
+    >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), (2, 2, 2), (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))
+    tensor([[[[ 7.]],
+
+             [[15.]]]])
+    """
+
+
+@_operator("nn.fractional_max_pool3d_with_indices")
+def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
+    """`fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), (2, 2, 2), (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1]
+    tensor([[[[ 7]],
+
+             [[15]]]])
+    """
+
+
 @_operator("nn.unfold")
 def unfold(input, kernel_size, dilation=(1,), padding=(0,), stride=(1,)):
     """What windows of images `input` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
@@ -1216,6 +1259,107 @@ def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1
     """
 
 
+@_operator("nn.interpolate")
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    """Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+    takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+    area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+    with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+
+    >>> torch.nn.functional.interpolate(torch.tensor([[[1., 3.]]]), scale_factor=2, mode='linear')
+    tensor([[[1.0000, 1.5000, 2.5000, 3.0000]]])
+    """
+
+
+@_operator("nn.upsample")
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """As `interpolate`, by an older name.
+    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    >>> torch.nn.functional.upsample(torch.tensor([[[1., 3.]]]), 4)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+
+
+@_operator("nn.upsample_nearest")
+def upsample_nearest(input, size=None, scale_factor=None):
+    """As `interpolate` in the mode nearest.
+    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    >>> torch.nn.functional.upsample_nearest(torch.tensor([[[1., 3.]]]), 4)
+    tensor([[[1., 1., 3., 3.]]])
+    """
+
+
+@_operator("nn.upsample_bilinear")
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """As `interpolate` in the mode bilinear with align_corners.
+    Deprecated, as in PyTorch, of which calls warn: use interpolate.
+
+    >>> torch.nn.functional.upsample_bilinear(torch.tensor([[[[1., 3.]]]]), (1, 3))
+    tensor([[[[1., 2., 3.]]]])
+    """
+
+
+@_operator("grid_sampler")
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+
+    >>> torch.grid_sampler(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.]]]])
+    """
+
+
+@_operator("grid_sampler_2d")
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`grid_sampler` of images.
+
+    >>> torch.grid_sampler_2d(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), 0, 0, False)
+    tensor([[[[2.]]]])
+    """
+
+
+@_operator("grid_sampler_3d")
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`grid_sampler` of volumes.
+
+    >>> torch.grid_sampler_3d(torch.tensor([[[[[1., 3.]]]]]), torch.zeros(1, 1, 1, 1, 3), 0, 0, False)
+    tensor([[[[[2.]]]]])
+    """
+
+
+@_operator("nn.grid_sample")
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """What images `input` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
+    of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
+    with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+
+    >>> torch.nn.functional.grid_sample(torch.tensor([[[[1., 3.]]]]), torch.zeros(1, 1, 1, 2), align_corners=False)
+    tensor([[[[2.]]]])
+    """
+
+
+@_operator("nn.affine_grid")
+def affine_grid(theta, size, align_corners=None):
+    """The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
+    volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+
+    >>> torch.nn.functional.affine_grid(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=False)
+    tensor([[[[-0.5000,  0.0000],
+              [ 0.5000,  0.0000]]]])
+    """
+
+
+@_operator("affine_grid_generator")
+def affine_grid_generator(theta, size, align_corners):
+    """As `nn.affine_grid`.
+
+    >>> torch.affine_grid_generator(torch.tensor([[[1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+
+
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
     """Replaces negative elements by 0.
@@ -1234,4 +1378,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "unfold", "fold", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "unfold", "fold", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "grid_sample", "affine_grid", "affine_grid_generator", "relu", "relu_"]

@@ -128,3 +128,57 @@ def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], 
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[no-redef]
 def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
+@overload  # type: ignore[no-redef]
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = ...,
+    output_ratio: float | Sequence[float] | None = ...,
+    return_indices: Literal[False] = ...,
+    _random_samples: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fractional_max_pool2d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = ...,
+    output_ratio: float | Sequence[float] | None = ...,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = ...,
+) -> tuple[Tensor, Tensor]: ...
+def fractional_max_pool2d_with_indices(  # type: ignore[no-redef]
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = ...,
+    output_ratio: float | Sequence[float] | None = ...,
+    return_indices: bool = ...,
+    _random_samples: Tensor | None = ...,
+) -> tuple[Tensor, Tensor]: ...
+@overload  # type: ignore[no-redef]
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = ...,
+    output_ratio: float | Sequence[float] | None = ...,
+    return_indices: Literal[False] = ...,
+    _random_samples: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def fractional_max_pool3d(
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = ...,
+    output_ratio: float | Sequence[float] | None = ...,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Tensor | None = ...,
+) -> tuple[Tensor, Tensor]: ...
+def fractional_max_pool3d_with_indices(  # type: ignore[no-redef]
+    input: Tensor,
+    kernel_size: int | Sequence[int],
+    output_size: int | Sequence[int] | None = ...,
+    output_ratio: float | Sequence[float] | None = ...,
+    return_indices: bool = ...,
+    _random_samples: Tensor | None = ...,
+) -> tuple[Tensor, Tensor]: ...

@@ -28,6 +28,20 @@ def _windowed(name):
     _publish(name, plain, with_indices, largest, placed)
 
 
+def _fractional(name):
+    """The functions `name` and `name`_with_indices of windows that begin at random."""
+    largest, placed = getattr(_functions, name), getattr(_functions, f"{name}_with_indices")
+
+    def plain(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        function = placed if return_indices else largest
+        return function(input, kernel_size, output_size, output_ratio, _random_samples)
+
+    def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        return placed(input, kernel_size, output_size, output_ratio, _random_samples)
+
+    _publish(name, plain, with_indices, largest, placed)
+
+
 def _adaptive(name, placed):
     """The functions `name` and `name`_with_indices of so many windows."""
 
@@ -69,3 +83,5 @@ for _n in (1, 2, 3):
     _placed = _functions.adaptive_max_pool1d if _n == 1 else getattr(_functions, f"adaptive_max_pool{_n}d_with_indices")
     _adaptive(f"adaptive_max_pool{_n}d", _placed)
     _averaging(f"adaptive_avg_pool{_n}d")
+    if _n > 1:
+        _fractional(f"fractional_max_pool{_n}d")

@@ -1,4 +1,5 @@
 // Largest elements and means of windows, and their gradients.
+#include "../fractional.h"
 #include "../pooling.h"
 #include "../pooling_average.h"
 #include "../rows.h"
@@ -8,6 +9,7 @@
 LT_UNIT(pooling){
     {"max_pool", "", LT_STORED_REALS(MaxPool)},
     {"max_pool_gradient", "", LT_STORED_FLOATING(MaxPoolGradient)},
+    {"fractional_pool", "", LT_STORED_FLOATING(FractionalPool)},
     {"average_pool", "", LT_STORED_REALS(AveragePool)},
     {"average_pool_gradient", "", LT_STORED_FLOATING(AveragePoolGradient)},
     LT_END,

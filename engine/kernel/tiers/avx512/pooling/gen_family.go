@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package pooling holds the kernels of columns, pooling for the avx512 tier.
+// Package pooling holds the kernels of columns, pooling, resampling for the avx512 tier.
 package pooling
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra

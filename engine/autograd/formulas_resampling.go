@@ -1,0 +1,15 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func (s *steps) resampledBack(t *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) *tensor.Tensor {
+	return s.Keep(s.c.NnResampledBack(t, slices.Clone(sizes[2:]), filter, alignCorners, antialias, scales))
+}
+
+func (s *steps) resampled(t *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) *tensor.Tensor {
+	return s.Keep(s.c.NnResampled(t, slices.Clone(sizes[2:]), filter, alignCorners, antialias, scales))
+}

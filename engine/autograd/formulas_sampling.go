@@ -1,0 +1,47 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func (s *steps) sampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	return s.Keep(s.c.NnSampled(self, grid, along, mode, padding, alignCorners))
+}
+
+func (s *steps) sampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	return s.Keep(s.c.NnSampledSpread(given, grid, along, slices.Clone(sizes[2:]), mode, padding, alignCorners))
+}
+
+func (s *steps) sampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	return s.Keep(s.c.NnSampledSlope(given, self, grid, along, mode, padding, alignCorners))
+}
+
+func (s *steps) plainSlope(given, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	return s.sampledSlope(given, self, grid, nil, mode, padding, alignCorners)
+}
+
+// Slopes change with what they are made of as samples do in the direction of what is given for them.
+func (s *steps) sampledAgain(self, grid, along, t *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	s.firstSlope(along)
+	return s.sampled(self, grid, t, mode, padding, alignCorners)
+}
+
+func (s *steps) spreadAgain(given, grid, along, t *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	s.firstSlope(along)
+	return s.sampledSpread(given, grid, t, sizes, mode, padding, alignCorners)
+}
+
+func (s *steps) slopeAgain(given, self, grid, along, t *tensor.Tensor, mode, padding int64, alignCorners bool) *tensor.Tensor {
+	s.firstSlope(along)
+	return s.sampledSlope(given, self, grid, t, mode, padding, alignCorners)
+}
+
+// firstSlope refuses derivatives of what is the derivative in a direction itself.
+func (s *steps) firstSlope(along *tensor.Tensor) {
+	if along != nil {
+		s.Fail(status.NotImplementedf("grid_sampler: third derivatives are not implemented"))
+	}
+}

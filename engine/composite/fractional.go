@@ -1,0 +1,90 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/random"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// NnFractionalMaxPool2d is the largest element of each of windows of images that begin at random.
+func NnFractionalMaxPool2d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool2d", 2, self, kernel, sizes, ratios, samples, g)
+	return alone(values, indices, err)
+}
+
+// NnFractionalMaxPool3d is NnFractionalMaxPool2d of volumes.
+func NnFractionalMaxPool3d(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (*tensor.Tensor, error) {
+	values, indices, err := fractionalMaxPool(c, "nn_fractional_max_pool3d", 3, self, kernel, sizes, ratios, samples, g)
+	return alone(values, indices, err)
+}
+
+// NnFractionalMaxPool2dWithIndices is NnFractionalMaxPool2d and the places of the elements.
+func NnFractionalMaxPool2dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+	return fractionalMaxPool(c, "nn_fractional_max_pool2d_with_indices", 2, self, kernel, sizes, ratios, samples, g)
+}
+
+// NnFractionalMaxPool3dWithIndices is NnFractionalMaxPool3d and the places of the elements.
+func NnFractionalMaxPool3dWithIndices(c aten.Ctx, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+	return fractionalMaxPool(c, "nn_fractional_max_pool3d_with_indices", 3, self, kernel, sizes, ratios, samples, g)
+}
+
+// alone gives values, and lets places go.
+func alone(values, indices *tensor.Tensor, err error) (*tensor.Tensor, error) {
+	if err != nil {
+		return nil, err
+	}
+	indices.Release()
+	return values, nil
+}
+
+func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, sizes []int64, ratios []float64, samples *tensor.Tensor, g *random.Generator) (values, indices *tensor.Tensor, err error) {
+	if !self.DType().IsFloatingPoint() {
+		return nil, nil, status.NotImplementedf("%s: not implemented for %v", op, self.DType())
+	}
+	p := pooling{scope: within(c, op), n: n, kernel: kernel, sizes: sizes}
+	defer p.Close()
+	p.expand()
+	images := p.batched(self)
+	if p.Err != nil {
+		return nil, nil, p.Err
+	}
+	spatial := images.Sizes()[2:]
+	switch {
+	case sizes == nil && ratios == nil:
+		return nil, nil, status.Valuef("%s: output_size or output_ratio must be given", op)
+	case sizes == nil && len(ratios) != 1 && len(ratios) != n:
+		return nil, nil, status.Valuef("%s: output_ratio must be one number or %d numbers, but is %v", op, n, ratios)
+	case sizes != nil && len(sizes) != 1 && len(sizes) != n:
+		return nil, nil, status.Runtimef("%s: output_size must be one number or %d numbers, but is %v", op, n, sizes)
+	case sizes != nil:
+		p.sizes = slices.Repeat(sizes, n/len(sizes))
+	default:
+		p.sizes = make([]int64, n)
+		for i, size := range spatial {
+			ratio := ratios[i%len(ratios)]
+			if !(ratio >= 0 && ratio <= 1) {
+				return nil, nil, status.Runtimef("%s: output_ratio must be from 0 to 1, but is %v", op, ratios)
+			}
+			p.sizes[i] = int64(float64(size) * ratio)
+		}
+	}
+	for i, size := range p.sizes {
+		if size < 0 || p.kernel[i] > spatial[i] || size > spatial[i]-p.kernel[i]+1 {
+			return nil, nil, status.Runtimef("%s: windows that are one element apart at least do not fit: input of sizes %v, kernel_size %v, output_size %v", op, self.Sizes(), p.kernel, p.sizes)
+		}
+	}
+	if samples == nil {
+		samples = p.Step(func() (*tensor.Tensor, error) {
+			return c.Rand(nil, []int64{images.Sizes()[0], images.Sizes()[1], int64(n)}, g, self.DType(), tensor.NoLayout, self.Device())
+		})
+	}
+	p.Do(func() (err error) {
+		values, indices, err = c.NnFractionalLargest(images, samples, p.sizes, p.kernel)
+		values, indices = p.Keep(values, err), p.Keep(indices, err)
+		return err
+	})
+	return p.GiveBoth(p.alone(self, values), p.alone(self, indices))
+}

@@ -1,0 +1,115 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// interpolating is what a mode of interpolate does.
+type interpolating struct {
+	filter            string // of resampled
+	dims              int    // that it is for, 0 for any
+	positions, smooth bool   // align_corners and antialias say something of it
+	bytes             bool   // it takes uint8
+}
+
+var resamplings = map[string]interpolating{
+	"nearest":       {filter: "nearest", bytes: true},
+	"nearest-exact": {filter: "nearest-exact", bytes: true},
+	"area":          {},
+	"linear":        {filter: "linear", dims: 1, positions: true},
+	"bilinear":      {filter: "linear", dims: 2, positions: true, smooth: true, bytes: true},
+	"trilinear":     {filter: "linear", dims: 3, positions: true},
+	"bicubic":       {filter: "cubic", dims: 2, positions: true, smooth: true, bytes: true},
+	"lanczos":       {filter: "lanczos", dims: 2, positions: true, smooth: true, bytes: true},
+}
+
+// NnInterpolate gives images other sizes.
+func NnInterpolate(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+	return interpolate(c, "nn_interpolate", self, sizes, scales, mode, alignCorners, recompute, antialias)
+}
+
+// NnUpsample is NnInterpolate by its older name.
+func NnUpsample(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	return interpolate(c, "nn_upsample", self, sizes, scales, mode, alignCorners, ops.NoBool, false)
+}
+
+// NnUpsampleNearest is NnInterpolate with the nearest elements.
+func NnUpsampleNearest(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+	return interpolate(c, "nn_upsample_nearest", self, sizes, scales, "nearest", ops.NoBool, ops.NoBool, false)
+}
+
+// NnUpsampleBilinear is NnInterpolate with lines between the corners.
+func NnUpsampleBilinear(c aten.Ctx, self *tensor.Tensor, sizes []int64, scales []float64) (*tensor.Tensor, error) {
+	return interpolate(c, "nn_upsample_bilinear", self, sizes, scales, "bilinear", ops.True, ops.NoBool, false)
+}
+
+func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scales []float64, mode string, alignCorners, recompute ops.Bool, antialias bool) (*tensor.Tensor, error) {
+	of, known := resamplings[mode]
+	n := self.Dim() - 2
+	switch {
+	case !known:
+		return nil, status.NotImplementedf("%s: mode must be nearest, nearest-exact, linear, bilinear, bicubic, trilinear, lanczos or area, but is %q", op, mode)
+	case n < 1 || n > 3 || of.dims != 0 && of.dims != n:
+		want := "3D, 4D or 5D"
+		if of.dims != 0 {
+			want = status.Textf("%dD", of.dims+2)
+		}
+		return nil, status.NotImplementedf("%s: got %dD input, but %s mode needs %s input", op, self.Dim(), mode, want)
+	case !of.positions && alignCorners != ops.NoBool:
+		return nil, status.Valuef("%s: align_corners can only be given with the modes linear, bilinear, bicubic and trilinear, but mode is %s", op, mode)
+	case antialias && !of.smooth:
+		return nil, status.Valuef("%s: antialias can only be given with the modes bilinear, bicubic and lanczos, but mode is %s", op, mode)
+	case mode == "lanczos" && (!antialias || alignCorners == ops.True):
+		return nil, status.Valuef("%s: mode lanczos needs antialias=True and align_corners=False", op)
+	case (sizes == nil) == (scales == nil):
+		return nil, status.Valuef("%s: either size or scale_factor must be given, and not both", op)
+	case recompute == ops.True && sizes != nil:
+		return nil, status.Valuef("%s: recompute_scale_factor has no meaning beside size", op)
+	}
+	given := max(len(sizes), len(scales))
+	if given != 1 && given != n {
+		return nil, status.Valuef("%s: size and scale_factor must be one number, or one for each of the %d dimensions behind those of examples and channels, but got %v of them for input of sizes %v", op, n, given, self.Sizes())
+	}
+	if d := self.DType(); !d.IsFloatingPoint() && !(d == dtype.Uint8 && of.bytes) {
+		return nil, status.NotImplementedf("%s: not implemented for %v in mode %s", op, d, mode)
+	}
+	if scales == nil {
+		sizes = slices.Repeat(sizes, n/given)
+	} else {
+		scales = slices.Repeat(scales, n/given)
+		sizes = make([]int64, n)
+		for i, scale := range scales {
+			size := float64(self.Sizes()[i+2]) * scale
+			if !(scale > 0 && size <= math.MaxInt32) {
+				return nil, status.Runtimef("%s: scale_factor must be positive, and make sizes of at most %d, but is %v for input of sizes %v", op, math.MaxInt32, scale, self.Sizes())
+			}
+			sizes[i] = int64(size)
+		}
+	}
+	if recompute == ops.True || mode == "area" {
+		scales = nil
+	}
+	if slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1 || slices.Max(sizes) > math.MaxInt32 {
+		return nil, status.Runtimef("%s: sizes must be greater than 0, but for that of examples, and not greater than %d, but input has sizes %v, and output %v", op, math.MaxInt32, self.Sizes(), sizes)
+	}
+	s := within(c, op)
+	defer s.Close()
+	return s.result(nil, s.Step(func() (*tensor.Tensor, error) {
+		switch {
+		case mode != "area":
+			return c.NnResampled(self, sizes, of.filter, alignCorners == ops.True, antialias, scales)
+		case n == 1:
+			return c.AdaptiveAvgPool1d(self, sizes)
+		case n == 2:
+			return c.NnAdaptiveAvgPool2d(self, sizes)
+		}
+		return c.NnAdaptiveAvgPool3d(self, sizes)
+	}))
+}

@@ -1,0 +1,114 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/warning"
+)
+
+// GridSampler has what images have at the points of a grid.
+func GridSampler(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	return gridSampler(c, "grid_sampler", 0, self, grid, mode, padding, alignCorners)
+}
+
+// GridSampler2d is GridSampler of images.
+func GridSampler2d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	return gridSampler(c, "grid_sampler_2d", 2, self, grid, mode, padding, alignCorners)
+}
+
+// GridSampler3d is GridSampler of volumes.
+func GridSampler3d(c aten.Ctx, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	return gridSampler(c, "grid_sampler_3d", 3, self, grid, mode, padding, alignCorners)
+}
+
+// NnGridSample is GridSampler with names for modes.
+func NnGridSample(c aten.Ctx, self, grid *tensor.Tensor, mode, padding string, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	const op = "nn_grid_sample"
+	m, p := slices.Index(launch.SampleModes, mode), slices.Index(launch.SamplePaddings, padding)
+	if m < 0 || p < 0 {
+		return nil, status.Valuef("%s: mode must be one of %v, and padding_mode one of %v, but they are %q and %q", op, launch.SampleModes, launch.SamplePaddings, mode, padding)
+	}
+	if err := cornersUnsaid(op, alignCorners); err != nil {
+		return nil, err
+	}
+	return gridSampler(c, op, 0, self, grid, int64(m), int64(p), alignCorners == ops.True)
+}
+
+// cornersUnsaid warns where align_corners is not given.
+func cornersUnsaid(op string, alignCorners ops.Bool) error {
+	if alignCorners != ops.NoBool {
+		return nil
+	}
+	return warning.AlignCorners.Of(op, "without align_corners it is False, which PyTorch before 1.3 had otherwise; give it")
+}
+
+func gridSampler(c aten.Ctx, op string, n int, self, grid *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	if d := self.DType(); !d.IsFloatingPoint() {
+		return nil, status.NotImplementedf("%s: not implemented for %v", op, d)
+	}
+	if n != 0 && self.Dim() != n+2 {
+		return nil, status.Runtimef("%s: expected %dD input, but got input with sizes %v", op, n+2, self.Sizes())
+	}
+	made, err := c.NnSampled(self, grid, nil, mode, padding, alignCorners)
+	return only(op, made, err)
+}
+
+// NnAffineGrid has the points that images are sampled at to transform them by matrices.
+func NnAffineGrid(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners ops.Bool) (*tensor.Tensor, error) {
+	const op = "nn_affine_grid"
+	if err := cornersUnsaid(op, alignCorners); err != nil {
+		return nil, err
+	}
+	return affineGrid(c, op, theta, size, alignCorners == ops.True)
+}
+
+// AffineGridGenerator is NnAffineGrid by another name.
+func AffineGridGenerator(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners)
+}
+
+func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+	if !theta.DType().IsFloatingPoint() {
+		return nil, status.Valuef("%s: expected theta to have floating point type, but got %v", op, theta.DType())
+	}
+	n := int64(len(size)) - 2
+	if n != 2 && n != 3 {
+		return nil, status.NotImplementedf("%s: only 4D and 5D sizes are supported, for 2D and 3D affine transforms, but got size %v", op, size)
+	}
+	if slices.Min(size) < 1 {
+		return nil, status.Valuef("%s: expected non-zero, positive output size, but got %v", op, size)
+	}
+	if !slices.Equal(theta.Sizes(), []int64{size[0], n, n + 1}) {
+		return nil, status.Valuef("%s: expected a batch of %dD affine matrices of sizes %v for size %v, but got %v", op, n, []int64{size[0], n, n + 1}, size, theta.Sizes())
+	}
+	s := within(c, op)
+	defer s.Close()
+	var rows []*tensor.Tensor
+	for k := n - 1; k >= 0; k-- {
+		steps := size[k+2]
+		end := 1.0
+		if !alignCorners {
+			end = float64(steps-1) / float64(steps)
+		}
+		line := s.Zeros(theta, theta.DType(), 1)
+		if steps > 1 {
+			line = s.Step(func() (*tensor.Tensor, error) {
+				return c.Linspace(nil, dtype.FloatScalar(-end), dtype.FloatScalar(end), steps, theta.DType(), tensor.NoLayout, theta.Device())
+			})
+		}
+		around := slices.Repeat([]int64{1}, int(n))
+		around[k] = steps
+		rows = append(rows, s.Expand(s.Reshape(line, around...), size[2:]...))
+	}
+	rows = append(rows, s.Expand(s.Ones(theta, theta.DType(), 1), size[2:]...))
+	points := s.Reshape(s.Stack(rows...), n+1, shape.Product(size[2:]))
+	made := s.Binary(c.Matmul, s.Permute(points, 1, 0), s.Permute(theta, 0, 2, 1))
+	return s.result(nil, s.Reshape(made, slices.Concat(size[:1], size[2:], []int64{n})...))
+}

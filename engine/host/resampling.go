@@ -1,0 +1,79 @@
+package host
+
+import (
+	"math"
+	"runtime"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+)
+
+var resampleKernel = kernel.Get("resample")
+
+// fewLanes is the number of adjacent channels below which each has taps of its own, so that registers hold several places.
+const fewLanes = 8
+
+// resample makes images with other sizes, or takes their gradient. Threads share rows of what is made.
+func resample(op string, w launch.Resampling) error {
+	d := w.To.DType()
+	fn, err := resampleKernel.For(op, d)
+	if err != nil {
+		return err
+	}
+	from, to := w.From.Sizes(), w.To.Sizes()
+	k := kernel.Resample{From: at(w.From, 0), To: at(w.To, 0), Lanes: 1, Beside: 1}
+	planes := to[0] * to[1]
+	if !w.From.IsContiguous() || !w.To.IsContiguous() {
+		planes, k.Lanes = to[0], to[1]
+	}
+	first := len(k.Axes) - (len(to) - 2)
+	tables := make([]taps, len(k.Axes))
+	for i := range k.Axes {
+		t := same(1)
+		if j := i - first; j >= 0 {
+			scale := 0.0
+			if w.Scales != nil {
+				scale = w.Scales[j]
+			}
+			size, outputs := from[j+2], to[j+2]
+			if w.Transposed {
+				t = tapsOf(d, w, outputs, size, scale).transposed()
+			} else {
+				t = tapsOf(d, w, size, outputs, scale)
+			}
+		}
+		if i == len(k.Axes)-1 && k.Lanes > 1 && k.Lanes < fewLanes && max(t.size, t.outputs)*k.Lanes <= math.MaxInt32 {
+			t = t.each(k.Lanes)
+			k.Lanes, k.Beside = 1, k.Lanes
+		}
+		tables[i] = t
+		k.Axes[i] = tables[i].axis(d)
+	}
+	y := k.Axes[1]
+	// The rows are resampled first where there are fewer of them in the source.
+	if d == dtype.Uint8 || (k.Axes[0].Weights != 0 || y.Weights != 0 || y.Outputs > y.Size) && k.Axes[0].Outputs*y.Outputs >= k.Axes[0].Size*y.Size {
+		k.AlongFirst = 1
+	}
+	kernel.Call(fn, unsafe.Pointer(&k))
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	units := planes * shape.Product(to[2:len(to)-1])
+	rooms := scratches(&s, k.Bytes, units)
+	if s.Err != nil {
+		return s.Err
+	}
+	work := max(w.From.Numel(), w.To.Numel())
+	parallel.For(units, max(Grain*units/max(work, 1), 1), func(begin, end int64) {
+		part := k
+		part.Begin, part.End, part.Room = begin, end, <-rooms
+		kernel.Call(fn, unsafe.Pointer(&part))
+		rooms <- part.Room
+	})
+	runtime.KeepAlive(tables)
+	return nil
+}

@@ -1,0 +1,331 @@
+package host
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+)
+
+// taps tell how the elements of a dimension are made of those of a source: element i is the sum of weights times those at index, of
+// which there are counts[i], at index[t*outputs+i]. Without weights there is one each, which counts as it is.
+type taps struct {
+	size, outputs, most int64
+	index, counts       []int32
+	weights             []float64
+	narrow              []float32 // weights for kernels that compute in float32
+	unit                float64   // what weights are multiples of, where they are those of integers
+}
+
+// same is a dimension that stays as it is.
+func same(size int64) taps {
+	t := taps{size: size, outputs: size}
+	t.nearest(func(i int64) int64 { return i })
+	return t
+}
+
+// precision is a dtype that positions are computed in, which is that of the elements.
+type precision interface{ float32 | float64 }
+
+// tapsOf are those of images of a size with filter w. What one element becomes is told by scale where that is not 0.
+func tapsOf(d dtype.DType, w launch.Resampling, size, outputs int64, scale float64) taps {
+	bytes := d == dtype.Uint8 && w.Filter != "nearest" && w.Filter != "nearest-exact"
+	if size == outputs && (bytes || w.Antialias) {
+		return same(size)
+	}
+	if bytes {
+		return located[float64](w, size, outputs, scale).integral()
+	}
+	if d == dtype.Float64 {
+		return located[float64](w, size, outputs, scale)
+	}
+	t := located[float32](w, size, outputs, scale)
+	// PyTorch has these weights of signals and volumes in the dtype of the elements.
+	if d != dtype.Float32 && w.Filter == "linear" && w.To.Dim() != 4 && !w.Transposed {
+		for i := range t.outputs {
+			after := rounded(d, t.weights[t.outputs+i])
+			t.weights[i], t.weights[t.outputs+i] = rounded(d, 1-after), after
+		}
+	}
+	return t
+}
+
+// rounded is x in a dtype of 16 bits.
+func rounded(d dtype.DType, x float64) float64 {
+	if d == dtype.BFloat16 {
+		return float64(dtype.BFloat16ToFloat32(dtype.BFloat16FromFloat32(float32(x))))
+	}
+	return float64(dtype.Float16ToFloat32(dtype.Float16FromFloat32(float32(x))))
+}
+
+// located finds the taps of each output, computing with F.
+func located[F precision](w launch.Resampling, size, outputs int64, scale float64) taps {
+	per := F(size) / F(outputs)
+	switch {
+	case w.AlignCorners && outputs == 1:
+		per = 0
+	case w.AlignCorners:
+		per = F(size-1) / F(outputs-1)
+	case scale > 0:
+		per = F(1 / scale)
+	}
+	t := taps{size: size, outputs: outputs}
+	switch {
+	case w.Filter == "nearest":
+		t.nearest(func(i int64) int64 { return int64(float32(F(i) * per)) })
+	case w.Filter == "nearest-exact":
+		t.nearest(func(i int64) int64 { return int64(float32((F(i) + 0.5) * per)) })
+	case w.Antialias:
+		smooth(&t, filters[w.Filter], per)
+	default:
+		between(&t, w.Filter == "cubic", w.AlignCorners, per)
+	}
+	return t
+}
+
+// nearest has one element for each, or the last one where that lies beyond.
+func (t *taps) nearest(of func(i int64) int64) {
+	t.most = 1
+	t.index = make([]int32, t.outputs)
+	for i := range t.index {
+		t.index[i] = int32(min(of(int64(i)), t.size-1))
+	}
+}
+
+// room makes tables for so many taps.
+func (t *taps) room(most int64) {
+	t.most = most
+	t.index, t.weights = make([]int32, most*t.outputs), make([]float64, most*t.outputs)
+}
+
+// between has two or four taps around each position; those outside of the source are at its ends.
+func between[F precision](t *taps, cubic, alignCorners bool, per F) {
+	t.room(2)
+	if cubic {
+		t.room(4)
+	}
+	for i := range t.outputs {
+		at := per * F(i)
+		if !alignCorners {
+			at = F(per*(F(i)+0.5)) - 0.5
+			if at < 0 && !cubic {
+				at = 0
+			}
+		}
+		if t.size == t.outputs && !cubic {
+			at = F(i)
+		}
+		first := min(int64(math.Floor(float64(at))), t.size-1)
+		x := min(max(at-F(first), 0), 1)
+		if !cubic {
+			t.put(i, 0, first, float64(1-x))
+			t.put(i, 1, first+1, float64(x))
+			continue
+		}
+		for tap, weight := range []F{outer(x + 1), inner(x), inner(1 - x), outer(2 - x)} {
+			t.put(i, int64(tap), first-1+int64(tap), float64(weight))
+		}
+	}
+}
+
+// put sets a tap at an element, or at the one at the end beyond which that lies.
+func (t *taps) put(i, tap, element int64, weight float64) {
+	t.index[tap*t.outputs+i] = int32(min(max(element, 0), t.size-1))
+	t.weights[tap*t.outputs+i] = weight
+}
+
+// inner and outer are the convolution with cubics between elements, for distances up to 1, and from there up to 2.
+func inner[F precision](x F) F { return F(F(F(1.25*x)-2.25)*x)*x + 1 }
+func outer[F precision](x F) F { return F(F(F(F(-0.75*x)+3.75)*x)-6)*x + 3 }
+
+// filter is a function of the distance, 0 beyond its reach.
+type filter struct {
+	reach float64
+	at    func(x float64) float64
+}
+
+var filters = map[string]filter{
+	"linear": {1, func(x float64) float64 { return max(1-math.Abs(x), 0) }},
+	"cubic": {2, func(x float64) float64 {
+		x = math.Abs(x)
+		switch {
+		case x < 1:
+			return (1.5*x-2.5)*x*x + 1
+		case x < 2:
+			return ((-0.5*x+2.5)*x-4)*x + 2
+		}
+		return 0
+	}},
+	"lanczos": {3, func(x float64) float64 {
+		if math.Abs(x) >= 3 {
+			return 0
+		}
+		return sinc(x) * sinc(x/3)
+	}},
+}
+
+func sinc(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	return math.Sin(math.Pi*x) / (math.Pi * x)
+}
+
+// smooth has the elements that a filter reaches, which is as wide as what is made one element.
+func smooth[F precision](t *taps, f filter, per F) {
+	wide := max(per, 1)
+	reach := F(f.reach) * wide
+	span := func(i int64) (center F, first, last int64) {
+		center = per * (F(i) + 0.5)
+		return center, max(int64(center-reach+0.5), 0), min(int64(center+reach+0.5), t.size)
+	}
+	most := int64(1)
+	for i := range t.outputs {
+		_, first, last := span(i)
+		most = max(most, last-first)
+	}
+	t.room(most)
+	t.counts = make([]int32, t.outputs)
+	for i := range t.outputs {
+		center, first, last := span(i)
+		total := 0.0
+		for e := first; e < last; e++ {
+			weight := f.at(float64((F(e) - center + 0.5) / wide))
+			t.put(i, e-first, e, weight)
+			total += weight
+		}
+		t.close(i, last-first)
+		for tap := range last - first {
+			if total != 0 {
+				t.weights[tap*t.outputs+i] /= total
+			}
+		}
+	}
+}
+
+// close says how many taps an element has; the others, which do not count, are where the last one is.
+func (t *taps) close(i, count int64) {
+	t.counts[i] = int32(count)
+	for tap := max(count, 1); tap < t.most; tap++ {
+		t.index[tap*t.outputs+i] = t.index[(tap-1)*t.outputs+i]
+	}
+}
+
+func (t *taps) count(i int64) int64 {
+	if t.counts == nil {
+		return t.most
+	}
+	return int64(t.counts[i])
+}
+
+// transposed has for each element of the source the outputs that it is a tap of.
+func (t taps) transposed() taps {
+	counts := make([]int32, t.size)
+	for i := range t.outputs {
+		for tap := range t.count(i) {
+			counts[t.index[tap*t.outputs+i]]++
+		}
+	}
+	most := int64(1)
+	for _, n := range counts {
+		most = max(most, int64(n))
+	}
+	r := taps{size: t.outputs, outputs: t.size, counts: counts}
+	r.room(most)
+	clear(counts)
+	for i := range t.outputs {
+		for tap := range t.count(i) {
+			weight := 1.0
+			if t.weights != nil {
+				weight = t.weights[tap*t.outputs+i]
+			}
+			e := int64(t.index[tap*t.outputs+i])
+			r.put(e, int64(counts[e]), i, weight)
+			counts[e]++
+		}
+	}
+	for e := range r.outputs {
+		r.close(e, int64(counts[e]))
+	}
+	return r
+}
+
+// integral joins taps of the same element, and rounds weights to multiples of a power of two that their products with bytes, and what
+// these add up to, can be computed with in 32 bits.
+func (t taps) integral() taps {
+	r := taps{size: t.size, outputs: t.outputs, counts: make([]int32, t.outputs)}
+	r.room(t.most)
+	largest := 0.0
+	for i := range t.outputs {
+		count := int64(0)
+		for tap := range t.count(i) {
+			e, weight := t.index[tap*t.outputs+i], t.weights[tap*t.outputs+i]
+			if last := (count-1)*t.outputs + i; count > 0 && r.index[last] == e {
+				r.weights[last] += weight
+				continue
+			}
+			r.put(i, count, int64(e), weight)
+			count++
+		}
+		r.close(i, count)
+		for tap := range count {
+			largest = max(largest, r.weights[tap*t.outputs+i])
+		}
+	}
+	r.unit = 1
+	for n := 0; n < 22 && int(0.5+largest*r.unit*2) < 1<<15; n++ {
+		r.unit *= 2
+	}
+	for i, weight := range r.weights {
+		r.weights[i] = math.Trunc(weight*r.unit + math.Copysign(0.5, weight))
+	}
+	return r
+}
+
+// each has the taps of n adjacent channels in place of those of an element that has them.
+func (t taps) each(n int64) taps {
+	r := taps{size: t.size * n, outputs: t.outputs * n, most: t.most, unit: t.unit, index: make([]int32, int64(len(t.index))*n)}
+	if t.weights != nil {
+		r.weights = make([]float64, len(r.index))
+	}
+	if t.counts != nil {
+		r.counts = make([]int32, r.outputs)
+	}
+	for i := range t.index {
+		for c := range n {
+			r.index[int64(i)*n+c] = t.index[i]*int32(n) + int32(c)
+			if t.weights != nil {
+				r.weights[int64(i)*n+c] = t.weights[i]
+			}
+		}
+	}
+	for i := range t.counts {
+		for c := range n {
+			r.counts[int64(i)*n+c] = t.counts[i]
+		}
+	}
+	return r
+}
+
+// axis is what kernels of dtype d read, in the memory of t.
+func (t *taps) axis(d dtype.DType) kernel.Taps {
+	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))), Unit: t.unit}
+	if t.counts != nil {
+		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.counts)))
+	}
+	if t.weights == nil {
+		return a
+	}
+	if d == dtype.Float64 || d == dtype.Uint8 {
+		a.Weights = uintptr(unsafe.Pointer(unsafe.SliceData(t.weights)))
+		return a
+	}
+	t.narrow = make([]float32, len(t.weights))
+	for i, weight := range t.weights {
+		t.narrow[i] = float32(weight)
+	}
+	a.Weights = uintptr(unsafe.Pointer(unsafe.SliceData(t.narrow)))
+	return a
+}

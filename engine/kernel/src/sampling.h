@@ -1,0 +1,325 @@
+// Values of images where a grid says, and what becomes of them backwards.
+#ifndef LIBTENSOR_KERNEL_SRC_SAMPLING_H
+#define LIBTENSOR_KERNEL_SRC_SAMPLING_H
+
+#include "../sampling.h"
+#include "cast.h"
+#include "windows.h"
+
+namespace lt {
+namespace {
+
+enum { kPoints = 32, kTaps = 4, kAllTaps = 16, kGroup = 8 };
+
+#define LT_ROUNDING(NAME, FUNCTION)                                          \
+  LT_INLINE float NAME(float x) { return __builtin_##FUNCTION##f(x); } \
+  LT_INLINE double NAME(double x) { return __builtin_##FUNCTION(x); }
+LT_ROUNDING(floor_of, floor)
+LT_ROUNDING(trunc_of, trunc)
+LT_ROUNDING(nearest_of, nearbyint)
+LT_ROUNDING(size_of, fabs)
+#undef LT_ROUNDING
+
+// The taps of a dimension for points that lie beside each other: their indices, -1 outside, their
+// weights, and the first and second derivatives of these by the coordinate.
+template <class S>
+struct TapsOfDim {
+  int32_t index[kTaps][kPoints];
+  S weights[3][kTaps][kPoints];
+};
+
+// What all taps of points are, row-major over the dimensions of the image. Loops are over all points
+// that there is room for, whose number the compiler knows: those beyond the last are at 0.
+template <class S>
+struct Points {
+  const lt_sample *p;
+  int64_t first, n, taps, all;
+  bool inside;  // no tap lies outside of the image
+  TapsOfDim<S> dims[LT_SAMPLE_DIMS];
+  S along[LT_SAMPLE_DIMS][kPoints];
+  int32_t at[kAllTaps][kPoints], outside[kAllTaps][kPoints];
+  S weights[kAllTaps][kPoints];
+
+  template <class T>
+  void start(const lt_sample *of, int64_t example, int64_t begins) {
+    p = of, first = begins;
+    const int64_t left = p->points - first, d = p->dims;
+    n = left < kPoints ? left : int64_t(kPoints);
+    taps = p->mode == LT_SAMPLE_LINEAR ? 2 : p->mode == LT_SAMPLE_NEAREST ? 1 : kTaps;
+    all = 1;
+    const int64_t begin = (example * p->points + first) * d;
+    for (int64_t k = 0; k < d; k++) {
+      S places[kPoints] = {};
+      for (int64_t i = 0; i < n; i++)
+        places[i] = load_value(((const T *)p->grid)[begin + i * d + d - 1 - k]);
+      if (p->along)
+        for (int64_t i = 0; i < n; i++)
+          along[k][i] = load_value(((const T *)p->along)[begin + i * d + d - 1 - k]);
+      // In the dtype of the elements, as PyTorch does.
+      const S scale = S(p->align ? p->sizes[k] - 1 : p->sizes[k]) / 2, back = p->align ? 0 : S(0.5);
+      const auto as_stored = [](S x) { return S(load_value(convert<T>(x))); };
+      for (int i = 0; i < kPoints; i++)
+        places[i] = as_stored(as_stored(as_stored(places[i] + 1) * scale) - back);
+      find(k, places, scale);
+      all *= taps;
+    }
+    int32_t missing = 0;
+    for (int t = 0; t < all; t++) {
+      int32_t sums[kPoints] = {}, signs[kPoints] = {};
+      int64_t rest = t;
+      for (int64_t k = d - 1; k >= 0; k--, rest /= taps) {
+        const int32_t *index = dims[k].index[rest % taps], stride = int32_t(p->strides[k]);
+        for (int i = 0; i < kPoints; i++) sums[i] += index[i] * stride, signs[i] |= index[i];
+      }
+      for (int i = 0; i < kPoints; i++) {
+        outside[t][i] = signs[i] >> 31;
+        at[t][i] = sums[i] & ~outside[t][i];
+        missing |= outside[t][i];
+      }
+    }
+    inside = missing == 0;
+  }
+
+  // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction that
+  // points have.
+  void weigh(int by) {
+    for (int t = 0; t < all; t++) {
+      S *to = weights[t];
+      if (!p->along) {
+        product(t, by, -1, to);
+        continue;
+      }
+      memset((void *)to, 0, sizeof weights[t]);
+      for (int k = 0; k < p->dims; k++) {
+        S part[kPoints];
+        product(t, by, k, part);
+        for (int i = 0; i < kPoints; i++) to[i] += along[k][i] * part[i];
+      }
+    }
+  }
+
+ private:
+  LT_INLINE void product(int64_t t, int by, int also, S *to) const {
+    for (int k = int(p->dims) - 1, later = 0; k >= 0; k--, t /= taps, later = 1) {
+      const S *from = dims[k].weights[(k == by) + (k == also)][t % taps];
+      for (int i = 0; i < kPoints; i++) to[i] = later ? to[i] * from[i] : from[i];
+    }
+  }
+
+  // Moves places into the image as padding says, and tells what the derivatives of that are.
+  void pad(S last, S *at, S *slope) const {
+    for (int i = 0; i < kPoints; i++) slope[i] = 1;
+    if (p->padding == LT_SAMPLE_REFLECTION) {
+      const S low = p->align ? S(0) : S(-0.5), span = p->align ? last : last + 1;
+      if (span == 0)
+        memset((void *)at, 0, kPoints * sizeof(S)), memset((void *)slope, 0, kPoints * sizeof(S));
+      else
+        for (int i = 0; i < kPoints; i++) {
+          const S from = at[i] - low, size = size_of(from);
+          const S rest = size - trunc_of(size / (2 * span)) * (2 * span);
+          const bool back = rest > span;
+          slope[i] = (from < 0) != back ? S(-1) : S(1);
+          at[i] = (back ? 2 * span - rest : rest) + low;
+        }
+    }
+    if (p->padding != LT_SAMPLE_ZEROS)
+      for (int i = 0; i < kPoints; i++) {
+        const S x = at[i], least = x > 0 ? x : S(0);
+        slope[i] = x > 0 && x < last ? slope[i] : S(0);
+        at[i] = least < last ? least : last;
+      }
+  }
+
+  // The indices of places without a fraction.
+  static LT_INLINE void index_of(const S *at, S last, int32_t *to) {
+    for (int i = 0; i < kPoints; i++) {
+      const S x = at[i], low = x > 0 ? x : S(0);
+      const int32_t index = int32_t(low < last ? low : last);
+      to[i] = x >= 0 && x <= last ? index : -1;
+    }
+  }
+
+  void find(int64_t k, S *places, S scale) {
+    TapsOfDim<S> &to = dims[k];
+    const S last = S(p->sizes[k] - 1);
+    S slope[kPoints], whole[kPoints], t[kPoints];
+    if (p->mode != LT_SAMPLE_CUBIC) pad(last, places, slope);
+    if (p->mode == LT_SAMPLE_NEAREST) {
+      for (int i = 0; i < kPoints; i++) {
+        places[i] = nearest_of(places[i]), to.weights[0][0][i] = 1;
+        to.weights[1][0][i] = to.weights[2][0][i] = 0;
+      }
+      index_of(places, last, to.index[0]);
+      return;
+    }
+    for (int i = 0; i < kPoints; i++) whole[i] = floor_of(places[i]), t[i] = places[i] - whole[i];
+    if (p->mode == LT_SAMPLE_LINEAR) {
+      for (int i = 0; i < kPoints; i++) {
+        to.weights[0][0][i] = 1 - t[i], to.weights[0][1][i] = t[i];
+        to.weights[1][0][i] = -scale * slope[i], to.weights[1][1][i] = scale * slope[i];
+        to.weights[2][0][i] = to.weights[2][1][i] = 0;
+      }
+      index_of(whole, last, to.index[0]);
+      for (int i = 0; i < kPoints; i++) whole[i] += 1;
+      index_of(whole, last, to.index[1]);
+      return;
+    }
+    for (int tap = 0; tap < kTaps; tap++) {
+      cubic(to, tap, t, scale);
+      S each[kPoints];
+      for (int i = 0; i < kPoints; i++) each[i] = whole[i] + S(tap - 1);
+      pad(last, each, slope);
+      index_of(each, last, to.index[tap]);
+    }
+  }
+
+  // Convolution with cubics: four taps at distances 1 + t, t, 1 - t and 2 - t.
+  static LT_INLINE void cubic(TapsOfDim<S> &to, int tap, const S *t, S scale) {
+    const S a = S(-0.75), sign = tap < 2 ? S(1) : S(-1), begin = tap < 2 ? S(1 - tap) : S(tap - 1);
+    const bool outer = tap == 0 || tap == 3;
+    const S c3 = outer ? a : a + 2, c2 = outer ? -5 * a : -(a + 3), c1 = outer ? 8 * a : S(0);
+    const S c0 = outer ? -4 * a : S(1);
+    for (int i = 0; i < kPoints; i++) {
+      const S x = begin + sign * t[i];
+      to.weights[0][tap][i] = ((c3 * x + c2) * x + c1) * x + c0;
+      to.weights[1][tap][i] = sign * scale * ((3 * c3 * x + 2 * c2) * x + c1);
+      to.weights[2][tap][i] = scale * scale * (6 * c3 * x + 2 * c2);
+    }
+  }
+};
+
+// f(example, points) for units that are blocks of points.
+template <class T, class F>
+LT_INLINE void blocks(lt_sample *p, F &&f) {
+  const int64_t count = up(p->points, kPoints);
+  if (p->units == 0) {
+    p->units = count;
+    p->bytes = sizeof(Points<Value<T>>);
+    return;
+  }
+  Points<Value<T>> *points = (Points<Value<T>> *)p->room;
+  for (int64_t u = p->begin; u < p->end; u++) {
+    points->template start<T>(p, u / count, u % count * kPoints);
+    f(u / count, *points);
+  }
+}
+
+// What a plane has at a tap of each point, 0 outside.
+template <class T, class F>
+LT_INLINE void each_tap(const T *plane, const Points<Value<T>> &points, F &&f) {
+  using S = Value<T>;
+  for (int t = 0; t < points.all; t++) {
+    const int32_t *at = points.at[t], *outside = points.outside[t];
+    if (points.inside)
+      for (int i = 0; i < kPoints; i++) f(t, i, load_value(plane[at[i]]));
+    else
+      for (int i = 0; i < kPoints; i++) {
+        const S v = load_value(plane[at[i]]);
+        f(t, i, outside[i] ? S(0) : v);
+      }
+  }
+}
+
+struct Sampled {
+  template <class T>
+  static void row(lt_sample *p) {
+    using S = Value<T>;
+    blocks<T>(p, [&](int64_t example, Points<S> &points) {
+      points.weigh(-1);
+      const T *image = (const T *)p->image + example * p->example_stride;
+      T *to = (T *)p->values + example * p->channels * p->points + points.first;
+      for (int64_t c = 0; c < p->channels; c++, image += p->channel_stride, to += p->points) {
+        S sums[kPoints] = {};
+        each_tap(image, points, [&](int t, int i, S v) { sums[i] += points.weights[t][i] * v; });
+        for (int64_t i = 0; i < points.n; i++) to[i] = convert<T>(sums[i]);
+      }
+    });
+  }
+};
+
+// The derivative of a sum of values, each times one that is given, by the grid.
+struct SampledSlope {
+  template <class T>
+  static void row(lt_sample *p) {
+    using S = Value<T>;
+    blocks<T>(p, [&](int64_t example, Points<S> &points) {
+      const int64_t d = p->dims, n = points.n;
+      T *to = (T *)p->slope + (example * p->points + points.first) * d;
+      if (p->mode == LT_SAMPLE_NEAREST) {
+        memset((void *)to, 0, size_t(n * d) * sizeof(T));
+        return;
+      }
+      const T *image = (const T *)p->image + example * p->example_stride;
+      const T *given = (const T *)p->values + example * p->channels * p->points + points.first;
+      S sums[kAllTaps][kPoints];
+      memset((void *)sums, 0, size_t(points.all) * sizeof sums[0]);
+      for (int64_t c = 0; c < p->channels; c++, image += p->channel_stride, given += p->points) {
+        S each[kPoints] = {};
+        for (int64_t i = 0; i < n; i++) each[i] = load_value(given[i]);
+        each_tap(image, points, [&](int t, int i, S v) { sums[t][i] += each[i] * v; });
+      }
+      for (int k = 0; k < d; k++) {
+        S total[kPoints] = {};
+        points.weigh(k);
+        for (int t = 0; t < points.all; t++)
+          for (int i = 0; i < kPoints; i++) total[i] += points.weights[t][i] * sums[t][i];
+        for (int64_t i = 0; i < n; i++) to[i * d + d - 1 - k] = convert<T>(total[i]);
+      }
+    });
+  }
+};
+
+// Adds what is given to the planes of images, point by point: the transpose of the samples. Units
+// are groups of channels; 16-bit floats are added up in float32.
+struct SampledSpread {
+  template <class T>
+  static void row(lt_sample *p) {
+    using S = Value<T>;
+    constexpr bool kWide = __is_same(T, S);
+    constexpr int64_t group = kWide ? kGroup : 1;
+    int64_t volume = 1;
+    for (int64_t k = 0; k < p->dims; k++) volume *= p->sizes[k];
+    const int64_t count = up(p->channels, group), space = (sizeof(Points<S>) + 63) / 64 * 64;
+    if (p->units == 0) {
+      p->units = count;
+      p->bytes = space + (kWide ? 0 : volume * int64_t(sizeof(S)));
+      return;
+    }
+    Points<S> *points = (Points<S> *)p->room;
+    for (int64_t u = p->begin; u < p->end; u++) {
+      const int64_t example = u / count, channel = u % count * group;
+      const int64_t end = channel + group < p->channels ? channel + group : p->channels;
+      T *image = (T *)p->image + (example * p->channels + channel) * volume;
+      S *sums = kWide ? (S *)image : (S *)((char *)p->room + space);
+      memset((void *)sums, 0, size_t((end - channel) * volume) * sizeof(S));
+      for (int64_t first = 0; first < p->points; first += kPoints) {
+        points->template start<T>(p, example, first);
+        points->weigh(-1);
+        for (int64_t c = channel; c < end; c++)
+          add(*points, (const T *)p->values + (example * p->channels + c) * p->points + first,
+              sums + (c - channel) * volume);
+      }
+      if (!kWide)
+        for (int64_t i = 0; i < volume; i++) image[i] = convert<T>(sums[i]);
+    }
+  }
+  template <class T, class S>
+  static LT_INLINE void add(const Points<S> &points, const T *given, S *to) {
+    S values[kPoints] = {};
+    for (int64_t i = 0; i < points.n; i++) values[i] = load_value(given[i]);
+    for (int t = 0; t < points.all; t++) {
+      S part[kPoints];
+      for (int i = 0; i < kPoints; i++) part[i] = points.weights[t][i] * values[i];
+      const int32_t *at = points.at[t], *outside = points.outside[t];
+      if (points.inside)
+        for (int64_t i = 0; i < points.n; i++) to[at[i]] += part[i];
+      else
+        for (int64_t i = 0; i < points.n; i++)
+          if (!outside[i]) to[at[i]] += part[i];
+    }
+  }
+};
+
+}  // namespace
+}  // namespace lt
+#endif

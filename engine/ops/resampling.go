@@ -1,0 +1,62 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var resampleKernel = kernel.Get("resample")
+
+// NnResampled are images with other sizes.
+func NnResampled(self *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
+	return resampled("nn_resampled", self, sizes, launch.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias})
+}
+
+// NnResampledBack is the transpose of NnResampled.
+func NnResampledBack(given *tensor.Tensor, sizes []int64, filter string, alignCorners, antialias bool, scales []float64) (*tensor.Tensor, error) {
+	return resampled("nn_resampled_back", given, sizes, launch.Resampling{Filter: filter, Scales: scales, AlignCorners: alignCorners, Antialias: antialias, Transposed: true})
+}
+
+func resampled(op string, self *tensor.Tensor, sizes []int64, w launch.Resampling) (*tensor.Tensor, error) {
+	s := within(op)
+	defer s.Close()
+	n := self.Dim() - 2
+	if n < 1 || n > 3 || len(sizes) != n || w.Scales != nil && len(w.Scales) != n {
+		s.Failf("expected one to three sizes for the dimensions behind those of examples and channels, but got %v, scales %v, for a tensor of sizes %v", sizes, w.Scales, self.Sizes())
+		return nil, s.Err
+	}
+	all := slices.Concat(self.Sizes()[:2], sizes)
+	for _, size := range slices.Concat(self.Sizes()[2:], sizes) {
+		if size < 1 || size > math.MaxInt32 {
+			s.Failf("sizes must be from 1 to %d behind the dimensions of examples and channels, but are %v, and those of the result %v", math.MaxInt32, self.Sizes(), all)
+			return nil, s.Err
+		}
+	}
+	d := self.DType()
+	if _, err := resampleKernel.For(op, d); err != nil || w.Transposed && d == dtype.Uint8 {
+		s.Fail(err)
+		s.Failf("not implemented for %v", d)
+		return nil, s.Err
+	}
+	format := shape.SuggestFormat(self.Sizes(), self.Strides())
+	if w.Transposed && (w.Filter == "cubic" || w.Filter == "lanczos") {
+		format = shape.Contiguous // as PyTorch's
+	}
+	strides, err := shape.FormatStrides(op, all, format)
+	s.Fail(err)
+	w.From = self
+	if !shape.IsFormat(self.Sizes(), self.Strides(), format) {
+		w.From = s.Step(func() (*tensor.Tensor, error) { return cloned(op, self, d, self.Device(), format) })
+	}
+	w.To = s.Step(func() (*tensor.Tensor, error) { return tensor.EmptyStrided(op, all, strides, d, self.Device()) })
+	if s.Err == nil && w.To.Numel() > 0 {
+		s.Do(func() error { return launch.On(self).Resample(op, w) })
+	}
+	return s.Give(w.To)
+}

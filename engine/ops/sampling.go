@@ -1,0 +1,159 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	sampleKernel       = kernel.Get("sample")
+	sampleSlopeKernel  = kernel.Get("sample_slope")
+	sampleSpreadKernel = kernel.Get("sample_spread")
+)
+
+// NnSampled has what images have at the points of a grid.
+func NnSampled(self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	p := sampling("nn_sampled", sampleKernel, mode, padding, alignCorners)
+	defer p.Close()
+	p.Images = self
+	p.take(self, grid, along)
+	if p.Err != nil {
+		return nil, p.Err
+	}
+	g := grid.Sizes()
+	p.Values = p.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(p.Op, slices.Concat(self.Sizes()[:2], g[1:len(g)-1]), self.DType(), self.Device())
+	})
+	return p.run(p.Values)
+}
+
+// NnSampledSpread is the transpose of NnSampled, of images of the given sizes.
+func NnSampledSpread(given, grid, along *tensor.Tensor, sizes []int64, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	p := sampling("nn_sampled_spread", sampleSpreadKernel, mode, padding, alignCorners)
+	defer p.Close()
+	if given.Dim() != len(sizes)+2 || slices.ContainsFunc(sizes, func(n int64) bool { return n < 1 }) {
+		p.Failf("expected %d positive sizes for a tensor of sizes %v, but got %v", given.Dim()-2, given.Sizes(), sizes)
+	}
+	if p.Err == nil {
+		p.Images = p.Step(func() (*tensor.Tensor, error) {
+			return tensor.Empty(p.Op, slices.Concat(given.Sizes()[:2], sizes), given.DType(), given.Device())
+		})
+	}
+	p.take(p.Images, grid, along)
+	p.give(given)
+	if p.Err == nil && p.Images.Numel() > 0 && given.Numel() == 0 {
+		p.Do(func() error { return fillWith(p.Images, zero) })
+	}
+	return p.run(p.Images)
+}
+
+// NnSampledSlope is the derivative of the sum of NnSampled times what is given by the grid.
+func NnSampledSlope(given, self, grid, along *tensor.Tensor, mode, padding int64, alignCorners bool) (*tensor.Tensor, error) {
+	p := sampling("nn_sampled_slope", sampleSlopeKernel, mode, padding, alignCorners)
+	defer p.Close()
+	p.Images = self
+	p.take(self, grid, along)
+	p.give(given)
+	p.Slope = p.Step(func() (*tensor.Tensor, error) {
+		return tensor.Empty(p.Op, grid.Sizes(), grid.DType(), grid.Device())
+	})
+	if p.Err == nil && p.Slope.Numel() > 0 && given.Numel() == 0 {
+		p.Do(func() error { return fillWith(p.Slope, zero) })
+	}
+	return p.run(p.Slope)
+}
+
+// sampler is the work of an operator on points of a grid.
+type sampler struct {
+	scope
+	launch.Sampling
+}
+
+func sampling(op string, k *kernel.Kernel, mode, padding int64, alignCorners bool) *sampler {
+	return &sampler{*within(op), launch.Sampling{Kernel: k, Mode: mode, Padding: padding, AlignCorners: alignCorners}}
+}
+
+// take checks what belongs together, and has the points as kernels read them.
+func (p *sampler) take(images, grid, along *tensor.Tensor) {
+	if p.Err != nil {
+		return
+	}
+	n, sizes, points := images.Dim()-2, images.Sizes(), grid.Sizes()
+	switch {
+	case p.Mode < 0 || p.Mode > 2 || p.Padding < 0 || p.Padding > 2:
+		p.Failf("modes of interpolation and padding are numbers from 0 to 2, but are %d and %d", p.Mode, p.Padding)
+	case n != 2 && n != 3 || grid.Dim() != n+2:
+		p.Failf("expected 4D or 5D input and grid with the same number of dimensions, but got input with sizes %v and grid with sizes %v", sizes, points)
+	case points[0] != sizes[0]:
+		p.Failf("expected grid and input to have the same batch size, but got input with sizes %v and grid with sizes %v", sizes, points)
+	case points[n+1] != int64(n):
+		p.Failf("expected grid to have size %d in its last dimension, but got grid with sizes %v", n, points)
+	case slices.Min(sizes[2:]) < 1 || !countable(images):
+		p.Failf("expected input to have positive sizes behind the dimensions of examples and channels, and at most %d elements there, but they are %v", math.MaxInt32, sizes)
+	case p.Mode == 2 && n != 2:
+		p.Failf("bicubic interpolation takes 4D input alone, but got input with sizes %v", sizes)
+	case grid.DType() != images.DType():
+		p.Failf("expected input and grid to have the same dtype, but they have %v and %v", images.DType(), grid.DType())
+	case along != nil && (!slices.Equal(along.Sizes(), points) || along.DType() != grid.DType()):
+		p.Failf("expected a direction as large as the grid, of the same dtype, but got %v, of %v, for %v, of %v", along.Sizes(), along.DType(), points, grid.DType())
+	}
+	if p.Err != nil {
+		return
+	}
+	if _, err := p.Kernel.For(p.Op, images.DType()); err != nil {
+		p.Fail(err)
+		return
+	}
+	_, err := iter.Device(p.Op, images, grid)
+	p.Fail(err)
+	p.Grid = p.laid(grid)
+	if along != nil {
+		p.Along = p.laid(along)
+	}
+}
+
+// countable tells whether kernels can count with the elements of a channel.
+func countable(images *tensor.Tensor) bool {
+	reach := 0.0
+	for d := 2; d < images.Dim(); d++ {
+		reach += float64(images.Sizes()[d]-1) * float64(images.Strides()[d])
+	}
+	return reach < math.MaxInt32
+}
+
+// give checks what is given for the values at the points.
+func (p *sampler) give(given *tensor.Tensor) {
+	if p.Err != nil {
+		return
+	}
+	g := p.Grid.Sizes()
+	if want := slices.Concat(p.Images.Sizes()[:2], g[1:len(g)-1]); !slices.Equal(given.Sizes(), want) || given.DType() != p.Images.DType() {
+		p.Failf("expected values of sizes %v, of %v, but got %v, of %v", want, p.Images.DType(), given.Sizes(), given.DType())
+		return
+	}
+	_, err := iter.Device(p.Op, given, p.Grid)
+	p.Fail(err)
+	p.Values = p.laid(given)
+}
+
+// laid is t in row-major order.
+func (p *sampler) laid(t *tensor.Tensor) *tensor.Tensor {
+	if p.Err != nil || t.IsContiguous() {
+		return t
+	}
+	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), shape.Contiguous) })
+}
+
+// run gives what was made.
+func (p *sampler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
+	if p.Err == nil && p.Values.Numel() > 0 {
+		p.Do(func() error { return launch.On(p.Images).Sample(p.Op, p.Sampling) })
+	}
+	return p.Give(made)
+}
