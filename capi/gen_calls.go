@@ -1294,6 +1294,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // gru.data
+		r0, r1, err := c.GruData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // gru.input
+		r0, r1, err := c.GruInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // gru_cell
+		r0, err := c.GruCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // gt
 		r0, err := c.Gt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -1954,6 +1966,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // logsumexp
 		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // lstm.data
+		r0, r1, r2, err := c.LstmData(f.tensor(0), f.tensor(1), f.tensors(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // lstm.input
+		r0, r1, r2, err := c.LstmInput(f.tensor(0), f.tensors(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // lstm_cell
+		r0, r1, err := c.LstmCell(f.tensor(0), f.tensors(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0, r1)
 	},
 	func(c aten.Ctx, f frame) error { // lt
 		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
@@ -3069,6 +3093,30 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // rms_norm
 		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_relu.data
+		r0, r1, err := c.RnnReluData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_relu.input
+		r0, r1, err := c.RnnReluInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_relu_cell
+		r0, err := c.RnnReluCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_tanh.data
+		r0, r1, err := c.RnnTanhData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_tanh.input
+		r0, r1, err := c.RnnTanhInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_tanh_cell
+		r0, err := c.RnnTanhCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // roll

@@ -810,6 +810,133 @@ TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *out
   return lt_give(LT_OP(nn_fold), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_lstm_input(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn) {
+  LT_RESULT(output, "lstm.input", "output");
+  LT_RESULT(hn, "lstm.input", "hn");
+  LT_RESULT(cn, "lstm.input", "cn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.list = {hx, hx_len}}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(lstm_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+    *cn = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn, tensor_t **cn) {
+  LT_RESULT(output, "lstm.data", "output");
+  LT_RESULT(hn, "lstm.data", "hn");
+  LT_RESULT(cn, "lstm.data", "cn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.list = {hx, hx_len}}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(lstm_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+    *cn = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gru_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "gru.input", "output");
+  LT_RESULT(hn, "gru.input", "hn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(gru_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "gru.data", "output");
+  LT_RESULT(hn, "gru.data", "hn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(gru_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_tanh_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_tanh.input", "output");
+  LT_RESULT(hn, "rnn_tanh.input", "hn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(rnn_tanh_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_tanh.data", "output");
+  LT_RESULT(hn, "rnn_tanh.data", "hn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(rnn_tanh_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_relu_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_relu.input", "output");
+  LT_RESULT(hn, "rnn_relu.input", "hn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(rnn_relu_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_relu.data", "output");
+  LT_RESULT(hn, "rnn_relu.data", "hn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(rnn_relu_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c) {
+  LT_RESULT(h, "lstm_cell", "h");
+  LT_RESULT(c, "lstm_cell", "c");
+  lt_value a[6] = {{.pointer = (void *)input}, {.list = {hx, hx_len}}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  const tensor_status status = lt_run(LT_OP(lstm_cell), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *h = (tensor_t *)a[0].pointer;
+    *c = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  return lt_give(LT_OP(gru_cell), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  return lt_give(LT_OP(rnn_tanh_cell), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  return lt_give(LT_OP(rnn_relu_cell), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

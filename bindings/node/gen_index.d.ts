@@ -6804,6 +6804,123 @@ export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOption
 export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 /**
+ * Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
+ * i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
+ * (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
+ * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
+ * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+ */
+export function lstm(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+/**
+ * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+/** lstm, off the event loop. */
+export function lstmAsync(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+/** lstm, off the event loop. */
+export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+/**
+ * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
+ * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+ */
+export function gru(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function gru(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+/**
+ * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+/** gru, off the event loop. */
+export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/** gru, off the event loop. */
+export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/**
+ * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+ */
+export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function rnnTanh(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+/**
+ * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+/** rnnTanh, off the event loop. */
+export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/** rnnTanh, off the event loop. */
+export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/**
+ * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+ */
+export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function rnnRelu(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+/**
+ * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+/** rnnRelu, off the event loop. */
+export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/** rnnRelu, off the event loop. */
+export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/**
+ * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+ */
+export function lstmCell(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
+/** lstmCell, off the event loop. */
+export function lstmCellAsync(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+/**
+ * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+ */
+export function gruCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+/** gruCell, off the event loop. */
+export function gruCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+ */
+export function rnnTanhCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+/** rnnTanhCell, off the event loop. */
+export function rnnTanhCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+ */
+export function rnnReluCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+/** rnnReluCell, off the event loop. */
+export function rnnReluCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.

@@ -454,6 +454,10 @@ const lt_greaterEqual = lt.greaterEqual;
 const lt_greaterEqualAsync = lt.greaterEqualAsync;
 const lt_groupNorm = lt.groupNorm;
 const lt_groupNormAsync = lt.groupNormAsync;
+const lt_gru = lt.gru;
+const lt_gruAsync = lt.gruAsync;
+const lt_gruCell = lt.gruCell;
+const lt_gruCellAsync = lt.gruCellAsync;
 const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
 const lt_hammingWindow = lt.hammingWindow;
@@ -616,6 +620,10 @@ const lt_logspace = lt.logspace;
 const lt_logspaceAsync = lt.logspaceAsync;
 const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
+const lt_lstm = lt.lstm;
+const lt_lstmAsync = lt.lstmAsync;
+const lt_lstmCell = lt.lstmCell;
+const lt_lstmCellAsync = lt.lstmCellAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
 const lt_lu = lt.lu;
@@ -868,6 +876,14 @@ const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
 const lt_rmsNorm = lt.rmsNorm;
 const lt_rmsNormAsync = lt.rmsNormAsync;
+const lt_rnnRelu = lt.rnnRelu;
+const lt_rnnReluAsync = lt.rnnReluAsync;
+const lt_rnnReluCell = lt.rnnReluCell;
+const lt_rnnReluCellAsync = lt.rnnReluCellAsync;
+const lt_rnnTanh = lt.rnnTanh;
+const lt_rnnTanhAsync = lt.rnnTanhAsync;
+const lt_rnnTanhCell = lt.rnnTanhCell;
+const lt_rnnTanhCellAsync = lt.rnnTanhCellAsync;
 const lt_roll = lt.roll;
 const lt_rollAsync = lt.rollAsync;
 const lt_rot90 = lt.rot90;
@@ -1603,6 +1619,10 @@ export {
   lt_greaterEqualAsync as greaterEqualAsync,
   lt_groupNorm as groupNorm,
   lt_groupNormAsync as groupNormAsync,
+  lt_gru as gru,
+  lt_gruAsync as gruAsync,
+  lt_gruCell as gruCell,
+  lt_gruCellAsync as gruCellAsync,
   lt_gt as gt,
   lt_gtAsync as gtAsync,
   lt_hammingWindow as hammingWindow,
@@ -1765,6 +1785,10 @@ export {
   lt_logspaceAsync as logspaceAsync,
   lt_logsumexp as logsumexp,
   lt_logsumexpAsync as logsumexpAsync,
+  lt_lstm as lstm,
+  lt_lstmAsync as lstmAsync,
+  lt_lstmCell as lstmCell,
+  lt_lstmCellAsync as lstmCellAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
   lt_lu as lu,
@@ -2017,6 +2041,14 @@ export {
   lt_resultType as resultType,
   lt_rmsNorm as rmsNorm,
   lt_rmsNormAsync as rmsNormAsync,
+  lt_rnnRelu as rnnRelu,
+  lt_rnnReluAsync as rnnReluAsync,
+  lt_rnnReluCell as rnnReluCell,
+  lt_rnnReluCellAsync as rnnReluCellAsync,
+  lt_rnnTanh as rnnTanh,
+  lt_rnnTanhAsync as rnnTanhAsync,
+  lt_rnnTanhCell as rnnTanhCell,
+  lt_rnnTanhCellAsync as rnnTanhCellAsync,
   lt_roll as roll,
   lt_rollAsync as rollAsync,
   lt_rot90 as rot90,

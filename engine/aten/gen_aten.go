@@ -8481,6 +8481,220 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
+// LstmInput is the operator lstm.
+func (c Ctx) LstmInput(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("lstm", key, keys(input)|keysOf(hx)|keysOf(params)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).LstmInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.LstmInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// LstmData is the operator lstm.
+func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("lstm", key, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).LstmData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// GruInput is the operator gru.
+func (c Ctx) GruInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("gru", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).GruInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.GruInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// GruData is the operator gru.
+func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("gru", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).GruData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// RnnTanhInput is the operator rnn_tanh.
+func (c Ctx) RnnTanhInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_tanh", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnTanhInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.RnnTanhInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// RnnTanhData is the operator rnn_tanh.
+func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_tanh", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnTanhData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// RnnReluInput is the operator rnn_relu.
+func (c Ctx) RnnReluInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_relu", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnReluInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.RnnReluInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// RnnReluData is the operator rnn_relu.
+func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_relu", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnReluData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// LstmCell is the operator lstm_cell.
+func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("lstm_cell", key, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).LstmCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// GruCell is the operator gru_cell.
+func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("gru_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GruCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.GruCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// RnnTanhCell is the operator rnn_tanh_cell.
+func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("rnn_tanh_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).RnnTanhCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// RnnReluCell is the operator rnn_relu_cell.
+func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("rnn_relu_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).RnnReluCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// NnRecurrence is the operator nn.recurrence.
+func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.recurrence", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)); err != nil {
+			return nil, nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnRecurrence; does != nil {
+			return does(c, x, h, cell, weight, bias, batches, reverse, cells)
+		}
+		err = Refused("nn.recurrence", key)
+		return
+	}
+	return ops.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
+}
+
+// NnRecurrenceGradient is the operator nn.recurrence_gradient.
+func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
+		if err := outOnly("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if err := unmixed("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnRecurrenceGradient; does != nil {
+			return does(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+		}
+		err = Refused("nn.recurrence_gradient", key)
+		return
+	}
+	return ops.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+}
+
+// NnRecurrenceSteps is the operator nn.recurrence_steps.
+func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
+		if err := unmixed("nn.recurrence_steps", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NnRecurrenceSteps; does != nil {
+			return does(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
+		}
+	}
+	return composed.NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
+}
+
+// NnCounts is the operator nn.counts.
+func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).NnCounts; does != nil {
+			return does(c, self)
+		}
+		err = Refused("nn.counts", key)
+		return
+	}
+	return ops.NnCounts(self)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

@@ -372,6 +372,8 @@ var formulas = aten.Backend{
 	NnFold:                                recordNnFold,
 	NnColumns:                             recordNnColumns,
 	NnFromColumns:                         recordNnFromColumns,
+	NnRecurrence:                          recordNnRecurrence,
+	NnRecurrenceGradient:                  recordNnRecurrenceGradient,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -5914,6 +5916,56 @@ func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, 
 			return s.release(1, s.columns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
 		}
 	}
+	return
+}
+
+func recordNnRecurrence(c aten.Ctx, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.recurrence", "RecurrenceBackward0", nil, x, h, cell, weight, bias)
+	if err != nil {
+		return
+	}
+	bias_ := r.save("bias", bias, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	cell_ := r.save("cx", cell, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	h_ := r.save("hx", h, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	x_ := r.save("x", x, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	outputResult, hnResult, cnResult, gatesResult, keptResult, err = r.c.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
+	if r.finish(err, outputResult, hnResult, cnResult, nil, nil) {
+		batches = copied(batches)
+		outputResult_ := r.saveResult("output", outputResult, 0, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		gatesResult_ := r.saveResult("gates", gatesResult, 3, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		keptResult_ := r.saveResult("kept", keptResult, 4, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		if err = r.undo(outputResult, hnResult, cnResult, gatesResult, keptResult); err != nil {
+			return nil, nil, nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			case 1:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			case 2:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			case 3:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			}
+			return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+		}
+	}
+	return
+}
+
+func recordNnRecurrenceGradient(c aten.Ctx, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.recurrence_gradient", "NotImplemented", nil, given, givenLast, givenCell, gates, kept, output, h, cell, weight)
+	if err != nil {
+		return
+	}
+	slopesResult, ofHxResult, ofCxResult, previousResult, err = r.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+	r.undifferentiable("nn.recurrence_gradient", err, slopesResult, ofHxResult, ofCxResult, previousResult)
 	return
 }
 

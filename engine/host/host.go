@@ -53,6 +53,8 @@ func init() {
 
 		Normalize: normalize,
 
+		Recur: recur,
+
 		Range:     fillRange,
 		Draw:      draw,
 		Count:     count,

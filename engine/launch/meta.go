@@ -52,6 +52,8 @@ var meta = Device{
 
 	Normalize: nothing[Normalization],
 
+	Recur: nothing[Recurrence],
+
 	Range:     nothing[Range],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],

@@ -94,6 +94,15 @@ struct NnAdaptiveMaxPool2dWithIndicesResult;
 namespace nn {
 struct NnAdaptiveMaxPool3dWithIndicesResult;
 }  // namespace nn
+struct LstmInputResult;
+struct LstmDataResult;
+struct GruInputResult;
+struct GruDataResult;
+struct RnnTanhInputResult;
+struct RnnTanhDataResult;
+struct RnnReluInputResult;
+struct RnnReluDataResult;
+struct LstmCellResult;
 struct ChooseQparamsPerTensorResult;
 struct FakeQuantizePerTensorAffineCachemaskResult;
 struct FakeQuantizePerChannelAffineCachemaskResult;

@@ -258,6 +258,44 @@ struct NnAdaptiveMaxPool3dWithIndicesResult {
   Tensor indices;
 };
 }  // namespace nn
+struct LstmInputResult {
+  Tensor output;
+  Tensor hn;
+  Tensor cn;
+};
+struct LstmDataResult {
+  Tensor output;
+  Tensor hn;
+  Tensor cn;
+};
+struct GruInputResult {
+  Tensor output;
+  Tensor hn;
+};
+struct GruDataResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnTanhInputResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnTanhDataResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnReluInputResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnReluDataResult {
+  Tensor output;
+  Tensor hn;
+};
+struct LstmCellResult {
+  Tensor h;
+  Tensor c;
+};
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -6831,6 +6869,106 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
   return out.take();
 }
 }  // namespace nn
+
+// Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
+// i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
+// (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
+// after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
+// probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+inline LstmInputResult lstm(const Tensor &input, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::Result<Tensor> cn;
+  detail::check(::tensor_lstm_input(input.get(), hx.data(), hx.size(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put(), cn.put()));
+  return {output.take(), hn.take(), cn.take()};
+}
+
+// `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline LstmDataResult lstm(const Tensor &data, const Tensor &batch_sizes, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::Result<Tensor> cn;
+  detail::check(::tensor_lstm_data(data.get(), batch_sizes.get(), hx.data(), hx.size(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put(), cn.put()));
+  return {output.take(), hn.take(), cn.take()};
+}
+
+// Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
+// n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+inline GruInputResult gru(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_gru_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline GruDataResult gru(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_gru_data(data.get(), batch_sizes.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+inline RnnTanhInputResult rnn_tanh(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_tanh_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline RnnTanhDataResult rnn_tanh(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_tanh_data(data.get(), batch_sizes.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+inline RnnReluInputResult rnn_relu(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_relu_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline RnnReluDataResult rnn_relu(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_relu_data(data.get(), batch_sizes.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> h;
+  detail::Result<Tensor> c;
+  detail::check(::tensor_lstm_cell(input.get(), hx.data(), hx.size(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), h.put(), c.put()));
+  return {h.take(), c.take()};
+}
+
+// A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
+  return out.take();
+}
+
+// A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
+  return out.take();
+}
+
+// A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
+  return out.take();
+}
 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
