@@ -598,6 +598,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // ctc_loss
+		r0, err := c.CtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.int(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ctc_loss.tensor
+		r0, err := c.CtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.int(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // cummax
 		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
@@ -806,6 +814,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // embedding
 		r0, err := c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // embedding_bag
+		r0, r1, r2, r3, err := c.EmbeddingBag(f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.int(4), f.bool(5), f.tensorOptional(6), f.bool(7), f.intOptional(8))
+		return f.setTensors(err, r0, r1, r2, r3)
 	},
 	func(c aten.Ctx, f frame) error { // embedding_renorm_
 		err := c.EmbeddingRenorm(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
@@ -2315,6 +2327,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.ctc_loss
+		r0, err := c.NnCtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.str(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.ctc_loss.tensor
+		r0, err := c.NnCtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.str(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.dropout
 		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
@@ -2337,6 +2357,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.embedding
 		r0, err := c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.embedding_bag
+		r0, err := c.NnEmbeddingBag(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.str(6), f.bool(7), f.tensorOptional(8), f.bool(9), f.intOptional(10))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.feature_alpha_dropout

@@ -456,6 +456,27 @@ TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t
   return lt_run(LT_OP(embedding_renorm_), LT_FUNCTION, false, a);
 }
 
+TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tensor_t *indices, const tensor_t *offsets, bool scale_grad_by_freq, int64_t mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **output, tensor_t **offset2bag, tensor_t **bag_size, tensor_t **max_indices) {
+  LT_RESULT(output, "embedding_bag", "output");
+  LT_RESULT(offset2bag, "embedding_bag", "offset2bag");
+  LT_RESULT(bag_size, "embedding_bag", "bag_size");
+  LT_RESULT(max_indices, "embedding_bag", "max_indices");
+  lt_value a[9] = {{.pointer = (void *)weight}, {.pointer = (void *)indices}, {.pointer = (void *)offsets}, {.i = scale_grad_by_freq}, {.i = mode}, {.i = sparse}, {.pointer = (void *)per_sample_weights}, {.i = include_last_offset}, {.i = padding_idx}};
+  const tensor_status status = lt_run(LT_OP(embedding_bag), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *offset2bag = (tensor_t *)a[1].pointer;
+    *bag_size = (tensor_t *)a[2].pointer;
+    *max_indices = (tensor_t *)a[3].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const tensor_t *weight, const tensor_t *offsets, const double *max_norm, double norm_type, bool scale_grad_by_freq, const char *mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **out) {
+  lt_value a[11] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)offsets}, {.pointer = (void *)max_norm}, {.f = norm_type}, {.i = scale_grad_by_freq}, {.text = mode}, {.i = sparse}, {.pointer = (void *)per_sample_weights}, {.i = include_last_offset}, {.i = padding_idx}};
+  return lt_give(LT_OP(nn_embedding_bag), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out) {
   lt_value a[6] = {{.pointer = (void *)self}, {.pointer = (void *)target}, {.i = size_average}, {.i = reduce}, {.text = reduction}, {.pointer = (void *)weight}};
   return lt_give(LT_OP(nn_l1_loss), false, a, out);
@@ -554,6 +575,26 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out) {
   lt_value a[10] = {{.pointer = (void *)anchor}, {.pointer = (void *)positive}, {.pointer = (void *)negative}, {.f = margin}, {.f = p}, {.f = eps}, {.i = swap}, {.i = size_average}, {.i = reduce}, {.text = reduction}};
   return lt_give(LT_OP(nn_triplet_margin_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.list = {input_lengths, input_lengths_len}}, {.list = {target_lengths, target_lengths_len}}, {.i = blank}, {.i = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(ctc_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.pointer = (void *)input_lengths}, {.pointer = (void *)target_lengths}, {.i = blank}, {.i = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(ctc_loss_tensor), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.list = {input_lengths, input_lengths_len}}, {.list = {target_lengths, target_lengths_len}}, {.i = blank}, {.text = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(nn_ctc_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.pointer = (void *)input_lengths}, {.pointer = (void *)target_lengths}, {.i = blank}, {.text = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(nn_ctc_loss_tensor), false, a, out);
 }
 
 TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd) {

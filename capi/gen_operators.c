@@ -840,6 +840,26 @@ static const lt_parameter of_csr_spmm[] = {
     {"mat", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_ctc_loss[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'L', -1, 0, {0}},
+    {"target_lengths", NULL, 'L', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_ctc_loss_tensor[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'T', -1, 0, {0}},
+    {"target_lengths", NULL, 'T', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_cummax[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
@@ -1102,6 +1122,18 @@ static const lt_parameter of_embedding[] = {
     {"padding_idx", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_embedding_bag[] = {
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"offsets", NULL, 'T', -1, 0, {0}},
+    {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"mode", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"per_sample_weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"include_last_offset", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_embedding_renorm_[] = {
@@ -3321,6 +3353,26 @@ static const lt_parameter of_nn_cross_entropy[] = {
     {"label_smoothing", NULL, 'F', -1, LT_DEFAULT, {.f = 0.0}},
 };
 
+static const lt_parameter of_nn_ctc_loss[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'L', -1, 0, {0}},
+    {"target_lengths", NULL, 'L', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_ctc_loss_tensor[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'T', -1, 0, {0}},
+    {"target_lengths", NULL, 'T', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_nn_dropout[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
@@ -3362,6 +3414,20 @@ static const lt_parameter of_nn_embedding[] = {
     {"norm_type", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_embedding_bag[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"offsets", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"max_norm", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"norm_type", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
+    {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"per_sample_weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"include_last_offset", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_nn_feature_alpha_dropout[] = {
@@ -6419,6 +6485,8 @@ lt_operator lt_operators[] = {
     {lt_run, "csr_spadd", "csr_spadd", "csr_spadd_", of_csr_spadd, 7, "TTT", "crow\0col\0sum", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "csr_spgemm", "csr_spgemm", "csr_spgemm_", of_csr_spgemm, 7, "TTT", "crow\0col\0product", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "csr_spmm", "csr_spmm", "csr_spmm_", of_csr_spmm, 4, "T", "out", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "ctc_loss", "ctc_loss", "ctc_loss_", of_ctc_loss, 7, "T", "out", "(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "ctc_loss.tensor", "ctc_loss", "ctc_loss_", of_ctc_loss_tensor, 7, "T", "out", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "cummax", "cummax", "cummax_", of_cummax, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cummin", "cummin", "cummin_", of_cummin, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cumprod", "cumprod", "cumprod_", of_cumprod, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6472,6 +6540,7 @@ lt_operator lt_operators[] = {
     {lt_run, "dstack", "dstack", "dstack_", of_dstack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "einsum", "einsum", "einsum_", of_einsum, 2, "T", "out", "(str equation, sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "embedding", "embedding", "embedding_", of_embedding, 5, "T", "out", "(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "embedding_bag", "embedding_bag", "embedding_bag_", of_embedding_bag, 9, "TTTT", "output\0offset2bag\0bag_size\0max_indices", "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor per_sample_weights=None, bool include_last_offset=False, int padding_idx=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "embedding_renorm_", "embedding_renorm_", "embedding_renorm_", of_embedding_renorm_, 4, "", "", "(Tensor input, Tensor indices, float max_norm, float norm_type)", 0, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "empty", "empty", "empty_", of_empty, 5, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "empty_affine_quantized", "empty_affine_quantized", "empty_affine_quantized_", of_empty_affine_quantized, 6, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, float scale=1.0, int zero_point=0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6850,12 +6919,15 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.cosine_embedding_loss", "nn.cosine_embedding_loss", "nn.cosine_embedding_loss_", of_nn_cosine_embedding_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.cross_entropy", "nn.cross_entropy", "nn.cross_entropy_", of_nn_cross_entropy, 8, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, int ignore_index=-100, bool reduce=None, str reduction=\"mean\", float label_smoothing=0.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.ctc_loss", "nn.ctc_loss", "nn.ctc_loss_", of_nn_ctc_loss, 7, "T", "out", "(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, str reduction=\"mean\", bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.ctc_loss.tensor", "nn.ctc_loss", "nn.ctc_loss_", of_nn_ctc_loss_tensor, 7, "T", "out", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction=\"mean\", bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "nn.dropout", "nn.dropout", "nn.dropout_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.dropout1d", "nn.dropout1d", "nn.dropout1d_", of_nn_dropout1d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.dropout2d", "nn.dropout2d", "nn.dropout2d_", of_nn_dropout2d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.dropout3d", "nn.dropout3d", "nn.dropout3d_", of_nn_dropout3d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_nn_elu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.embedding_bag", "nn.embedding_bag", "nn.embedding_bag_", of_nn_embedding_bag, 11, "T", "out", "(Tensor input, Tensor weight, Tensor offsets=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode=\"mean\", bool sparse=False, Tensor per_sample_weights=None, bool include_last_offset=False, int padding_idx=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.fold", "nn.fold", "nn.fold_", of_nn_fold, 6, "T", "out", "(Tensor input, sequence of int output_size, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.gaussian_nll_loss", "nn.gaussian_nll_loss", "nn.gaussian_nll_loss_", of_nn_gaussian_nll_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor|Number var, bool full=False, float eps=1e-06, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1), 0, 0},

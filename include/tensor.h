@@ -3806,6 +3806,20 @@ TENSOR_API tensor_status tensor_embedding(const tensor_t *weight, const tensor_t
 // Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
 TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t *indices, double max_norm, double norm_type);
 
+// For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
+// begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+// Absent: per_sample_weights NULL, padding_idx TENSOR_NONE.
+TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tensor_t *indices, const tensor_t *offsets, bool scale_grad_by_freq, int64_t mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **output, tensor_t **offset2bag, tensor_t **bag_size, tensor_t **max_indices);
+
+// For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
+// next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
+// of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Absent: offsets NULL, max_norm NULL, per_sample_weights NULL, padding_idx TENSOR_NONE.
+TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const tensor_t *weight, const tensor_t *offsets, const double *max_norm, double norm_type, bool scale_grad_by_freq, const char *mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **out);
+
 // The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 // Absent: size_average -1, reduce -1, weight NULL.
@@ -3907,6 +3921,28 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
+
+// `ctc_loss` with lengths in tensors of integers.
+TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
+
+// `ctc_loss` with lengths in tensors of integers.
+TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
 // `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
 // Absent: weight NULL, bias NULL.

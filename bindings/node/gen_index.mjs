@@ -247,6 +247,8 @@ const lt_csrSpgemm = lt.csrSpgemm;
 const lt_csrSpgemmAsync = lt.csrSpgemmAsync;
 const lt_csrSpmm = lt.csrSpmm;
 const lt_csrSpmmAsync = lt.csrSpmmAsync;
+const lt_ctcLoss = lt.ctcLoss;
+const lt_ctcLossAsync = lt.ctcLossAsync;
 const lt_cummax = lt.cummax;
 const lt_cummaxAsync = lt.cummaxAsync;
 const lt_cummin = lt.cummin;
@@ -320,6 +322,8 @@ const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
 const lt_embedding = lt.embedding;
 const lt_embeddingAsync = lt.embeddingAsync;
+const lt_embeddingBag = lt.embeddingBag;
+const lt_embeddingBagAsync = lt.embeddingBagAsync;
 const lt_embeddingRenorm_ = lt.embeddingRenorm_;
 const lt_empty = lt.empty;
 const lt_emptyAffineQuantized = lt.emptyAffineQuantized;
@@ -1412,6 +1416,8 @@ export {
   lt_csrSpgemmAsync as csrSpgemmAsync,
   lt_csrSpmm as csrSpmm,
   lt_csrSpmmAsync as csrSpmmAsync,
+  lt_ctcLoss as ctcLoss,
+  lt_ctcLossAsync as ctcLossAsync,
   lt_cummax as cummax,
   lt_cummaxAsync as cummaxAsync,
   lt_cummin as cummin,
@@ -1485,6 +1491,8 @@ export {
   lt_einsumAsync as einsumAsync,
   lt_embedding as embedding,
   lt_embeddingAsync as embeddingAsync,
+  lt_embeddingBag as embeddingBag,
+  lt_embeddingBagAsync as embeddingBagAsync,
   lt_embeddingRenorm_ as embeddingRenorm_,
   lt_empty as empty,
   lt_emptyAffineQuantized as emptyAffineQuantized,

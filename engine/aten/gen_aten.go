@@ -7626,6 +7626,45 @@ func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType flo
 	return composed.EmbeddingRenorm(c, self, indices, maxNorm, normType)
 }
 
+// EmbeddingBag is the operator embedding_bag.
+func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
+		if err := unmixed("embedding_bag", key, keys(weight)|keys(indices)|keys(offsets)|keys(values)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).EmbeddingBag; does != nil {
+			return does(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
+		}
+	}
+	return composed.EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
+}
+
+// NnEmbeddingBag is the operator nn.embedding_bag.
+func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
+		if err := unmixed("nn.embedding_bag", key, keys(self)|keys(weight)|keys(offsets)|keys(values)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnEmbeddingBag; does != nil {
+			return does(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
+		}
+	}
+	return composed.NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
+}
+
+// NnBag is the operator nn.bag.
+func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
+		if err := unmixed("nn.bag", key, keys(weight)|keys(crow)|keys(col)|keys(values)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBag; does != nil {
+			return does(c, weight, crow, col, values, x5, x6)
+		}
+	}
+	return composed.NnBag(c, weight, crow, col, values, x5, x6)
+}
+
 // NnL1Loss is the operator nn.l1_loss.
 func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
@@ -7927,6 +7966,88 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 		return
 	}
 	return ops.NnHuberEach(self, target, delta, scale)
+}
+
+// CtcLoss is the operator ctc_loss.
+func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CtcLoss; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// CtcLossTensor is the operator ctc_loss.
+func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels)); key != 0 {
+		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CtcLossTensor; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// NnCtcLoss is the operator nn.ctc_loss.
+func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnCtcLoss; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// NnCtcLossTensor is the operator nn.ctc_loss.
+func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels)); key != 0 {
+		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnCtcLossTensor; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// NnAlignment is the operator nn.alignment.
+func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+		if err := unmixed("nn.alignment", key, keys(logs)|keys(targets)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NnAlignment; does != nil {
+			return does(c, logs, targets, times, labels, blank, finite)
+		}
+		err = Refused("nn.alignment", key)
+		return
+	}
+	return ops.NnAlignment(logs, targets, times, labels, blank, finite)
+}
+
+// NnAlignmentGradient is the operator nn.alignment_gradient.
+func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
+		if err := unmixed("nn.alignment_gradient", key, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnAlignmentGradient; does != nil {
+			return does(c, given, logs, targets, times, labels, blank, finite, losses, forward)
+		}
+		err = Refused("nn.alignment_gradient", key)
+		return
+	}
+	return ops.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
 }
 
 // NativeLayerNorm is the operator native_layer_norm.

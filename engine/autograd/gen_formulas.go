@@ -325,10 +325,13 @@ var formulas = aten.Backend{
 	NnPadInside:                           recordNnPadInside,
 	NnPadGradient:                         recordNnPadGradient,
 	Embedding:                             recordEmbedding,
+	NnBag:                                 recordNnBag,
 	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
 	NnPick:                                recordNnPick,
 	NnSquaredError:                        recordNnSquaredError,
 	NnHuberEach:                           recordNnHuberEach,
+	NnAlignment:                           recordNnAlignment,
+	NnAlignmentGradient:                   recordNnAlignmentGradient,
 	NativeLayerNorm:                       recordNativeLayerNorm,
 	LayerNorm:                             recordLayerNorm,
 	NnLayerNorm:                           recordNnLayerNorm,
@@ -5365,6 +5368,33 @@ func recordEmbedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, 
 	return
 }
 
+func recordNnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.bag", "BagBackward0", nil, weight, values)
+	if err != nil {
+		return
+	}
+	col_ := r.save("col", col, r.wants(0) || r.wants(1))
+	crow_ := r.save("crow", crow, r.wants(0) || r.wants(1))
+	values_ := r.save("values", values, r.wants(0))
+	weight_ := r.save("weight", weight, r.wants(1))
+	weightSizes := copied(weight.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnBag(weight, crow, col, values, x5, x6)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.bagGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), weightSizes, x5, x6))
+			}
+			return s.release(1, s.csrValuesGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(weight_)))
+		}
+	}
+	return
+}
+
 func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
 	if err != nil {
@@ -5459,6 +5489,43 @@ func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale flo
 		}
 		r.node.cut = always
 	}
+	return
+}
+
+func recordNnAlignment(c aten.Ctx, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.alignment", "CtcLossBackward0", nil, logs)
+	if err != nil {
+		return
+	}
+	logs_ := r.save("log_probs", logs, r.wants(0))
+	targets_ := r.save("targets", targets, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	lossesResult, forwardResult, countsResult, err = r.c.NnAlignment(logs, targets, times, labels, blank, finite)
+	if r.finish(err, lossesResult, nil, nil) {
+		labels = copied(labels)
+		times = copied(times)
+		lossesResult_ := r.saveResult("losses", lossesResult, 0, r.wants(0))
+		forwardResult_ := r.saveResult("forward", forwardResult, 1, r.wants(0))
+		if err = r.undo(lossesResult, forwardResult, countsResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnAlignmentGradient(s.consume(s.take(0)), s.saved(logs_), s.saved(targets_), times, labels, blank, finite, s.saved(lossesResult_), s.saved(forwardResult_))))
+		}
+	}
+	return
+}
+
+func recordNnAlignmentGradient(c aten.Ctx, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.alignment_gradient", "NotImplemented", nil, given, logs, targets, losses, forward)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
+	r.undifferentiable("nn.alignment_gradient", err, result)
 	return
 }
 

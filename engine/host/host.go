@@ -54,6 +54,7 @@ func init() {
 		Normalize: normalize,
 
 		Recur: recur,
+		Align: align,
 
 		Range:     fillRange,
 		Draw:      draw,

@@ -53,6 +53,7 @@ var meta = Device{
 	Normalize: nothing[Normalization],
 
 	Recur: nothing[Recurrence],
+	Align: nothing[Alignment],
 
 	Range:     nothing[Range],
 	Draw:      drawMeta,

@@ -77,6 +77,7 @@ struct SvdResult;
 struct SvdLowrankResult;
 struct PcaLowrankResult;
 struct LobpcgResult;
+struct EmbeddingBagResult;
 struct NativeLayerNormResult;
 struct NativeGroupNormResult;
 struct NativeBatchNormResult;

@@ -211,6 +211,12 @@ struct LobpcgResult {
   Tensor eigenvalues;
   Tensor eigenvectors;
 };
+struct EmbeddingBagResult {
+  Tensor output;
+  Tensor offset2bag;
+  Tensor bag_size;
+  Tensor max_indices;
+};
 struct NativeLayerNormResult {
   Tensor out;
   Tensor mean;
@@ -6341,6 +6347,31 @@ inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real 
   return self;
 }
 
+// For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
+// begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indices, const Tensor &offsets, Bool scale_grad_by_freq = false, Int mode = 0, Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> offset2bag;
+  detail::Result<Tensor> bag_size;
+  detail::Result<Tensor> max_indices;
+  detail::check(::tensor_embedding_bag(weight.get(), indices.get(), offsets.get(), scale_grad_by_freq, mode, sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx), output.put(), offset2bag.put(), bag_size.put(), max_indices.put()));
+  return {output.take(), offset2bag.take(), bag_size.take(), max_indices.take()};
+}
+
+// For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
+// next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
+// of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+namespace nn {
+inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const std::string &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_embedding_bag(self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
@@ -6534,6 +6565,48 @@ namespace nn {
 inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity, out.put()));
+  return out.take();
+}
+
+// `ctc_loss` with lengths in tensors of integers.
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity, out.put()));
+  return out.take();
+}
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+namespace nn {
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const std::string &reduction = "mean", Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `ctc_loss` with lengths in tensors of integers.
+namespace nn {
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const std::string &reduction = "mean", Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
   return out.take();
 }
 }  // namespace nn

@@ -705,6 +705,20 @@ def embedding_renorm_(input, indices, max_norm, norm_type):
     """
 
 
+@_operator("nn.embedding_bag")
+def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False, per_sample_weights=None, include_last_offset=False, padding_idx=None):
+    """For each bag of `input` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
+    next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+    `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
+    of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+
+    >>> weight = torch.tensor([[1., 2.], [3., 4.], [5., 6.]])
+    >>> torch.nn.functional.embedding_bag(torch.tensor([[0, 1], [1, 2]]), weight)
+    tensor([[2., 3.],
+            [4., 5.]])
+    """
+
+
 @_operator("nn.l1_loss")
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """The absolute difference of `input` and `target`, times `weight`, by whose sum a mean divides.
@@ -899,6 +913,24 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2, eps=1e-06, 
 
     >>> torch.nn.functional.triplet_margin_loss(torch.zeros(2), torch.tensor([3., 4.]), torch.tensor([0., 2.]))
     tensor(4.0000)
+    """
+
+
+@_operator("nn.ctc_loss nn.ctc_loss.tensor")
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """ctc_loss(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
+    The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+    repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+    what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+    `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+    fit, counts as 0.
+    `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+
+    ctc_loss(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction="mean", bool zero_infinity=False)
+    `ctc_loss` with lengths in tensors of integers.
+
+    >>> torch.nn.functional.ctc_loss(torch.full((2, 1, 2), 0.5).log(), torch.tensor([[1]]), (2,), (1,))
+    tensor(0.2877)
     """
 
 
@@ -1335,4 +1367,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "unfold", "fold", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "embedding_bag", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "ctc_loss", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "unfold", "fold", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "relu", "relu_"]

@@ -191,11 +191,12 @@ struct PackRecurrence {
           for (int64_t k = 0; k < g->depth; k++) store(to + k * apart, load(from + k * g->step));
           continue;
         }
-        for (int64_t l = 0; l < N; l++, from += g->unit)
-          if (unit + l < g->units)
-            for (int64_t k = 0; k < g->depth; k++) to[k * apart + l] = from[k * g->step];
-          else
-            for (int64_t k = 0; k < g->depth; k++) to[k * apart + l] = T(0);
+        for (int64_t first = 0; first < g->depth; first += N) {  // lines that stay in the cache
+          const int64_t last = g->depth - first < N ? g->depth : first + N;
+          for (int64_t l = 0; l < N; l++)
+            for (int64_t k = first; k < last; k++)
+              to[k * apart + l] = unit + l < g->units ? from[l * g->unit + k * g->step] : T(0);
+        }
       }
     }
   }
