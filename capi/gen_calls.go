@@ -2733,6 +2733,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.OutputNr(f.tensor(0))
 		return f.setInt(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // pack_padded_sequence
+		r0, r1, err := c.PackPaddedSequence(f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // pad_packed_sequence
+		r0, r1, err := c.PadPackedSequence(f.tensor(0), f.tensor(1), f.bool(2), f.scalar(3), f.int(4))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // pairwise_distance
 		r0, err := c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setTensors(err, r0)

@@ -978,6 +978,30 @@ TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tenso
   return lt_give(LT_OP(rnn_relu_cell), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_pack_padded_sequence(const tensor_t *input, const tensor_t *lengths, bool batch_first, tensor_t **data, tensor_t **batch_sizes) {
+  LT_RESULT(data, "pack_padded_sequence", "data");
+  LT_RESULT(batch_sizes, "pack_padded_sequence", "batch_sizes");
+  lt_value a[3] = {{.pointer = (void *)input}, {.pointer = (void *)lengths}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(pack_padded_sequence), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *data = (tensor_t *)a[0].pointer;
+    *batch_sizes = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const tensor_t *batch_sizes, bool batch_first, tensor_scalar padding_value, int64_t total_length, tensor_t **output, tensor_t **lengths) {
+  LT_RESULT(output, "pad_packed_sequence", "output");
+  LT_RESULT(lengths, "pad_packed_sequence", "lengths");
+  lt_value a[5] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.i = batch_first}, {.scalar = padding_value}, {.i = total_length}};
+  const tensor_status status = lt_run(LT_OP(pad_packed_sequence), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *lengths = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(relu), false, a, out);

@@ -682,6 +682,8 @@ enum {
   LT_OP_ormqr,
   LT_OP_outer,
   LT_OP_output_nr,
+  LT_OP_pack_padded_sequence,
+  LT_OP_pad_packed_sequence,
   LT_OP_pairwise_distance,
   LT_OP_parse_device,
   LT_OP_pca_lowrank,

@@ -4037,6 +4037,20 @@ static const lt_parameter of_output_nr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_pack_padded_sequence[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"lengths", NULL, 'T', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_pad_packed_sequence[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+    {"padding_value", NULL, 'S', -1, 0, {0}},
+    {"total_length", NULL, 'I', -1, 0, {0}},
+};
+
 static const lt_parameter of_pairwise_distance[] = {
     {"x1", NULL, 'T', -1, 0, {0}},
     {"x2", NULL, 'T', -1, 0, {0}},
@@ -7021,6 +7035,8 @@ lt_operator lt_operators[] = {
     {lt_run, "ormqr", "ormqr", "ormqr_", of_ormqr, 5, "T", "out", "(Tensor input, Tensor tau, Tensor other, bool left=True, bool transpose=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "outer", "outer", "outer_", of_outer, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "output_nr", "output_nr", "output_nr_", of_output_nr, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pack_padded_sequence", "pack_padded_sequence", "pack_padded_sequence_", of_pack_padded_sequence, 3, "TT", "data\0batch_sizes", "(Tensor input, Tensor lengths, bool batch_first=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pad_packed_sequence", "pad_packed_sequence", "pad_packed_sequence_", of_pad_packed_sequence, 5, "TT", "output\0lengths", "(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int total_length)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pairwise_distance", "pairwise_distance", "pairwise_distance_", of_pairwise_distance, 5, "T", "out", "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "parse_device", "parse_device", "parse_device_", of_parse_device, 1, "C", "out", "(str text)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pca_lowrank", "pca_lowrank", "pca_lowrank_", of_pca_lowrank, 4, "TTT", "U\0S\0V", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -4145,6 +4145,14 @@ TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tenso
 // Absent: b_ih NULL, b_hh NULL.
 TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
 
+// The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+// `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+TENSOR_API tensor_status tensor_pack_padded_sequence(const tensor_t *input, const tensor_t *lengths, bool batch_first, tensor_t **data, tensor_t **batch_sizes);
+
+// What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+// sequences.
+TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const tensor_t *batch_sizes, bool batch_first, tensor_scalar padding_value, int64_t total_length, tensor_t **output, tensor_t **lengths);
+
 // Replaces negative elements by 0.
 TENSOR_API tensor_status tensor_relu(const tensor_t *self, tensor_t **out);
 TENSOR_API tensor_status tensor_relu_(tensor_t *self);

@@ -6977,6 +6977,26 @@ export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorL
 export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
 export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
+ * The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+ * `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+ */
+export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
+export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
+export function packPaddedSequence(input: TensorLike, lengths: TensorLike, batchFirst: boolean): { data: Tensor; batchSizes: Tensor };
+/** packPaddedSequence, off the event loop. */
+export function packPaddedSequenceAsync(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+/**
+ * What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+ * sequences.
+ */
+export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
+export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
+/** padPackedSequence, off the event loop. */
+export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
+export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
+/**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
  * least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.

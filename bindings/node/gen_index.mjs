@@ -775,6 +775,10 @@ const lt_ormqr = lt.ormqr;
 const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
+const lt_packPaddedSequence = lt.packPaddedSequence;
+const lt_packPaddedSequenceAsync = lt.packPaddedSequenceAsync;
+const lt_padPackedSequence = lt.padPackedSequence;
+const lt_padPackedSequenceAsync = lt.padPackedSequenceAsync;
 const lt_pairwiseDistance = lt.pairwiseDistance;
 const lt_pairwiseDistanceAsync = lt.pairwiseDistanceAsync;
 const lt_parseDevice = lt.parseDevice;
@@ -1944,6 +1948,10 @@ export {
   lt_ormqrAsync as ormqrAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
+  lt_packPaddedSequence as packPaddedSequence,
+  lt_packPaddedSequenceAsync as packPaddedSequenceAsync,
+  lt_padPackedSequence as padPackedSequence,
+  lt_padPackedSequenceAsync as padPackedSequenceAsync,
   lt_pairwiseDistance as pairwiseDistance,
   lt_pairwiseDistanceAsync as pairwiseDistanceAsync,
   lt_parseDevice as parseDevice,

@@ -8816,6 +8816,56 @@ func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
 	return ops.NnCounts(self)
 }
 
+// PackPaddedSequence is the operator pack_padded_sequence.
+func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(lengths)); key != 0 {
+		if err := unmixed("pack_padded_sequence", key, keys(input)|keys(lengths)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).PackPaddedSequence; does != nil {
+			return does(c, input, lengths, batchFirst)
+		}
+	}
+	return composed.PackPaddedSequence(c, input, lengths, batchFirst)
+}
+
+// PadPackedSequence is the operator pad_packed_sequence.
+func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(counts)); key != 0 {
+		if err := unmixed("pad_packed_sequence", key, keys(data)|keys(counts)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).PadPackedSequence; does != nil {
+			return does(c, data, counts, batchFirst, value, total)
+		}
+	}
+	return composed.PadPackedSequence(c, data, counts, batchFirst, value, total)
+}
+
+// NnConjugate is the operator nn.conjugate.
+func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(lengths)); key != 0 {
+		if does := backend(key).NnConjugate; does != nil {
+			return does(c, lengths)
+		}
+		err = Refused("nn.conjugate", key)
+		return
+	}
+	return ops.NnConjugate(lengths)
+}
+
+// NnPlaces is the operator nn.places.
+func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(counts)); key != 0 {
+		if does := backend(key).NnPlaces; does != nil {
+			return does(c, counts, sequences)
+		}
+		err = Refused("nn.places", key)
+		return
+	}
+	return ops.NnPlaces(counts, sequences)
+}
+
 // QuantizePerTensor is the operator quantize_per_tensor.
 func (c Ctx) QuantizePerTensor(self *tensor.Tensor, scale float64, zero int64, d dtype.DType) (*tensor.Tensor, error) {
 	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {

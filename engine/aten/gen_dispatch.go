@@ -561,6 +561,8 @@ var entries = []entry{
 	{"gru_cell", "GruCell", "composite", "composite", false, false, false, 0x1e00, ""},
 	{"rnn_tanh_cell", "RnnTanhCell", "composite", "composite", false, false, false, 0x1e00, ""},
 	{"rnn_relu_cell", "RnnReluCell", "composite", "composite", false, false, false, 0x1e00, ""},
+	{"pack_padded_sequence", "PackPaddedSequence", "composite", "composite", false, false, true, 0x1ffff, ""},
+	{"pad_packed_sequence", "PadPackedSequence", "composite", "composite", false, false, true, 0x1ffff, ""},
 	{"quantize_per_tensor", "QuantizePerTensor", "composite", "constant", true, false, false, 0x1e00, ""},
 	{"quantize_per_tensor.tensor_qparams", "QuantizePerTensorTensorQparams", "composite", "constant", true, false, true, 0x1e00, ""},
 	{"quantize_per_tensor.tensors", "QuantizePerTensorTensors", "composite", "constant", true, false, true, 0x1e00, ""},

@@ -377,6 +377,8 @@ var formulas = aten.Backend{
 	NnFromColumns:                         recordNnFromColumns,
 	NnRecurrence:                          recordNnRecurrence,
 	NnRecurrenceGradient:                  recordNnRecurrenceGradient,
+	NnConjugate:                           recordNnConjugate,
+	NnPlaces:                              recordNnPlaces,
 	Dequantize:                            recordDequantize,
 	FakeQuantizePerTensorAffineCachemask:  recordFakeQuantizePerTensorAffineCachemask,
 	FakeQuantizePerChannelAffineCachemask: recordFakeQuantizePerChannelAffineCachemask,
@@ -6033,6 +6035,26 @@ func recordNnRecurrenceGradient(c aten.Ctx, given, givenLast, givenCell, gates, 
 	}
 	slopesResult, ofHxResult, ofCxResult, previousResult, err = r.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
 	r.undifferentiable("nn.recurrence_gradient", err, slopesResult, ofHxResult, ofCxResult, previousResult)
+	return
+}
+
+func recordNnConjugate(c aten.Ctx, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.conjugate", "NotImplemented", nil, lengths)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnConjugate(lengths)
+	r.undifferentiable("nn.conjugate", err, result)
+	return
+}
+
+func recordNnPlaces(c aten.Ctx, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.places", "NotImplemented", nil, counts)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnPlaces(counts, sequences)
+	r.undifferentiable("nn.places", err, result)
 	return
 }
 

@@ -245,6 +245,8 @@ func init() {
 		RnnTanhCell:                    RnnTanhCell,
 		RnnReluCell:                    RnnReluCell,
 		NnRecurrenceSteps:              NnRecurrenceSteps,
+		PackPaddedSequence:             PackPaddedSequence,
+		PadPackedSequence:              PadPackedSequence,
 		IsNonzero:                      IsNonzero,
 		NormalTensors:                  NormalTensors,
 		Std:                            Std,

@@ -23,17 +23,17 @@ func gatesOf(cells string) int64 {
 // network is a stack of layers of cells, over all steps of some sequences.
 type network struct {
 	*scope
-	cells               string
-	biases, both, train bool
-	dropout             float64
-	layers              int64
-	batches             []int64 // the rows of each step
-	params              []*tensor.Tensor
+	cells                string
+	biases, twice, train bool
+	dropout              float64
+	layers               int64
+	batches              []int64 // the rows of each step
+	params               []*tensor.Tensor
 }
 
 // recurring begins a call of a stack of layers.
 func recurring(c aten.Ctx, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
-	n := &network{scope: within(c, op), cells: cells, biases: biases, both: both, train: train, dropout: dropout, layers: layers, params: params}
+	n := &network{scope: within(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
 	if layers < 1 {
 		n.Failf("num_layers must be positive, but is %d", layers)
 	}
@@ -45,7 +45,7 @@ func recurring(c aten.Ctx, op, cells string, params []*tensor.Tensor, biases boo
 
 // directions are how many times each layer goes through the steps.
 func (n *network) directions() int64 {
-	if n.both {
+	if n.twice {
 		return 2
 	}
 	return 1
@@ -194,7 +194,7 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 			y, last := n.layer(output, begin.at(n, i), all[i].wide(n, wide), direction == 1)
 			made, hidden, cells = append(made, y), append(hidden, last.h), append(cells, last.c)
 		}
-		if output = made[0]; n.both {
+		if output = made[0]; n.twice {
 			output = n.Cat(1, made...)
 		}
 		if n.train && n.dropout > 0 && layer < n.layers-1 {
@@ -308,11 +308,7 @@ func (n *network) three(output *tensor.Tensor, end states) (y, h, c *tensor.Tens
 
 // two hands the results of others over.
 func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, err error) {
-	list := []*tensor.Tensor{output, end.h}
-	if list, err = n.GiveAll(list); err != nil {
-		return nil, nil, err
-	}
-	return list[0], list[1], nil
+	return n.both(output, end.h)
 }
 
 // LstmInput runs layers of long short-term memory.

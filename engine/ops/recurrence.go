@@ -7,6 +7,7 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -159,4 +160,68 @@ func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c
 		return nil, nil, nil, nil, err
 	}
 	return list[0], list[1], list[2], list[3], nil
+}
+
+// NnConjugate tells of lengths that fall how many are longer than 0, than 1 and so on: counts of such counts are the lengths again.
+func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within("nn_conjugate")
+	defer s.Close()
+	list, err := fallingCounts(lengths)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(0)
+	if len(list) > 0 {
+		most = list[0]
+	}
+	made := s.empty(lengths, dtype.Int64, most)
+	s.Do(func() error {
+		return launch.WriteInts(s.Op, made, func(to []int64) {
+			j := len(list)
+			for i := range to {
+				for list[j-1] <= int64(i) {
+					j--
+				}
+				to[i] = int64(j)
+			}
+		})
+	})
+	return s.Give(made)
+}
+
+// fallingCounts are positive numbers, none larger than the one before.
+func fallingCounts(t *tensor.Tensor) ([]int64, error) {
+	list, err := NnCounts(t)
+	for i, n := range list {
+		if n <= 0 || i > 0 && n > list[i-1] {
+			return nil, status.Runtimef("nn_counts: counts must be positive and fall, but are %v", list)
+		}
+	}
+	return list, err
+}
+
+// NnPlaces tells where the rows of packed sequences lie in a matrix with a row of sequences for each step, where counts says how many have each.
+func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
+	s := within("nn_places")
+	defer s.Close()
+	list, err := fallingCounts(counts)
+	if err != nil {
+		return nil, err
+	}
+	rows := int64(0)
+	for _, n := range list {
+		rows = shape.Plus(rows, n)
+	}
+	places := s.empty(counts, dtype.Int64, rows)
+	s.Do(func() error {
+		return launch.WriteInts(s.Op, places, func(to []int64) {
+			row := 0
+			for t, n := range list {
+				for b := range n {
+					to[row], row = int64(t)*sequences+b, row+1
+				}
+			}
+		})
+	})
+	return s.Give(places)
 }

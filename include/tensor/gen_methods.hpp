@@ -104,6 +104,8 @@ struct RnnTanhDataResult;
 struct RnnReluInputResult;
 struct RnnReluDataResult;
 struct LstmCellResult;
+struct PackPaddedSequenceResult;
+struct PadPackedSequenceResult;
 struct ChooseQparamsPerTensorResult;
 struct FakeQuantizePerTensorAffineCachemaskResult;
 struct FakeQuantizePerChannelAffineCachemaskResult;

@@ -302,6 +302,14 @@ struct LstmCellResult {
   Tensor h;
   Tensor c;
 };
+struct PackPaddedSequenceResult {
+  Tensor data;
+  Tensor batch_sizes;
+};
+struct PadPackedSequenceResult {
+  Tensor output;
+  Tensor lengths;
+};
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -7041,6 +7049,24 @@ inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor 
   detail::Result<Tensor> out;
   detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
   return out.take();
+}
+
+// The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+// `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+inline PackPaddedSequenceResult pack_padded_sequence(const Tensor &input, const Tensor &lengths, Bool batch_first = false) {
+  detail::Result<Tensor> data;
+  detail::Result<Tensor> batch_sizes;
+  detail::check(::tensor_pack_padded_sequence(input.get(), lengths.get(), batch_first, data.put(), batch_sizes.put()));
+  return {data.take(), batch_sizes.take()};
+}
+
+// What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+// sequences.
+inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Tensor &batch_sizes, Bool batch_first, const Scalar &padding_value, Int total_length) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> lengths;
+  detail::check(::tensor_pad_packed_sequence(data.get(), batch_sizes.get(), batch_first, padding_value.get(), total_length, output.put(), lengths.put()));
+  return {output.take(), lengths.take()};
 }
 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is

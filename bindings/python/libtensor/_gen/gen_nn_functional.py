@@ -1349,6 +1349,20 @@ def rnn_relu_cell(input, hx, w_ih, w_hh, b_ih=None, b_hh=None):
     """
 
 
+@_operator("pack_padded_sequence", results="data batch_sizes")
+def pack_padded_sequence(input, lengths, batch_first=False):
+    """The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+    `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+    """
+
+
+@_operator("pad_packed_sequence", results="output lengths")
+def pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length):
+    """What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+    sequences.
+    """
+
+
 @_operator("relu", switches=True)
 def relu(input, inplace=False):
     """Replaces negative elements by 0.
