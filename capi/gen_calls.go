@@ -602,6 +602,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.CsrSpmm(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.tensor(3))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // ctc_loss
+		r0, err := c.CtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.int(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // ctc_loss.tensor
+		r0, err := c.CtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.int(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // cummax
 		r0, r1, err := c.Cummax(f.out(0), f.out(1), f.tensor(0), f.int(1))
 		return f.setTensors(err, r0, r1)
@@ -810,6 +818,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // embedding
 		r0, err := c.Embedding(f.tensor(0), f.tensor(1), f.int(2), f.bool(3), f.bool(4))
 		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // embedding_bag
+		r0, r1, r2, r3, err := c.EmbeddingBag(f.tensor(0), f.tensor(1), f.tensor(2), f.bool(3), f.int(4), f.bool(5), f.tensorOptional(6), f.bool(7), f.intOptional(8))
+		return f.setTensors(err, r0, r1, r2, r3)
 	},
 	func(c aten.Ctx, f frame) error { // embedding_renorm_
 		err := c.EmbeddingRenorm(f.tensor(0), f.tensor(1), f.float(2), f.float(3))
@@ -1308,6 +1320,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // group_norm
 		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // gru.data
+		r0, r1, err := c.GruData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // gru.input
+		r0, r1, err := c.GruInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // gru_cell
+		r0, err := c.GruCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // gt
@@ -1971,6 +1995,18 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // lstm.data
+		r0, r1, r2, err := c.LstmData(f.tensor(0), f.tensor(1), f.tensors(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // lstm.input
+		r0, r1, r2, err := c.LstmInput(f.tensor(0), f.tensors(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1, r2)
+	},
+	func(c aten.Ctx, f frame) error { // lstm_cell
+		r0, r1, err := c.LstmCell(f.tensor(0), f.tensors(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // lt
 		r0, err := c.Lt(f.out(0), f.tensor(0), f.operand(1))
 		return f.setTensors(err, r0)
@@ -2311,6 +2347,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnCrossEntropy(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.boolOptional(3), f.int(4), f.boolOptional(5), f.str(6), f.float(7))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.ctc_loss
+		r0, err := c.NnCtcLoss(f.tensor(0), f.tensor(1), f.ints(2), f.ints(3), f.int(4), f.str(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.ctc_loss.tensor
+		r0, err := c.NnCtcLossTensor(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.int(4), f.str(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.dropout
 		r0, err := c.Dropout(f.out(0), f.tensor(0), f.float(1), f.bool(2), f.generatorOptional(3))
 		return f.setTensors(err, r0)
@@ -2333,6 +2377,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.embedding
 		r0, err := c.NnEmbedding(f.tensor(0), f.tensor(1), f.intOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.bool(6))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.embedding_bag
+		r0, err := c.NnEmbeddingBag(f.tensor(0), f.tensor(1), f.tensorOptional(2), f.floatOptional(3), f.float(4), f.bool(5), f.str(6), f.bool(7), f.tensorOptional(8), f.bool(9), f.intOptional(10))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.feature_alpha_dropout
@@ -2741,6 +2789,14 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.OutputNr(f.tensor(0))
 		return f.setInt(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // pack_padded_sequence
+		r0, r1, err := c.PackPaddedSequence(f.tensor(0), f.tensor(1), f.bool(2))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // pad_packed_sequence
+		r0, r1, err := c.PadPackedSequence(f.tensor(0), f.tensor(1), f.bool(2), f.scalar(3), f.int(4))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // pairwise_distance
 		r0, err := c.PairwiseDistance(f.tensor(0), f.tensor(1), f.float(2), f.float(3), f.bool(4))
 		return f.setTensors(err, r0)
@@ -3125,6 +3181,30 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // rms_norm
 		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_relu.data
+		r0, r1, err := c.RnnReluData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_relu.input
+		r0, r1, err := c.RnnReluInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_relu_cell
+		r0, err := c.RnnReluCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_tanh.data
+		r0, r1, err := c.RnnTanhData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_tanh.input
+		r0, r1, err := c.RnnTanhInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+		return f.setTensors(err, r0, r1)
+	},
+	func(c aten.Ctx, f frame) error { // rnn_tanh_cell
+		r0, err := c.RnnTanhCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // roll

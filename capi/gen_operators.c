@@ -846,6 +846,26 @@ static const lt_parameter of_csr_spmm[] = {
     {"mat", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_ctc_loss[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'L', -1, 0, {0}},
+    {"target_lengths", NULL, 'L', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_ctc_loss_tensor[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'T', -1, 0, {0}},
+    {"target_lengths", NULL, 'T', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'I', -1, LT_DEFAULT, {.i = 1}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_cummax[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"dim", NULL, 'I', 0, 0, {0}},
@@ -1108,6 +1128,18 @@ static const lt_parameter of_embedding[] = {
     {"padding_idx", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_embedding_bag[] = {
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"indices", NULL, 'T', -1, 0, {0}},
+    {"offsets", NULL, 'T', -1, 0, {0}},
+    {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"mode", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"per_sample_weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"include_last_offset", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_embedding_renorm_[] = {
@@ -1847,6 +1879,39 @@ static const lt_parameter of_group_norm[] = {
     {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
     {"cudnn_enabled", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+};
+
+static const lt_parameter of_gru_data[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_gru_input[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_gru_cell[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"w_ih", NULL, 'T', -1, 0, {0}},
+    {"w_hh", NULL, 'T', -1, 0, {0}},
+    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_gt[] = {
@@ -2767,6 +2832,39 @@ static const lt_parameter of_logsumexp[] = {
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_lstm_data[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'A', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_lstm_input[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'A', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_lstm_cell[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'A', -1, 0, {0}},
+    {"w_ih", NULL, 'T', -1, 0, {0}},
+    {"w_hh", NULL, 'T', -1, 0, {0}},
+    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
 static const lt_parameter of_lt[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"other", NULL, 'O', -1, 0, {0}},
@@ -3291,6 +3389,26 @@ static const lt_parameter of_nn_cross_entropy[] = {
     {"label_smoothing", NULL, 'F', -1, LT_DEFAULT, {.f = 0.0}},
 };
 
+static const lt_parameter of_nn_ctc_loss[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'L', -1, 0, {0}},
+    {"target_lengths", NULL, 'L', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_ctc_loss_tensor[] = {
+    {"log_probs", NULL, 'T', -1, 0, {0}},
+    {"targets", NULL, 'T', -1, 0, {0}},
+    {"input_lengths", NULL, 'T', -1, 0, {0}},
+    {"target_lengths", NULL, 'T', -1, 0, {0}},
+    {"blank", NULL, 'I', -1, LT_DEFAULT, {.i = 0}},
+    {"reduction", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"zero_infinity", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_nn_dropout[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.5}},
@@ -3332,6 +3450,20 @@ static const lt_parameter of_nn_embedding[] = {
     {"norm_type", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
     {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_nn_embedding_bag[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"weight", NULL, 'T', -1, 0, {0}},
+    {"offsets", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"max_norm", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"norm_type", NULL, 'F', -1, LT_DEFAULT, {.f = 2.0}},
+    {"scale_grad_by_freq", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"mode", NULL, 'U', -1, LT_DEFAULT, {.text = "mean"}},
+    {"sparse", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"per_sample_weights", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"include_last_offset", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"padding_idx", NULL, 'i', -1, LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_nn_feature_alpha_dropout[] = {
@@ -4015,6 +4147,20 @@ static const lt_parameter of_output_nr[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
 
+static const lt_parameter of_pack_padded_sequence[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"lengths", NULL, 'T', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
+static const lt_parameter of_pad_packed_sequence[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+    {"padding_value", NULL, 'S', -1, 0, {0}},
+    {"total_length", NULL, 'I', -1, 0, {0}},
+};
+
 static const lt_parameter of_pairwise_distance[] = {
     {"x1", NULL, 'T', -1, 0, {0}},
     {"x2", NULL, 'T', -1, 0, {0}},
@@ -4577,6 +4723,72 @@ static const lt_parameter of_rms_norm[] = {
     {"normalized_shape", NULL, 'L', -1, 0, {0}},
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_rnn_relu_data[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_rnn_relu_input[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_rnn_relu_cell[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"w_ih", NULL, 'T', -1, 0, {0}},
+    {"w_hh", NULL, 'T', -1, 0, {0}},
+    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_rnn_tanh_data[] = {
+    {"data", NULL, 'T', -1, 0, {0}},
+    {"batch_sizes", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_rnn_tanh_input[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
+static const lt_parameter of_rnn_tanh_cell[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"w_ih", NULL, 'T', -1, 0, {0}},
+    {"w_hh", NULL, 'T', -1, 0, {0}},
+    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_roll[] = {
@@ -6398,6 +6610,8 @@ lt_operator lt_operators[] = {
     {lt_run, "csr_spadd", "csr_spadd", "csr_spadd_", of_csr_spadd, 7, "TTT", "crow\0col\0sum", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "csr_spgemm", "csr_spgemm", "csr_spgemm_", of_csr_spgemm, 7, "TTT", "crow\0col\0product", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor other_crow, Tensor other_col, Tensor other_values, int columns)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "csr_spmm", "csr_spmm", "csr_spmm_", of_csr_spmm, 4, "T", "out", "(Tensor crow_indices, Tensor col_indices, Tensor values, Tensor mat)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "ctc_loss", "ctc_loss", "ctc_loss_", of_ctc_loss, 7, "T", "out", "(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "ctc_loss.tensor", "ctc_loss", "ctc_loss_", of_ctc_loss_tensor, 7, "T", "out", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, int reduction=1, bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "cummax", "cummax", "cummax_", of_cummax, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cummin", "cummin", "cummin_", of_cummin, 2, "TT", "values\0indices", "(Tensor input, int dim)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "cumprod", "cumprod", "cumprod_", of_cumprod, 3, "T", "out", "(Tensor input, int dim, *, dtype dtype=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6451,6 +6665,7 @@ lt_operator lt_operators[] = {
     {lt_run, "dstack", "dstack", "dstack_", of_dstack, 1, "T", "out", "(sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "einsum", "einsum", "einsum_", of_einsum, 2, "T", "out", "(str equation, sequence of Tensor tensors)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "embedding", "embedding", "embedding_", of_embedding, 5, "T", "out", "(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "embedding_bag", "embedding_bag", "embedding_bag_", of_embedding_bag, 9, "TTTT", "output\0offset2bag\0bag_size\0max_indices", "(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor per_sample_weights=None, bool include_last_offset=False, int padding_idx=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "embedding_renorm_", "embedding_renorm_", "embedding_renorm_", of_embedding_renorm_, 4, "", "", "(Tensor input, Tensor indices, float max_norm, float norm_type)", 0, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "empty", "empty", "empty_", of_empty, 5, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, memory_format memory_format=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "empty_affine_quantized", "empty_affine_quantized", "empty_affine_quantized_", of_empty_affine_quantized, 6, "T", "out", "(sequence of int size, *, dtype dtype=None, layout layout=None, device device=None, float scale=1.0, int zero_point=0)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6577,6 +6792,9 @@ lt_operator lt_operators[] = {
     {lt_run, "grid_sampler_2d", "grid_sampler_2d", "grid_sampler_2d_", of_grid_sampler_2d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "grid_sampler_3d", "grid_sampler_3d", "grid_sampler_3d_", of_grid_sampler_3d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "group_norm", "group_norm", "group_norm_", of_group_norm, 6, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enabled=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "gru.data", "gru", "gru_", of_gru_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "gru.input", "gru", "gru_", of_gru_input, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "gru_cell", "gru_cell", "gru_cell_", of_gru_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "hann_window", "hann_window", "hann_window_", of_hann_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6742,6 +6960,9 @@ lt_operator lt_operators[] = {
     {lt_run, "logspace.tensor_scalar", "logspace", "logspace_", of_logspace_tensor_scalar, 7, "T", "out", "(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "logspace.tensor_tensor", "logspace", "logspace_", of_logspace_tensor_tensor, 7, "T", "out", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "logsumexp", "logsumexp", "logsumexp_", of_logsumexp, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "lstm.data", "lstm", "lstm_", of_lstm_data, 9, "TTT", "output\0hn\0cn", "(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "lstm.input", "lstm", "lstm_", of_lstm_input, 9, "TTT", "output\0hn\0cn", "(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "lstm_cell", "lstm_cell", "lstm_cell_", of_lstm_cell, 6, "TT", "h\0c", "(Tensor input, sequence of Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lt", "lt", "lt_", of_lt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "lu", "lu", "lu_", of_lu, 2, "TTT", "LU\0pivots\0info", "(Tensor A, bool pivot=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lu_solve", "lu_solve", "lu_solve_", of_lu_solve, 3, "T", "out", "(Tensor input, Tensor LU_data, Tensor LU_pivots)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -6827,12 +7048,15 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits", "nn.binary_cross_entropy_with_logits_", of_nn_binary_cross_entropy_with_logits, 7, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor pos_weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.cosine_embedding_loss", "nn.cosine_embedding_loss", "nn.cosine_embedding_loss_", of_nn_cosine_embedding_loss, 7, "T", "out", "(Tensor input1, Tensor input2, Tensor target, float margin=0, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.cross_entropy", "nn.cross_entropy", "nn.cross_entropy_", of_nn_cross_entropy, 8, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, int ignore_index=-100, bool reduce=None, str reduction=\"mean\", float label_smoothing=0.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.ctc_loss", "nn.ctc_loss", "nn.ctc_loss_", of_nn_ctc_loss, 7, "T", "out", "(Tensor log_probs, Tensor targets, sequence of int input_lengths, sequence of int target_lengths, int blank=0, str reduction=\"mean\", bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.ctc_loss.tensor", "nn.ctc_loss", "nn.ctc_loss_", of_nn_ctc_loss_tensor, 7, "T", "out", "(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank=0, str reduction=\"mean\", bool zero_infinity=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
     {lt_run, "nn.dropout", "nn.dropout", "nn.dropout_", of_nn_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.dropout1d", "nn.dropout1d", "nn.dropout1d_", of_nn_dropout1d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.dropout2d", "nn.dropout2d", "nn.dropout2d_", of_nn_dropout2d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.dropout3d", "nn.dropout3d", "nn.dropout3d_", of_nn_dropout3d, 4, "T", "out", "(Tensor input, float p=0.5, bool training=True, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.elu", "nn.elu", "nn.elu_", of_nn_elu, 2, "T", "out", "(Tensor input, float alpha=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.embedding", "nn.embedding", "nn.embedding_", of_nn_embedding, 7, "T", "out", "(Tensor input, Tensor weight, int padding_idx=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, bool sparse=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.embedding_bag", "nn.embedding_bag", "nn.embedding_bag_", of_nn_embedding_bag, 11, "T", "out", "(Tensor input, Tensor weight, Tensor offsets=None, float max_norm=None, float norm_type=2.0, bool scale_grad_by_freq=False, str mode=\"mean\", bool sparse=False, Tensor per_sample_weights=None, bool include_last_offset=False, int padding_idx=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.feature_alpha_dropout", "nn.feature_alpha_dropout", "nn.feature_alpha_dropout_", of_nn_feature_alpha_dropout, 4, "T", "out", "(Tensor input, float p=0.5, bool training=False, *, Generator generator=None)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 1, 0},
     {lt_run, "nn.fold", "nn.fold", "nn.fold_", of_nn_fold, 6, "T", "out", "(Tensor input, sequence of int output_size, sequence of int kernel_size, sequence of int dilation=[1], sequence of int padding=[0], sequence of int stride=[1])", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.fractional_max_pool2d", "nn.fractional_max_pool2d", "nn.fractional_max_pool2d_", of_nn_fractional_max_pool2d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int output_size=None, sequence of float output_ratio=None, Tensor random_samples=None, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -6935,6 +7159,8 @@ lt_operator lt_operators[] = {
     {lt_run, "ormqr", "ormqr", "ormqr_", of_ormqr, 5, "T", "out", "(Tensor input, Tensor tau, Tensor other, bool left=True, bool transpose=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "outer", "outer", "outer_", of_outer, 2, "T", "out", "(Tensor input, Tensor vec2)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "output_nr", "output_nr", "output_nr_", of_output_nr, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pack_padded_sequence", "pack_padded_sequence", "pack_padded_sequence_", of_pack_padded_sequence, 3, "TT", "data\0batch_sizes", "(Tensor input, Tensor lengths, bool batch_first=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "pad_packed_sequence", "pad_packed_sequence", "pad_packed_sequence_", of_pad_packed_sequence, 5, "TT", "output\0lengths", "(Tensor data, Tensor batch_sizes, bool batch_first, Number padding_value, int total_length)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pairwise_distance", "pairwise_distance", "pairwise_distance_", of_pairwise_distance, 5, "T", "out", "(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "parse_device", "parse_device", "parse_device_", of_parse_device, 1, "C", "out", "(str text)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "pca_lowrank", "pca_lowrank", "pca_lowrank_", of_pca_lowrank, 4, "TTT", "U\0S\0V", "(Tensor A, int q=None, bool center=True, int niter=2)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7031,6 +7257,12 @@ lt_operator lt_operators[] = {
     {lt_run, "retain_grad", "retain_grad", "retain_grad_", of_retain_grad, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "retains_grad", "retains_grad", "retains_grad_", of_retains_grad, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rms_norm", "rms_norm", "rms_norm_", of_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_relu.data", "rnn_relu", "rnn_relu_", of_rnn_relu_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "rnn_relu.input", "rnn_relu", "rnn_relu_", of_rnn_relu_input, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_relu_cell", "rnn_relu_cell", "rnn_relu_cell_", of_rnn_relu_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_tanh.data", "rnn_tanh", "rnn_tanh_", of_rnn_tanh_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
+    {lt_run, "rnn_tanh.input", "rnn_tanh", "rnn_tanh_", of_rnn_tanh_input, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_tanh_cell", "rnn_tanh_cell", "rnn_tanh_cell_", of_rnn_tanh_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "roll", "roll", "roll_", of_roll, 3, "T", "out", "(Tensor input, sequence of int shifts, sequence of int dims=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rot90", "rot90", "rot90_", of_rot90, 3, "T", "out", "(Tensor input, int k=1, sequence of int dims=[0,1])", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "round", "round", "round_", of_round, 2, "T", "out", "(Tensor input, *, int decimals=0)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},

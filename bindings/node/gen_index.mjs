@@ -249,6 +249,8 @@ const lt_csrSpgemm = lt.csrSpgemm;
 const lt_csrSpgemmAsync = lt.csrSpgemmAsync;
 const lt_csrSpmm = lt.csrSpmm;
 const lt_csrSpmmAsync = lt.csrSpmmAsync;
+const lt_ctcLoss = lt.ctcLoss;
+const lt_ctcLossAsync = lt.ctcLossAsync;
 const lt_cummax = lt.cummax;
 const lt_cummaxAsync = lt.cummaxAsync;
 const lt_cummin = lt.cummin;
@@ -322,6 +324,8 @@ const lt_einsum = lt.einsum;
 const lt_einsumAsync = lt.einsumAsync;
 const lt_embedding = lt.embedding;
 const lt_embeddingAsync = lt.embeddingAsync;
+const lt_embeddingBag = lt.embeddingBag;
+const lt_embeddingBagAsync = lt.embeddingBagAsync;
 const lt_embeddingRenorm_ = lt.embeddingRenorm_;
 const lt_empty = lt.empty;
 const lt_emptyAffineQuantized = lt.emptyAffineQuantized;
@@ -462,6 +466,10 @@ const lt_gridSampler3dAsync = lt.gridSampler3dAsync;
 const lt_gridSamplerAsync = lt.gridSamplerAsync;
 const lt_groupNorm = lt.groupNorm;
 const lt_groupNormAsync = lt.groupNormAsync;
+const lt_gru = lt.gru;
+const lt_gruAsync = lt.gruAsync;
+const lt_gruCell = lt.gruCell;
+const lt_gruCellAsync = lt.gruCellAsync;
 const lt_gt = lt.gt;
 const lt_gtAsync = lt.gtAsync;
 const lt_hammingWindow = lt.hammingWindow;
@@ -624,6 +632,10 @@ const lt_logspace = lt.logspace;
 const lt_logspaceAsync = lt.logspaceAsync;
 const lt_logsumexp = lt.logsumexp;
 const lt_logsumexpAsync = lt.logsumexpAsync;
+const lt_lstm = lt.lstm;
+const lt_lstmAsync = lt.lstmAsync;
+const lt_lstmCell = lt.lstmCell;
+const lt_lstmCellAsync = lt.lstmCellAsync;
 const lt_lt = lt.lt;
 const lt_ltAsync = lt.ltAsync;
 const lt_lu = lt.lu;
@@ -771,6 +783,10 @@ const lt_ormqr = lt.ormqr;
 const lt_ormqrAsync = lt.ormqrAsync;
 const lt_outer = lt.outer;
 const lt_outerAsync = lt.outerAsync;
+const lt_packPaddedSequence = lt.packPaddedSequence;
+const lt_packPaddedSequenceAsync = lt.packPaddedSequenceAsync;
+const lt_padPackedSequence = lt.padPackedSequence;
+const lt_padPackedSequenceAsync = lt.padPackedSequenceAsync;
 const lt_pairwiseDistance = lt.pairwiseDistance;
 const lt_pairwiseDistanceAsync = lt.pairwiseDistanceAsync;
 const lt_parseDevice = lt.parseDevice;
@@ -876,6 +892,14 @@ const lt_resolveNegAsync = lt.resolveNegAsync;
 const lt_resultType = lt.resultType;
 const lt_rmsNorm = lt.rmsNorm;
 const lt_rmsNormAsync = lt.rmsNormAsync;
+const lt_rnnRelu = lt.rnnRelu;
+const lt_rnnReluAsync = lt.rnnReluAsync;
+const lt_rnnReluCell = lt.rnnReluCell;
+const lt_rnnReluCellAsync = lt.rnnReluCellAsync;
+const lt_rnnTanh = lt.rnnTanh;
+const lt_rnnTanhAsync = lt.rnnTanhAsync;
+const lt_rnnTanhCell = lt.rnnTanhCell;
+const lt_rnnTanhCellAsync = lt.rnnTanhCellAsync;
 const lt_roll = lt.roll;
 const lt_rollAsync = lt.rollAsync;
 const lt_rot90 = lt.rot90;
@@ -1406,6 +1430,8 @@ export {
   lt_csrSpgemmAsync as csrSpgemmAsync,
   lt_csrSpmm as csrSpmm,
   lt_csrSpmmAsync as csrSpmmAsync,
+  lt_ctcLoss as ctcLoss,
+  lt_ctcLossAsync as ctcLossAsync,
   lt_cummax as cummax,
   lt_cummaxAsync as cummaxAsync,
   lt_cummin as cummin,
@@ -1479,6 +1505,8 @@ export {
   lt_einsumAsync as einsumAsync,
   lt_embedding as embedding,
   lt_embeddingAsync as embeddingAsync,
+  lt_embeddingBag as embeddingBag,
+  lt_embeddingBagAsync as embeddingBagAsync,
   lt_embeddingRenorm_ as embeddingRenorm_,
   lt_empty as empty,
   lt_emptyAffineQuantized as emptyAffineQuantized,
@@ -1619,6 +1647,10 @@ export {
   lt_gridSamplerAsync as gridSamplerAsync,
   lt_groupNorm as groupNorm,
   lt_groupNormAsync as groupNormAsync,
+  lt_gru as gru,
+  lt_gruAsync as gruAsync,
+  lt_gruCell as gruCell,
+  lt_gruCellAsync as gruCellAsync,
   lt_gt as gt,
   lt_gtAsync as gtAsync,
   lt_hammingWindow as hammingWindow,
@@ -1781,6 +1813,10 @@ export {
   lt_logspaceAsync as logspaceAsync,
   lt_logsumexp as logsumexp,
   lt_logsumexpAsync as logsumexpAsync,
+  lt_lstm as lstm,
+  lt_lstmAsync as lstmAsync,
+  lt_lstmCell as lstmCell,
+  lt_lstmCellAsync as lstmCellAsync,
   lt_lt as lt,
   lt_ltAsync as ltAsync,
   lt_lu as lu,
@@ -1928,6 +1964,10 @@ export {
   lt_ormqrAsync as ormqrAsync,
   lt_outer as outer,
   lt_outerAsync as outerAsync,
+  lt_packPaddedSequence as packPaddedSequence,
+  lt_packPaddedSequenceAsync as packPaddedSequenceAsync,
+  lt_padPackedSequence as padPackedSequence,
+  lt_padPackedSequenceAsync as padPackedSequenceAsync,
   lt_pairwiseDistance as pairwiseDistance,
   lt_pairwiseDistanceAsync as pairwiseDistanceAsync,
   lt_parseDevice as parseDevice,
@@ -2033,6 +2073,14 @@ export {
   lt_resultType as resultType,
   lt_rmsNorm as rmsNorm,
   lt_rmsNormAsync as rmsNormAsync,
+  lt_rnnRelu as rnnRelu,
+  lt_rnnReluAsync as rnnReluAsync,
+  lt_rnnReluCell as rnnReluCell,
+  lt_rnnReluCellAsync as rnnReluCellAsync,
+  lt_rnnTanh as rnnTanh,
+  lt_rnnTanhAsync as rnnTanhAsync,
+  lt_rnnTanhCell as rnnTanhCell,
+  lt_rnnTanhCellAsync as rnnTanhCellAsync,
   lt_roll as roll,
   lt_rollAsync as rollAsync,
   lt_rot90 as rot90,

@@ -110,6 +110,28 @@ func (s *steps) embeddingGradient(grad, indices *tensor.Tensor, sizes []int64, p
 	return s.Keep(s.c.SparseCooTensor(s.Keep(s.c.Unsqueeze(nil, at, 0)), rows, sizes, dtype.None, grad.Device(), ops.NoBool))
 }
 
+// bagGradient is the gradient of the matrix whose rows are added up in bags.
+func (s *steps) bagGradient(grad, crow, col, values *tensor.Tensor, sizes []int64, byFrequency, sparse bool) *tensor.Tensor {
+	if byFrequency {
+		counts := s.filled(0, grad.DType(), grad.Device(), sizes[0])
+		ones := s.filled(1, grad.DType(), grad.Device(), col.Numel())
+		counts = s.Keep(s.c.IndexAdd(nil, counts, 0, col, ones, one))
+		if values == nil {
+			values = ones
+		}
+		values = s.div(values, s.Keep(s.c.IndexSelect(nil, counts, 0, col)))
+	}
+	if !sparse {
+		return s.csrDenseGradient(grad, crow, col, values, sizes)
+	}
+	rows := s.pick(grad, s.repeated(s.lengths(crow)))
+	if values != nil {
+		rows = s.mul(rows, s.Keep(s.c.Unsqueeze(nil, values, 1)))
+	}
+	at := s.Keep(s.c.Unsqueeze(nil, s.cast(col, dtype.Int64), 0))
+	return s.Keep(s.c.SparseCooTensor(at, rows, sizes, dtype.None, grad.Device(), ops.NoBool))
+}
+
 // Each of the three tensors of a convolution is what the others make of it: the gradients of one are the other two products.
 
 func (s *steps) convolutionImages(results, weight *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) *tensor.Tensor {

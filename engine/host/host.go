@@ -55,6 +55,9 @@ func init() {
 
 		Normalize: normalize,
 
+		Recur: recur,
+		Align: align,
+
 		Range:     fillRange,
 		Draw:      draw,
 		Count:     count,

@@ -53,6 +53,9 @@ type Device struct {
 
 	Normalize func(op string, w Normalization) error
 
+	Recur func(op string, w Recurrence) error
+	Align func(op string, w Alignment) error
+
 	Range     func(op string, w Range) error
 	Draw      func(op string, w Drawing) error
 	Count     func(op string, w Counting) error

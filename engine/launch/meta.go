@@ -54,6 +54,9 @@ var meta = Device{
 
 	Normalize: nothing[Normalization],
 
+	Recur: nothing[Recurrence],
+	Align: nothing[Alignment],
+
 	Range:     nothing[Range],
 	Draw:      drawMeta,
 	Count:     nothing[Counting],

@@ -6,6 +6,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -65,4 +66,20 @@ func FillDiagonal(self *tensor.Tensor, value dtype.Scalar, wrap bool) error {
 		return err
 	}
 	return fillAt(whole*(columns+1), 1, rows-whole*(columns+1))
+}
+
+// NnCounts are the elements of a vector of int64.
+func NnCounts(self *tensor.Tensor) ([]int64, error) {
+	const op = "nn_counts"
+	if self.Dim() != 1 || self.DType() != dtype.Int64 {
+		return nil, status.Runtimef("%s: self must be a vector of int64, but has sizes %v, of %v", op, self.Sizes(), self.DType())
+	}
+	s := within(op)
+	defer s.Close()
+	whole := s.cast(self, dtype.Int64)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	list, err := launch.Ints(op, whole)
+	return slices.Clone(list), err
 }

@@ -17,11 +17,11 @@ type Geometry struct {
 
 // after is the offset of position n of dimension d.
 func (g *Geometry) after(d int, n int64) int64 {
-	return plus(g.Offset, Times(n, g.Strides[d]))
+	return Plus(g.Offset, Times(n, g.Strides[d]))
 }
 
-// plus is a+b of numbers that are not negative.
-func plus(a, b int64) int64 {
+// Plus is a+b of numbers that are not negative.
+func Plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64
 	}
@@ -95,7 +95,7 @@ func (g Geometry) Diagonal(offset int64, a, b int) Geometry {
 	} else if n = max(min(rows+offset, columns), 0); n > 0 {
 		g.Offset = g.after(a, -offset)
 	}
-	stride := plus(g.Strides[a], g.Strides[b])
+	stride := Plus(g.Strides[a], g.Strides[b])
 	g.Select(max(a, b), 0)
 	g.Select(min(a, b), 0)
 	g.Sizes, g.Strides = append(g.Sizes, n), append(g.Strides, stride)

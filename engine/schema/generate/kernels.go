@@ -47,6 +47,7 @@ var families = []family{
 	{"neural", every, []string{"activation", "loss", "normalize"}},
 	{"pooling", every, []string{"columns", "pooling", "resampling"}},
 	{"products", every, []string{"dots", "gemm", "gemm_bfloat16", "gemm_bytes", "gemm_quantized", "quantize"}},
+	{"recurrences", every, []string{"recurrence"}},
 	{"reductions", every, []string{"reduce_driver", "reduce_norm", "reduce_sum", "reduce_var"}},
 	{"scans", every, []string{"distance", "scan", "softmax"}},
 	{"sampling", narrow, []string{"sampling"}},

@@ -1,5 +1,5 @@
 """Neural network functions."""
 
-from . import functional
+from . import functional, utils
 
-__all__ = ["functional"]
+__all__ = ["functional", "utils"]

@@ -1,0 +1,63 @@
+package autograd
+
+import (
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// recurrenceGradient is the gradient of operand i of a layer of cells: of x, h, c, weight or bias.
+func (s *steps) recurrenceGradient(given, givenLast, givenCell, x, h, c, weight, bias, output, gates, kept *tensor.Tensor, batches []int64, reverse bool, cells string, i int64) *tensor.Tensor {
+	return s.once(func() []*tensor.Tensor {
+		if s.record {
+			return s.recurrenceSteps([]*tensor.Tensor{given, givenLast, givenCell}, []*tensor.Tensor{x, h, c, weight, bias}, batches, reverse, cells)
+		}
+		slopes, ofState, ofCell, previous, err := s.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, c, weight, batches, reverse, cells)
+		s.Keep(slopes, err)
+		s.Keep(ofState, nil)
+		s.Keep(ofCell, nil)
+		s.Keep(previous, nil)
+		ofInputs, ofStates := slopes, slopes
+		units := h.Sizes()[1]
+		turned := func(t *tensor.Tensor) *tensor.Tensor { return t }
+		if cells == "gru" { // which has the states' part of the last gate first
+			ofInputs, ofStates = s.part(slopes, 1, units, 3*units), s.part(slopes, 1, 0, 3*units)
+			turned = func(t *tensor.Tensor) *tensor.Tensor {
+				return s.joined(0, s.part(t, 0, units, 2*units), s.part(t, 0, 0, units))
+			}
+		}
+		var ofWeight, ofBias *tensor.Tensor
+		if s.wants(3) {
+			ofWeight = turned(s.Keep(s.c.Matmul(nil, s.Keep(s.c.Transpose(nil, ofStates, 0, 1)), previous)))
+		}
+		if s.wants(4) {
+			ofBias = turned(s.Keep(s.c.Sum(nil, ofStates, []int64{0}, false, dtype.None)))
+		}
+		return []*tensor.Tensor{ofInputs, ofState, ofCell, ofWeight, ofBias}
+	})[i]
+}
+
+// recurrenceSteps are the same gradients by way of a run that is recorded step by step, on aliases, which have no part in each other.
+func (s *steps) recurrenceSteps(given, operands []*tensor.Tensor, batches []int64, reverse bool, cells string) []*tensor.Tensor {
+	own := make([]*tensor.Tensor, len(operands))
+	var wanted []*tensor.Tensor
+	var places []int
+	for i, t := range operands {
+		if t == nil {
+			continue
+		}
+		if own[i] = s.Keep(s.c.ViewAs(t, t)); s.wants(i) {
+			wanted, places = append(wanted, own[i]), append(places, i)
+		}
+	}
+	output, hn, cn, err := s.c.NnRecurrenceSteps(own[0], own[1], own[2], own[3], own[4], nil, batches, reverse, cells)
+	results := []*tensor.Tensor{s.Keep(output, err), s.Keep(hn, nil), s.Keep(cn, nil)}
+	if own[2] == nil {
+		results, given = results[:2], given[:2]
+	}
+	made := make([]*tensor.Tensor, len(operands))
+	for j, t := range s.KeepAll(AutogradGrad(s.c, results, wanted, given, ops.True, true, false, true)) {
+		made[places[j]] = t
+	}
+	return made
+}

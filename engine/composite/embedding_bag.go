@@ -1,0 +1,290 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// bags are rows of a matrix in bags: those of crow[i] to crow[i+1] of indices are in bag i. Rows that do not count are not among them.
+type bags struct {
+	*scope
+	weight, indices, values, crow *tensor.Tensor
+	of                            *tensor.Tensor // the bag of each index, those included that do not count
+	counts                        *tensor.Tensor // the rows in each bag
+	number                        int64
+}
+
+// bagged refuses what does not fit.
+func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int64, last bool) {
+	switch {
+	case weight.Dim() != 2:
+		b.Failf("weight must be a matrix, but has sizes %v", weight.Sizes())
+	case !weight.DType().IsFloatingPoint():
+		b.Failf("weight must be of floating point, but is of %v", weight.DType())
+	case indices.Dim() != 1 || offsets.Dim() != 1:
+		b.Failf("indices and offsets must be vectors, but have sizes %v and %v", indices.Sizes(), offsets.Sizes())
+	case mode < 0 || mode > 2:
+		b.Failf("mode must be 0 (sum), 1 (mean) or 2 (max), but is %d", mode)
+	case values != nil && mode != 0:
+		b.Failf("per_sample_weights go with sums (mode 0), but mode is %d", mode)
+	case values != nil && (values.DType() != weight.DType() || !slices.Equal(values.Sizes(), indices.Sizes())):
+		b.Failf("per_sample_weights must have the sizes of indices, %v, and the dtype of weight, %v, but have %v, of %v", indices.Sizes(), weight.DType(), values.Sizes(), values.DType())
+	case last && offsets.Numel() == 0:
+		b.Failf("offsets must have the end of the last bag, but are empty")
+	}
+	for _, t := range []*tensor.Tensor{indices, offsets} {
+		b.Fail(rowIndices(b.Op, t))
+	}
+	if b.Err != nil {
+		return
+	}
+	d := dtype.Int64
+	if indices.DType() == dtype.Int32 && offsets.DType() == dtype.Int32 {
+		d = dtype.Int32
+	}
+	b.weight, b.indices, b.values, b.crow = weight, b.Cast(indices, d), values, b.Cast(offsets, d)
+	b.ends(last)
+}
+
+// ends has crow end with the end of the last bag, and refuses offsets that do not begin with 0 or are beyond the indices.
+func (b *bags) ends(last bool) {
+	if b.Err != nil {
+		return
+	}
+	n := b.indices.Numel()
+	if b.crow.Numel() > 0 {
+		if first, known := b.Value(b.Select(b.crow, 0, 0)); known && first.I != 0 {
+			b.Failf("offsets must begin with 0, but begin with %d", first.I)
+		}
+		end, known := b.Value(b.Select(b.crow, 0, -1))
+		if known && (end.I < 0 || end.I > n) {
+			b.Failf("offsets must not be beyond the %d indices, but end with %d", n, end.I)
+		}
+		if last && known {
+			b.first(end.I)
+		}
+	}
+	switch {
+	case b.Err != nil:
+	case !last:
+		b.number = b.crow.Numel()
+		end := b.Step(func() (*tensor.Tensor, error) {
+			return b.C.NewFull(b.crow, []int64{1}, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
+		})
+		if b.number == 0 { // no bag has what there is
+			end = b.Binary(b.C.Mul, end, b.Int(0))
+			b.first(0)
+		}
+		b.crow = b.Cat(0, b.crow, end)
+	default:
+		b.number = b.crow.Numel() - 1
+	}
+}
+
+// first leaves all but n indices out, which no bag has.
+func (b *bags) first(n int64) {
+	if b.Err != nil || n == b.indices.Numel() {
+		return
+	}
+	b.indices = b.Narrow(b.indices, 0, 0, n)
+	if b.values != nil {
+		b.values = b.Narrow(b.values, 0, 0, n)
+	}
+}
+
+// without leaves a row out.
+func (b *bags) without(padding int64) {
+	if b.Err != nil {
+		return
+	}
+	mask := b.Binary(b.C.Ne, b.indices, b.Int(padding))
+	if b.Err != nil || !launch.Known(mask) {
+		return
+	}
+	kept := b.Step(func() (*tensor.Tensor, error) { return b.C.Nonzero(nil, mask) })
+	kept = b.Step(func() (*tensor.Tensor, error) { return b.C.Reshape(kept, []int64{-1}) })
+	before := b.Step(func() (*tensor.Tensor, error) { return b.C.Cumsum(nil, mask, 0, b.crow.DType()) })
+	before = b.Cat(0, b.Zeros(before, before.DType(), 1), before)
+	b.crow, b.indices = b.picked(before, b.crow), b.picked(b.indices, kept)
+	if b.values != nil {
+		b.values = b.picked(b.values, kept)
+	}
+}
+
+func (s *scope) picked(t, at *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.IndexSelect(nil, t, 0, at) })
+}
+
+// owners are the bags of n indices.
+func (b *bags) owners(n int64) *tensor.Tensor {
+	if b.Err != nil {
+		return nil
+	}
+	places := b.Step(func() (*tensor.Tensor, error) {
+		return b.C.Arange(nil, dtype.IntScalar(n), b.crow.DType(), tensor.NoLayout, b.crow.Device())
+	})
+	if b.number == 0 {
+		return places
+	}
+	return b.Step(func() (*tensor.Tensor, error) {
+		return b.C.Bucketize(nil, places, b.Narrow(b.crow, 0, 1, b.number), b.crow.DType() == dtype.Int32, true)
+	})
+}
+
+// sums are those of the rows of bags.
+func (b *bags) sums(byFrequency, sparse bool) *tensor.Tensor {
+	return b.Step(func() (*tensor.Tensor, error) {
+		return b.C.NnBag(b.weight, b.crow, b.indices, b.values, byFrequency, sparse)
+	})
+}
+
+// largest are the rows that have the largest elements of bags, and these elements: 0 of an empty bag.
+func (b *bags) largest() (rows, elements *tensor.Tensor) {
+	if b.Err != nil {
+		return nil, nil
+	}
+	n, width := b.indices.Numel(), b.weight.Sizes()[1]
+	if n == 0 {
+		return b.Zeros(b.crow, b.crow.DType(), b.number, width), b.sums(false, false)
+	}
+	empty := b.Unsqueeze(b.isZero(b.counts), 1)
+	plain := b.Step(func() (*tensor.Tensor, error) { return b.C.Detach(b.weight) })
+	each := b.picked(plain, b.indices)
+	bag := b.Cast(b.Unsqueeze(b.owners(n), 1), dtype.Int64)
+	bag = b.Expand(bag, n, width)
+	reduced := func(t *tensor.Tensor, by string) *tensor.Tensor {
+		to := b.Zeros(t, t.DType(), b.number, width)
+		return b.Step(func() (*tensor.Tensor, error) { return b.C.ScatterReduce(nil, to, 0, bag, t, by, false) })
+	}
+	most := b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, reduced(each, "amax"), 0, bag, false) })
+	places := b.Unsqueeze(b.Step(func() (*tensor.Tensor, error) {
+		return b.C.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, b.crow.Device())
+	}), 1)
+	is := b.Binary(b.C.LogicalOr, b.Binary(b.C.Eq, each, most), b.Binary(b.C.Ne, each, each))
+	first := reduced(b.Where(is, places, b.Int(n-1)), "amin")
+	at := b.Step(func() (*tensor.Tensor, error) { return b.C.Take(nil, b.indices, first) })
+	at = b.Where(empty, b.Int(0), at)
+	found := b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, b.weight, 0, b.Cast(at, dtype.Int64), false) })
+	return at, b.Where(empty, b.Int(0), found)
+}
+
+func (s *scope) isZero(t *tensor.Tensor) *tensor.Tensor { return s.Binary(s.C.Eq, t, s.Int(0)) }
+
+// paddingOf is the row that does not count, -1 where there is none.
+func (b *bags) paddingOf(weight *tensor.Tensor, padding ops.Int) int64 {
+	if padding.IsNone() || b.Err != nil {
+		return -1
+	}
+	rows, at := weight.Sizes()[0], int64(padding)
+	if at < -rows || at >= rows {
+		b.Failf("padding_idx must be from %d to %d, but is %d", -rows, rows-1, at)
+	}
+	if at < 0 {
+		at += rows
+	}
+	return at
+}
+
+// EmbeddingBag combines rows of a matrix in bags.
+func EmbeddingBag(c aten.Ctx, weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (output, offset2bag, bagSize, maxIndices *tensor.Tensor, err error) {
+	b := &bags{scope: within(c, "embedding_bag")}
+	defer b.Close()
+	b.bagged(weight, indices, offsets, values, mode, last)
+	left := b.paddingOf(weight, padding)
+	if b.Err != nil {
+		return nil, nil, nil, nil, b.Err
+	}
+	var owners, sizes, rows *tensor.Tensor
+	if mode == 0 && left < 0 && weight.DType() != dtype.Float64 { // as PyTorch, which needs no more
+		owners = b.Zeros(b.crow, b.crow.DType(), 0)
+	} else {
+		owners = b.owners(b.indices.Numel())
+	}
+	if left >= 0 {
+		b.without(left)
+	}
+	if b.Err != nil {
+		return nil, nil, nil, nil, b.Err
+	}
+	b.counts = b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
+	switch mode {
+	case 0:
+		output = b.sums(byFrequency, sparse)
+		sizes = b.Zeros(b.crow, b.crow.DType(), b.number)
+	case 1:
+		counts := b.Binary(b.C.ClampMin, b.counts, b.Int(1))
+		output, sizes = b.Div(b.sums(byFrequency, sparse), b.Unsqueeze(counts, 1)), b.counts
+	default:
+		rows, output = b.largest()
+		sizes = b.counts
+	}
+	if rows == nil {
+		rows = b.Step(func() (*tensor.Tensor, error) { return c.Clone(sizes, shape.Preserve) })
+	}
+	list := []*tensor.Tensor{output, owners, sizes, rows}
+	if list, err = b.GiveAll(list); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], list[3], nil
+}
+
+// NnEmbeddingBag combines rows of a matrix, which with maxNorm are shortened where they lie first.
+func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+	const op = "nn_embedding_bag"
+	number := slices.Index([]string{"sum", "mean", "max"}, mode)
+	switch {
+	case values != nil && !slices.Equal(self.Sizes(), values.Sizes()):
+		return nil, status.Valuef("%s: per_sample_weights must have the sizes of self, %v, but have %v", op, self.Sizes(), values.Sizes())
+	case weight.Dim() != 2:
+		return nil, status.Valuef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
+	case self.Dim() != 1 && self.Dim() != 2:
+		return nil, status.Valuef("%s: self must have one or two dimensions, but has sizes %v", op, self.Sizes())
+	case self.Dim() == 2 && offsets != nil:
+		return nil, status.Valuef("%s: offsets go with a vector, but self has sizes %v, a bag in each row", op, self.Sizes())
+	case self.Dim() == 1 && (offsets == nil || offsets.Dim() != 1):
+		return nil, status.Valuef("%s: offsets must be a vector where self is one", op)
+	case number < 0:
+		return nil, status.Valuef("%s: mode must be sum, mean or max, but is %s", op, mode)
+	case mode == "max" && (byFrequency || sparse):
+		return nil, status.Valuef("%s: scale_grad_by_freq and sparse go with sum and mean, but mode is max", op)
+	case values != nil && mode != "sum":
+		return nil, status.NotImplementedf("%s: per_sample_weights go with mode sum, but it is %s", op, mode)
+	}
+	s := within(c, op)
+	defer s.Close()
+	s.Fail(rowIndices(op, self))
+	if self.Dim() == 2 {
+		rows, width := self.Sizes()[0], self.Sizes()[1]
+		places := s.Keep(c.Arange(nil, dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device()))
+		offsets = s.Mul(places, s.Int(width))
+		self, last = s.Reshape(self, self.Numel()), false
+		if values != nil {
+			values = s.Reshape(values, values.Numel())
+		}
+	}
+	if maxNorm != nil {
+		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })
+		s.Do(func() error { return c.EmbeddingRenorm(plain, self, *maxNorm, normType) })
+	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	output, owners, sizes, rows, err := c.EmbeddingBag(weight, self, offsets, byFrequency, int64(number), sparse, values, last, padding)
+	s.Keep(owners, err)
+	s.Keep(sizes, nil)
+	s.Keep(rows, nil)
+	return s.result(nil, s.Keep(output, nil))
+}
+
+// NnBag is a product of a sparse matrix.
+func NnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, _, _ bool) (*tensor.Tensor, error) {
+	t, err := c.CsrSpmm(crow, col, values, weight)
+	return only("embedding_bag", t, err)
+}

@@ -1,0 +1,425 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// gatesOf is how many gates a kind of cells has.
+func gatesOf(cells string) int64 {
+	switch cells {
+	case "lstm":
+		return 4
+	case "gru":
+		return 3
+	}
+	return 1
+}
+
+// network is a stack of layers of cells, over all steps of some sequences.
+type network struct {
+	*scope
+	cells                string
+	biases, twice, train bool
+	dropout              float64
+	layers               int64
+	batches              []int64 // the rows of each step
+	params               []*tensor.Tensor
+}
+
+// recurring begins a call of a stack of layers.
+func recurring(c aten.Ctx, op, cells string, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) *network {
+	n := &network{scope: within(c, op), cells: cells, biases: biases, twice: both, train: train, dropout: dropout, layers: layers, params: params}
+	if layers < 1 {
+		n.Failf("num_layers must be positive, but is %d", layers)
+	}
+	if !(dropout >= 0 && dropout <= 1) {
+		n.Failf("dropout must be from 0 to 1, but is %v", dropout)
+	}
+	return n
+}
+
+// directions are how many times each layer goes through the steps.
+func (n *network) directions() int64 {
+	if n.twice {
+		return 2
+	}
+	return 1
+}
+
+// states are those that all layers begin with: h, and for an LSTM c.
+type states struct{ h, c *tensor.Tensor }
+
+// ofList are the two states that an LSTM begins with.
+func (n *network) ofList(hx []*tensor.Tensor) states {
+	if len(hx) != 2 {
+		n.Failf("hx must have two tensors, of states and of cells, but has %d", len(hx))
+		return states{}
+	}
+	return states{hx[0], hx[1]}
+}
+
+// weights are the parameters of a layer in one direction.
+type weights struct{ input, state, inputBias, stateBias, projection *tensor.Tensor }
+
+// weightsOf are those of each layer and direction, in turn.
+func (n *network) weightsOf(begin states) []weights {
+	if n.Err != nil {
+		return nil
+	}
+	each := int64(2)
+	if n.biases {
+		each = 4
+	}
+	projected := begin.c != nil && begin.h.Dim() == 3 && begin.c.Dim() == 3 && begin.h.Sizes()[2] != begin.c.Sizes()[2]
+	if projected {
+		each++
+	}
+	count := shape.Times(n.layers, n.directions())
+	if int64(len(n.params)) != shape.Times(count, each) {
+		n.Failf("params must have %d tensors for each of %d layers and directions, but has %d tensors", each, count, len(n.params))
+		return nil
+	}
+	var list []weights
+	for p := range slices.Chunk(n.params, int(each)) {
+		w := weights{input: p[0], state: p[1]}
+		if n.biases {
+			w.inputBias, w.stateBias = p[2], p[3]
+		}
+		if projected {
+			w.projection = p[each-1]
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// fits refuses tensors that are not of one dtype and device, and states of other sizes than (layers and directions, sequences, any).
+func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
+	n.Fail(floating(n.Op, data))
+	for _, t := range append([]*tensor.Tensor{begin.h, begin.c}, n.params...) {
+		if n.Err == nil && t != nil && (t.DType() != data.DType() || t.Device() != data.Device()) {
+			n.Failf("all tensors must be of one dtype and on one device, as input is, %v on %v, but one is of %v on %v", data.DType(), data.Device(), t.DType(), t.Device())
+		}
+	}
+	for i, t := range []*tensor.Tensor{begin.h, begin.c} {
+		if want := []int64{n.layers * n.directions(), sequences}; n.Err == nil && t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
+			n.Failf("%s must have three sizes, of which the first two are %d, layers times directions, and %d, sequences, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
+		}
+	}
+}
+
+// padded runs the layers on sequences of one length, whose steps dimension 0 counts, or with batchFirst dimension 1.
+func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (output *tensor.Tensor, end states) {
+	if n.Err == nil && input.Dim() != 3 {
+		n.Failf("input must have three dimensions, those of steps, sequences and features, but has sizes %v", input.Sizes())
+	}
+	if n.Err != nil {
+		return nil, end
+	}
+	if batchFirst {
+		input = n.Permute(input, 1, 0, 2)
+	}
+	steps, sequences := input.Sizes()[0], input.Sizes()[1]
+	if steps == 0 {
+		n.Failf("input must have at least one step, but has sizes %v", input.Sizes())
+	}
+	n.fits(input, begin, sequences)
+	n.batches = slices.Repeat([]int64{sequences}, int(min(steps, 1<<31)))
+	output, end = n.run(n.Reshape(input, shape.Times(steps, sequences), input.Sizes()[2]), begin)
+	if n.Err != nil {
+		return nil, end
+	}
+	output = n.Reshape(output, steps, sequences, output.Sizes()[1])
+	if batchFirst {
+		output = n.Permute(output, 1, 0, 2)
+	}
+	return output, end
+}
+
+// packed runs the layers on packed sequences.
+func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
+	n.batches = n.counts(batchSizes, "batch_sizes")
+	rows := int64(0)
+	for i, size := range n.batches {
+		if size <= 0 || i > 0 && size > n.batches[i-1] {
+			n.Failf("batch_sizes must be positive, and none larger than the one before, but are %v", n.batches)
+			return nil, end
+		}
+		rows = shape.Plus(rows, size)
+	}
+	if n.Err == nil && (data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows) {
+		n.Failf("data must be a matrix with a row for each of the %d elements that batch_sizes count, but has sizes %v", rows, data.Sizes())
+	}
+	if n.Err != nil {
+		return nil, end
+	}
+	n.fits(data, begin, n.batches[0])
+	return n.run(data, begin)
+}
+
+// counts are the elements of a vector of int64 of the CPU.
+func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
+	if s.Err != nil {
+		return nil
+	}
+	if t.Dim() != 1 || t.DType() != dtype.Int64 {
+		s.Failf("%s must be a vector of int64, but has sizes %v, of %v", name, t.Sizes(), t.DType())
+		return nil
+	}
+	list, err := s.C.NnCounts(t)
+	s.Fail(err)
+	return list
+}
+
+// run runs the layers on rows of steps. 16-bit numbers are computed with in float32.
+func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
+	all := n.weightsOf(begin)
+	if n.Err != nil {
+		return nil, end
+	}
+	d := data.DType()
+	wide := d.Compute()
+	output = n.Cast(data, wide)
+	begin = states{n.Cast(begin.h, wide), n.wide(begin.c, wide)}
+	var hidden, cells []*tensor.Tensor
+	for layer := range n.layers {
+		var made []*tensor.Tensor
+		for direction := range n.directions() {
+			i := layer*n.directions() + direction
+			y, last := n.layer(output, begin.at(n, i), all[i].wide(n, wide), direction == 1)
+			made, hidden, cells = append(made, y), append(hidden, last.h), append(cells, last.c)
+		}
+		if output = made[0]; n.twice {
+			output = n.Cat(1, made...)
+		}
+		if n.train && n.dropout > 0 && layer < n.layers-1 {
+			input := output
+			output = n.Step(func() (*tensor.Tensor, error) { return n.C.Dropout(nil, input, n.dropout, true, nil) })
+		}
+	}
+	end.h = n.Cast(n.Stack(hidden...), d)
+	if n.cells == "lstm" {
+		end.c = n.Cast(n.Stack(cells...), d)
+	}
+	return n.Cast(output, d), end
+}
+
+func (s *scope) wide(t *tensor.Tensor, d dtype.DType) *tensor.Tensor {
+	if t == nil {
+		return nil
+	}
+	return s.Cast(t, d)
+}
+
+func (w weights) wide(n *network, d dtype.DType) weights {
+	return weights{n.wide(w.input, d), n.wide(w.state, d), n.wide(w.inputBias, d), n.wide(w.stateBias, d), n.wide(w.projection, d)}
+}
+
+// at are the states of one layer and direction.
+func (s states) at(n *network, i int64) (own states) {
+	own.h = n.Select(s.h, 0, i)
+	if s.c != nil {
+		own.c = n.Select(s.c, 0, i)
+	}
+	return own
+}
+
+// layer runs the cells of a layer in one direction: the products of all inputs are one product.
+func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bool) (output *tensor.Tensor, end states) {
+	x, bias := n.inputs(data, begin, w)
+	if n.Err != nil {
+		return nil, end
+	}
+	if w.projection != nil {
+		h, hn, cn, err := n.C.NnRecurrenceSteps(x, begin.h, begin.c, w.state, bias, w.projection, n.batches, reverse, n.cells)
+		return n.Keep(h, err), states{n.Keep(hn, nil), n.Keep(cn, nil)}
+	}
+	h, hn, cn, gates, kept, err := n.C.NnRecurrence(x, begin.h, begin.c, w.state, bias, n.batches, reverse, n.cells)
+	n.Keep(gates, err)
+	n.Keep(kept, nil)
+	return n.Keep(h, nil), states{n.Keep(hn, nil), n.Keep(cn, nil)}
+}
+
+// inputs are the products of inputs and weights, with what biases add to them. A GRU adds the others to those of states.
+func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
+	n.checked(data, begin, w)
+	if n.Err != nil {
+		return nil, nil
+	}
+	turned := n.Permute(w.input, 1, 0)
+	if w.inputBias == nil && w.stateBias == nil {
+		return n.matmul(data, turned), nil
+	}
+	bias := w.inputBias
+	switch {
+	case n.cells == "gru":
+		stateBias = w.stateBias
+	case bias == nil:
+		bias = w.stateBias
+	case w.stateBias != nil:
+		bias = n.Add(bias, w.stateBias)
+	}
+	if bias == nil {
+		return n.matmul(data, turned), stateBias
+	}
+	return n.Step(func() (*tensor.Tensor, error) { return n.C.Addmm(nil, bias, data, turned, one, one) }), stateBias
+}
+
+// checked refuses parameters of other sizes than the states ask for.
+func (n *network) checked(data *tensor.Tensor, begin states, w weights) {
+	if n.Err != nil {
+		return
+	}
+	width := begin.h.Sizes()[1]
+	units := width
+	if begin.c != nil {
+		units = begin.c.Sizes()[1]
+	}
+	gates := shape.Times(gatesOf(n.cells), units)
+	n.sized("w_ih", w.input, gates, data.Sizes()[1])
+	n.sized("w_hh", w.state, gates, width)
+	n.sized("b_ih", w.inputBias, gates)
+	n.sized("b_hh", w.stateBias, gates)
+	n.sized("w_hr", w.projection, width, units)
+	if n.Err == nil && w.projection == nil && begin.c != nil && width != units {
+		n.Failf("states and cells must have the same sizes, but have %v and %v", begin.h.Sizes(), begin.c.Sizes())
+	}
+}
+
+func (n *network) sized(name string, t *tensor.Tensor, sizes ...int64) {
+	if n.Err == nil && t != nil && !slices.Equal(t.Sizes(), sizes) {
+		n.Failf("%s must have sizes %v, for an input and a state as they are, but has %v", name, sizes, t.Sizes())
+	}
+}
+
+// three hands the results of an LSTM over.
+func (n *network) three(output *tensor.Tensor, end states) (y, h, c *tensor.Tensor, err error) {
+	list := []*tensor.Tensor{output, end.h, end.c}
+	if list, err = n.GiveAll(list); err != nil {
+		return nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], nil
+}
+
+// two hands the results of others over.
+func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, err error) {
+	return n.both(output, end.h)
+}
+
+// LstmInput runs layers of long short-term memory.
+func LstmInput(c aten.Ctx, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
+	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.three(n.padded(input, n.ofList(hx), batchFirst))
+}
+
+// LstmData is LstmInput for packed sequences.
+func LstmData(c aten.Ctx, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
+	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.three(n.packed(data, batchSizes, n.ofList(hx)))
+}
+
+// GruInput runs layers of gated recurrent units.
+func GruInput(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.two(n.padded(input, states{h: hx}, batchFirst))
+}
+
+// GruData is GruInput for packed sequences.
+func GruData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.two(n.packed(data, batchSizes, states{h: hx}))
+}
+
+// RnnTanhInput runs layers whose states are hyperbolic tangents.
+func RnnTanhInput(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.two(n.padded(input, states{h: hx}, batchFirst))
+}
+
+// RnnTanhData is RnnTanhInput for packed sequences.
+func RnnTanhData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.two(n.packed(data, batchSizes, states{h: hx}))
+}
+
+// RnnReluInput runs layers whose states are what is positive of sums.
+func RnnReluInput(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.two(n.padded(input, states{h: hx}, batchFirst))
+}
+
+// RnnReluData is RnnReluInput for packed sequences.
+func RnnReluData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
+	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
+	defer n.Close()
+	return n.two(n.packed(data, batchSizes, states{h: hx}))
+}
+
+// cell runs cells for one step.
+func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
+	n.Fail(floating(n.Op, input))
+	for _, t := range []*tensor.Tensor{begin.h, begin.c, w.input, w.state, w.inputBias, w.stateBias} {
+		if n.Err == nil && t != nil && (t.DType() != input.DType() || t.Device() != input.Device()) {
+			n.Failf("all tensors must be of one dtype and on one device, as input is, %v on %v, but one is of %v on %v", input.DType(), input.Device(), t.DType(), t.Device())
+		}
+	}
+	if n.Err == nil && (input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] || begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0]) {
+		n.Failf("input and hx must be matrices with a row for each example, but input has sizes %v, and hx %v", input.Sizes(), begin.h.Sizes())
+	}
+	if n.Err != nil {
+		return states{}
+	}
+	n.batches = []int64{input.Sizes()[0]}
+	d := input.DType()
+	wide := d.Compute()
+	_, end := n.layer(n.Cast(input, wide), states{n.wide(begin.h, wide), n.wide(begin.c, wide)}, w.wide(n, wide), false)
+	if n.Err != nil {
+		return end
+	}
+	end.h = n.Cast(end.h, d)
+	if begin.c != nil {
+		end.c = n.Cast(end.c, d)
+	}
+	return end
+}
+
+// LstmCell is a step of long short-term memory.
+func LstmCell(c aten.Ctx, input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (h, cells *tensor.Tensor, err error) {
+	n := &network{scope: within(c, "lstm_cell"), cells: "lstm"}
+	defer n.Close()
+	end := n.cell(input, n.ofList(hx), weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+	return n.two(end.h, states{h: end.c})
+}
+
+func oneStep(c aten.Ctx, op, cells string, input, hx *tensor.Tensor, w weights) (*tensor.Tensor, error) {
+	n := &network{scope: within(c, op), cells: cells}
+	defer n.Close()
+	return n.result(nil, n.cell(input, states{h: hx}, w).h)
+}
+
+// GruCell is a step of gated recurrent units.
+func GruCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	return oneStep(c, "gru_cell", "gru", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+}
+
+// RnnTanhCell is a step whose state is a hyperbolic tangent.
+func RnnTanhCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	return oneStep(c, "rnn_tanh_cell", "tanh", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+}
+
+// RnnReluCell is a step whose state is what is positive of a sum.
+func RnnReluCell(c aten.Ctx, input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	return oneStep(c, "rnn_relu_cell", "relu", input, hx, weights{input: inputs, state: state, inputBias: inputBias, stateBias: stateBias})
+}

@@ -1,0 +1,119 @@
+package composite
+
+import (
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// walking goes through the steps of a layer by operators that have derivatives of any order: what NnRecurrence does at once, and projections.
+type walking struct {
+	*scope
+	weight, bias, projection *tensor.Tensor // the first and the last turned
+	cells                    string
+}
+
+// NnRecurrenceSteps runs the cells of a layer in one direction, one step after another.
+func NnRecurrenceSteps(c aten.Ctx, x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn *tensor.Tensor, err error) {
+	w := &walking{scope: within(c, "nn_recurrence_steps"), bias: bias, cells: cells}
+	defer w.Close()
+	w.weight = w.Permute(weight, 1, 0)
+	if projection != nil {
+		w.projection = w.Permute(projection, 1, 0)
+	}
+	begin, at := states{h, cell}, states{h, cell}
+	starts, row := make([]int64, len(batches)), int64(0)
+	for t, n := range batches {
+		starts[t], row = row, row+n
+	}
+	made := make([]*tensor.Tensor, len(batches))
+	ended := []states{}
+	for i := range batches {
+		t := i
+		if reverse {
+			t = len(batches) - 1 - i
+		}
+		rows := batches[t]
+		if i == 0 {
+			at = w.part(begin, 0, rows)
+		} else if old := w.rows(at); rows > old {
+			at = w.joined(at, w.part(begin, old, rows-old))
+		} else if rows < old {
+			ended = append(ended, w.part(at, rows, old-rows))
+			at = w.part(at, 0, rows)
+		}
+		at = w.step(w.Narrow(x, 0, starts[t], rows), at)
+		made[t] = at.h
+	}
+	for i := len(ended) - 1; i >= 0; i-- {
+		at = w.joined(at, ended[i])
+	}
+	list := []*tensor.Tensor{w.Cat(0, made...), at.h, at.c}
+	if cell == nil {
+		list[2] = w.Empty(x, x.DType(), 0)
+	}
+	if list, err = w.GiveAll(list); err != nil {
+		return nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], nil
+}
+
+func (w *walking) rows(s states) int64 {
+	if w.Err != nil {
+		return 0
+	}
+	return s.h.Sizes()[0]
+}
+
+// part are the states of some sequences.
+func (w *walking) part(s states, first, rows int64) (own states) {
+	if w.rows(s) == rows {
+		return s
+	}
+	own.h = w.Narrow(s.h, 0, first, rows)
+	if s.c != nil {
+		own.c = w.Narrow(s.c, 0, first, rows)
+	}
+	return own
+}
+
+func (w *walking) joined(a, b states) (all states) {
+	all.h = w.Cat(0, a.h, b.h)
+	if a.c != nil {
+		all.c = w.Cat(0, a.c, b.c)
+	}
+	return all
+}
+
+// step is what cells make of the products of inputs, x, and states.
+func (w *walking) step(x *tensor.Tensor, s states) states {
+	if w.Err != nil {
+		return s
+	}
+	sums := w.matmul(s.h, w.weight)
+	if w.bias != nil {
+		sums = w.Add(sums, w.bias)
+	}
+	if w.Err != nil {
+		return s
+	}
+	units := sums.Sizes()[1] / gatesOf(w.cells)
+	gate := func(t *tensor.Tensor, i int64) *tensor.Tensor { return w.Narrow(t, 1, i*units, units) }
+	switch w.cells {
+	case "lstm":
+		sums = w.Add(sums, x)
+		i, f, o := w.Unary(w.C.Sigmoid, gate(sums, 0)), w.Unary(w.C.Sigmoid, gate(sums, 1)), w.Unary(w.C.Sigmoid, gate(sums, 3))
+		c := w.Add(w.Mul(f, s.c), w.Mul(i, w.Unary(w.C.Tanh, gate(sums, 2))))
+		h := w.Mul(o, w.Unary(w.C.Tanh, c))
+		if w.projection != nil {
+			h = w.matmul(h, w.projection)
+		}
+		return states{h, c}
+	case "gru":
+		r, z := w.Unary(w.C.Sigmoid, w.Add(gate(sums, 0), gate(x, 0))), w.Unary(w.C.Sigmoid, w.Add(gate(sums, 1), gate(x, 1)))
+		n := w.Unary(w.C.Tanh, w.Add(gate(x, 2), w.Mul(r, gate(sums, 2))))
+		return states{h: w.Add(n, w.Mul(z, w.Sub(s.h, n)))}
+	case "tanh":
+		return states{h: w.Unary(w.C.Tanh, w.Add(sums, x))}
+	}
+	return states{h: w.Unary(w.C.Relu, w.Add(sums, x))}
+}

@@ -1,0 +1,117 @@
+package composite
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// conjugate has the counts that go with lengths, or the lengths that go with counts.
+func (s *scope) conjugate(t *tensor.Tensor) *tensor.Tensor { return s.view(s.C.NnConjugate, t) }
+
+// places are those of packed rows, on the device of t.
+func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor {
+	at := s.Step(func() (*tensor.Tensor, error) { return s.C.NnPlaces(counts, sequences) })
+	if s.Err != nil || at.Device() == t.Device() {
+		return at
+	}
+	return s.Keep(s.C.ToOptions(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve))
+}
+
+// onHost refuses counts that are not a vector of int64 on the CPU.
+func (s *scope) onHost(name string, t *tensor.Tensor) {
+	if s.Err == nil && (t.Dim() != 1 || t.DType() != dtype.Int64 || t.Device().Type != device.CPU) {
+		s.Failf("%s must be a vector of int64 on the cpu, but has sizes %v, of %v, on %v", name, t.Sizes(), t.DType(), t.Device())
+	}
+}
+
+// PackPaddedSequence leaves out what sequences are padded with.
+func PackPaddedSequence(c aten.Ctx, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
+	s := within(c, "pack_padded_sequence")
+	defer s.Close()
+	s.onHost("lengths", lengths)
+	if s.Err == nil && (input.Dim() < 2 || input.Numel() == 0) {
+		s.Failf("input must have two dimensions or more, of which the first ones are those of steps and sequences, and elements, but has sizes %v", input.Sizes())
+	}
+	if s.Err == nil && batchFirst {
+		input = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, input, 0, 1) })
+	}
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	steps, sequences := input.Sizes()[0], input.Sizes()[1]
+	list := s.counts(lengths, "lengths")
+	switch {
+	case s.Err != nil:
+	case int64(len(list)) != sequences:
+		s.Failf("lengths must have a length for each of the %d sequences, but has %d", sequences, len(list))
+	case slices.Min(list) <= 0:
+		s.Failf("lengths must be positive, but one is %d", slices.Min(list))
+	case !slices.IsSortedFunc(list, func(a, b int64) int { return int(min(max(b-a, -1), 1)) }):
+		s.Failf("lengths must fall, but are %v; pass enforce_sorted=False to have sequences sorted", list)
+	case list[0] > steps:
+		s.Failf("lengths must be at most %d, the steps of input, but one is %d", steps, list[0])
+	}
+	counts = s.conjugate(lengths)
+	places := s.places(input, counts, sequences)
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	rows := s.Reshape(input, append([]int64{steps * sequences}, input.Sizes()[2:]...)...)
+	return s.both(s.picked(rows, places), counts)
+}
+
+// both hands two results over.
+func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	list, err := s.GiveAll([]*tensor.Tensor{a, b})
+	if err != nil {
+		return nil, nil, err
+	}
+	return list[0], list[1], nil
+}
+
+// PadPackedSequence pads packed sequences.
+func PadPackedSequence(c aten.Ctx, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
+	s := within(c, "pad_packed_sequence")
+	defer s.Close()
+	s.onHost("batch_sizes", counts)
+	list := s.counts(counts, "batch_sizes")
+	rows := int64(0)
+	for i, n := range list {
+		if n <= 0 || i > 0 && n > list[i-1] {
+			s.Failf("batch_sizes must be positive and fall, but are %v", list)
+			return nil, nil, s.Err
+		}
+		rows = shape.Plus(rows, n)
+	}
+	steps := int64(len(list))
+	switch {
+	case s.Err != nil:
+	case steps == 0 || data.Dim() == 0 || data.Sizes()[0] != rows:
+		s.Failf("data must have a row for each of the %d elements that batch_sizes count, but has sizes %v", rows, data.Sizes())
+	case total >= 0 && total < steps:
+		s.Failf("total_length must be at least the %d steps of the longest sequence, but is %d", steps, total)
+	}
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	steps = max(steps, total)
+	if _, err := shape.Numel(s.Op, append([]int64{steps, list[0]}, data.Sizes()[1:]...)); err != nil {
+		return nil, nil, err
+	}
+	lengths = s.conjugate(counts)
+	places := s.places(data, counts, list[0])
+	whole := s.Step(func() (*tensor.Tensor, error) {
+		return c.NewFull(data, append([]int64{steps * list[0]}, data.Sizes()[1:]...), value, dtype.None, tensor.NoLayout, device.None)
+	})
+	padded := s.Step(func() (*tensor.Tensor, error) { return c.IndexCopy(nil, whole, 0, places, data) })
+	padded = s.Reshape(padded, append([]int64{steps, list[0]}, data.Sizes()[1:]...)...)
+	if batchFirst {
+		padded = s.Step(func() (*tensor.Tensor, error) { return c.Transpose(nil, padded, 0, 1) })
+	}
+	return s.both(padded, lengths)
+}

@@ -1,0 +1,212 @@
+// Steps of recurrences: the product of the states of some rows and a packed matrix, and in registers
+// still what cells make of it; and the way back.
+#include "../rows.h"
+// Comes after rows.h, which sets the compiler up.
+#include "../../recurrence.h"
+#include "../vmath_exp.h"
+#include "../vmath_hyper.h"
+
+namespace lt {
+namespace {
+
+// Vectors of a panel at most, and rows whose sums fill the registers.
+constexpr int kVectors = 4, kRows = LT_VECTOR_BYTES == 64 ? 4 : 2;
+
+// A vector of elements of a row, of which n count; nothing is at 0.
+template <class T>
+LT_INLINE Vec<T> read(uintptr_t all, int64_t at, int n) {
+  if (!all) return T(0);
+  const T *p = (const T *)all + at;
+  return n == Vec<T>::N ? load(p) : load_partial(p, n);
+}
+template <class T>
+LT_INLINE void write(uintptr_t all, int64_t at, int n, Vec<T> x) {
+  T *p = (T *)all + at;
+  if (n == Vec<T>::N)
+    store(p, x);
+  else
+    store_partial(p, x, n);
+}
+
+// The sums of kR rows over a panel, each in the order of depth.
+template <class T, int kR, int kV>
+LT_INLINE void multiply(const lt_recurrence *g, int64_t row, const T *panel,
+                        Vec<T> (*to)[kVectors]) {
+  Vec<T> sums[kR][kV];
+  for (int r = 0; r < kR; r++)
+    for (int v = 0; v < kV; v++) sums[r][v] = T(0);
+  const T *from = (const T *)g->from + row * g->from_row;
+  for (int64_t k = 0; k < g->depth; k++, panel += kV * Vec<T>::N) {
+    Vec<T> w[kV];
+    for (int v = 0; v < kV; v++) w[v] = load(panel + v * Vec<T>::N);
+#pragma GCC unroll 8
+    for (int r = 0; r < kR; r++) {
+      const Vec<T> x = from[r * g->from_row + k];
+      for (int v = 0; v < kV; v++) sums[r][v] = fma(x, w[v], sums[r][v]);
+    }
+  }
+  for (int r = 0; r < kR; r++)
+    for (int v = 0; v < kV; v++) to[r][v] = sums[r][v];
+}
+
+template <class T, int kV>
+void product(const lt_recurrence *g, int64_t row, int64_t n, const T *panel,
+             Vec<T> (*to)[kVectors]) {
+  if (n == kRows) return multiply<T, kRows, kV>(g, row, panel, to);
+  for (int64_t r = 0; r < n; r++) multiply<T, 1, kV>(g, row + r, panel, to + r);
+}
+
+// One vector of units of one row: places in rows of one gate, and of all.
+template <class T>
+struct Place {
+  using V = Vec<T>;
+  const lt_recurrence *g;
+  int64_t at, many;
+  int n;
+  LT_INLINE Place(const lt_recurrence *g, int64_t row, int64_t unit, int64_t gates)
+      : g(g), at(row * g->units + unit), many(row * gates * g->units + unit) {
+    n = g->units - unit < V::N ? (int)(g->units - unit) : V::N;
+  }
+  LT_INLINE V one(uintptr_t all) const { return read<T>(all, at, n); }
+  LT_INLINE V gate(uintptr_t all, int i) const { return read<T>(all, many + i * g->units, n); }
+  LT_INLINE void put(uintptr_t all, V x) const { write(all, at, n, x); }
+  LT_INLINE void put_gate(uintptr_t all, int i, V x) const {
+    write(all, many + i * g->units, n, x);
+  }
+};
+
+// What a cell makes of the sums of a vector of units.
+template <class T>
+LT_INLINE void forward(const lt_recurrence *g, int64_t row, int64_t unit, const Vec<T> *sums) {
+  using V = Vec<T>;
+  if (g->kind == LT_LSTM) {
+    const Place<T> p(g, row, unit, 4);
+    const V i = vsigmoid(sums[0] + p.gate(g->x, 0)), f = vsigmoid(sums[1] + p.gate(g->x, 1));
+    const V n = vtanh(sums[2] + p.gate(g->x, 2)), o = vsigmoid(sums[3] + p.gate(g->x, 3));
+    const V c = f * p.one(g->c) + i * n;
+    p.put_gate(g->gates, 0, i), p.put_gate(g->gates, 1, f);
+    p.put_gate(g->gates, 2, n), p.put_gate(g->gates, 3, o);
+    p.put(g->cell, c), p.put(g->hidden, o * vtanh(c));
+  } else if (g->kind == LT_GRU) {
+    const Place<T> p(g, row, unit, 3);
+    const auto bias = [&](int i) {
+      return read<T>(g->bias, i * g->units + unit, p.n);
+    };
+    const V r = vsigmoid(sums[0] + bias(0) + p.gate(g->x, 0));
+    const V z = vsigmoid(sums[1] + bias(1) + p.gate(g->x, 1));
+    const V own = sums[2] + bias(2), n = vtanh(p.gate(g->x, 2) + r * own);
+    p.put_gate(g->gates, 0, r), p.put_gate(g->gates, 1, z), p.put_gate(g->gates, 2, n);
+    p.put(g->cell, own), p.put(g->hidden, n + z * (p.one(g->h) - n));
+  } else {
+    const Place<T> p(g, row, unit, 1);
+    const V x = sums[0] + p.one(g->x);
+    p.put(g->hidden, g->kind == LT_TANH ? vtanh(x) : select(x <= T(0), V(T(0)), x));
+  }
+}
+
+// What goes back through a cell. A GRU's gradients are those of the sum of its last gate's states, of
+// all gates' sums in turn: the first three go with states, the last three with x.
+template <class T>
+LT_INLINE void backward(const lt_recurrence *g, int64_t row, int64_t unit, Vec<T> sum) {
+  using V = Vec<T>;
+  const int gates = g->kind == LT_LSTM ? 4 : g->kind == LT_GRU ? 3 : 1;
+  const Place<T> p(g, row, unit, gates), q(g, row, unit, g->kind == LT_GRU ? 4 : gates);
+  const V given = sum + p.one(g->carry) + p.one(g->given), one = T(1);
+  V carry = T(0);
+  if (g->kind == LT_LSTM) {
+    const V i = p.gate(g->gates, 0), f = p.gate(g->gates, 1), n = p.gate(g->gates, 2);
+    const V o = p.gate(g->gates, 3), t = vtanh(p.one(g->cell));
+    const V c = p.one(g->carry_cell) + given * o * (one - t * t);
+    q.put_gate(g->slopes, 0, c * n * i * (one - i));
+    q.put_gate(g->slopes, 1, c * p.one(g->c) * f * (one - f));
+    q.put_gate(g->slopes, 2, c * i * (one - n * n));
+    q.put_gate(g->slopes, 3, given * t * o * (one - o));
+    p.put(g->carry_cell, c * f);
+  } else if (g->kind == LT_GRU) {
+    const V r = p.gate(g->gates, 0), z = p.gate(g->gates, 1), n = p.gate(g->gates, 2);
+    const V s = given * (one - z) * (one - n * n);
+    q.put_gate(g->slopes, 0, s * r);
+    q.put_gate(g->slopes, 1, s * p.one(g->cell) * r * (one - r));
+    q.put_gate(g->slopes, 2, given * (p.one(g->h) - n) * z * (one - z));
+    q.put_gate(g->slopes, 3, s);
+    carry = given * z;
+  } else if (g->kind == LT_CARRY) {
+    carry = given;
+  } else {
+    const V y = p.one(g->hidden);
+    q.put(g->slopes, g->kind == LT_TANH ? given * (one - y * y)
+                                        : select(y <= T(0), V(T(0)), given));
+  }
+  p.put(g->carry, carry);
+}
+
+struct Recur {
+  template <class T>
+  static void row(const lt_recurrence *g) {
+    constexpr int64_t N = Vec<T>::N;
+    const bool gates = !g->backward && g->kind >= LT_LSTM;  // of one vector of units
+    const int64_t width = gates ? N : g->vectors * N;
+    const T *panel = (const T *)g->weight + g->begin * g->depth * g->vectors * N;
+    for (int64_t q = g->begin; q < g->end; q++, panel += g->depth * g->vectors * N) {
+      const int64_t unit = q * width;
+      for (int64_t row = 0; row < g->rows; row += kRows) {
+        const int64_t n = g->rows - row < kRows ? g->rows - row : kRows;
+        Vec<T> sums[kRows][kVectors];
+        if (g->weight && g->vectors == kVectors)
+          product<T, kVectors>(g, row, n, panel, sums);
+        else if (g->weight)
+          product<T, kVectors - 1>(g, row, n, panel, sums);
+        for (int64_t r = 0; r < n; r++)
+          for (int64_t v = 0; v < (gates ? 1 : g->vectors); v++) {
+            const int64_t u = unit + v * N;
+            if (u >= g->units) break;
+            if (!g->weight)
+              for (int k = 0; k < (gates ? g->vectors : 1); k++)
+                sums[r][v + k] = Place<T>(g, row + r, u, gates ? g->vectors : 1).gate(g->sums, k);
+            if (g->backward)
+              backward<T>(g, row + r, u, sums[r][v]);
+            else
+              forward<T>(g, row + r, u, sums[r] + v);
+          }
+      }
+    }
+  }
+};
+
+struct PackRecurrence {
+  template <class T>
+  static void row(lt_recurrence_packing *g) {
+    constexpr int64_t N = Vec<T>::N;
+    g->lanes = N;
+    if (!g->packed) return;
+    const T *matrix = (const T *)g->matrix;
+    const int64_t apart = g->vectors * N;
+    for (int64_t q = g->begin; q < g->end; q++) {
+      T *panel = (T *)g->packed + (q * g->whole + g->first) * apart;
+      for (int64_t v = 0; v < g->vectors; v++) {
+        const int64_t unit = g->gate ? q * N : (q * g->vectors + v) * N;
+        const T *from = matrix + v * g->gate + unit * g->unit;
+        T *to = panel + v * N;
+        if (g->unit == 1 && unit + N <= g->units) {
+          for (int64_t k = 0; k < g->depth; k++) store(to + k * apart, load(from + k * g->step));
+          continue;
+        }
+        for (int64_t first = 0; first < g->depth; first += N) {  // lines that stay in the cache
+          const int64_t last = g->depth - first < N ? g->depth : first + N;
+          for (int64_t l = 0; l < N; l++)
+            for (int64_t k = first; k < last; k++)
+              to[k * apart + l] = unit + l < g->units ? from[l * g->unit + k * g->step] : T(0);
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+}  // namespace lt
+
+LT_UNIT(recurrence){
+    {"recurrence", "", LT_FLOATING(Recur)},
+    {"recurrence_packing", "", LT_FLOATING(PackRecurrence)},
+    LT_END,
+};

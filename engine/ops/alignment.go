@@ -1,0 +1,128 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// alignment is what connectionist temporal classification works on.
+type alignment struct {
+	*scope
+	launch.Alignment
+	most int64 // labels
+}
+
+// aligning begins the work on logs whose operands fit.
+func aligning(op string, logs, targets *tensor.Tensor, steps, labels []int64, blank int64) *alignment {
+	a := &alignment{scope: within(op)}
+	switch {
+	case logs.DType() != dtype.Float32 && logs.DType() != dtype.Float64:
+		a.Fail(status.NotImplementedf("%s: not implemented for %v; convert to float32 or float64", op, logs.DType()))
+	case logs.Dim() != 3:
+		a.Failf("log_probs must have three dimensions, steps, examples and classes, but has sizes %v", logs.Sizes())
+	case logs.Numel() == 0:
+		a.Failf("log_probs must not be empty, but has sizes %v", logs.Sizes())
+	case targets.Device() != logs.Device():
+		a.Failf("targets must be on the device of log_probs, %v, but is on %v", logs.Device(), targets.Device())
+	case targets.Dim() != 1 && targets.Dim() != 2 || targets.DType() != dtype.Int64:
+		a.Failf("targets must have one or two dimensions, of int64, but has sizes %v, of %v", targets.Sizes(), targets.DType())
+	}
+	if a.Err != nil {
+		return a
+	}
+	sizes := logs.Sizes()
+	if blank < 0 || blank >= sizes[2] {
+		a.Failf("blank must be a class, from 0 to %d, but is %d", sizes[2]-1, blank)
+	}
+	for i, list := range [][]int64{steps, labels} {
+		name := []string{"input_lengths", "target_lengths"}[i]
+		if int64(len(list)) != sizes[1] {
+			a.Failf("%s must have a length for each of the %d examples, but has %d", name, sizes[1], len(list))
+		} else if least := slices.Min(list); least < 0 {
+			a.Failf("%s must not be negative, but one is %d", name, least)
+		}
+	}
+	if a.Err != nil {
+		return a
+	}
+	if longest := slices.Max(steps); longest > sizes[0] {
+		a.Failf("input_lengths must be at most %d, the steps of log_probs, but one is %d", sizes[0], longest)
+	}
+	a.most = slices.Max(labels)
+	a.Steps, a.Labels, a.Blank = steps, labels, blank
+	a.Starts = make([]int64, len(labels))
+	switch {
+	case targets.Dim() == 1:
+		sum := int64(0)
+		for i, n := range labels {
+			a.Starts[i], sum = sum, shape.Plus(sum, n)
+		}
+		if targets.Sizes()[0] != sum {
+			a.Failf("targets must have the %d labels that target_lengths count, but has %d", sum, targets.Sizes()[0])
+		}
+	case targets.Sizes()[0] != sizes[1] || targets.Sizes()[1] < a.most:
+		a.Failf("targets must have %d rows, one for each example, of at least %d labels, but has sizes %v", sizes[1], a.most, targets.Sizes())
+	default:
+		for i := range labels {
+			a.Starts[i] = int64(i) * targets.Sizes()[1]
+		}
+	}
+	if width, err := shape.Larger(op, a.most, 2, 1); err != nil {
+		a.Fail(err)
+	} else {
+		a.most = width
+	}
+	if a.Err == nil {
+		a.Logs, a.Targets = a.cast(logs, logs.DType()), a.cast(targets, dtype.Int64)
+	}
+	return a
+}
+
+// NnAlignment gives the loss of each example, the sums up to each step, and what a mean divides by: the numbers of labels, or 1.
+func NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (losses, forward, counts *tensor.Tensor, err error) {
+	a := aligning("ctc_loss", logs, targets, times, labels, blank)
+	defer a.Close()
+	if a.Err != nil {
+		return nil, nil, nil, a.Err
+	}
+	examples := logs.Sizes()[1]
+	list := []*tensor.Tensor{a.empty(logs, dtype.Float64, examples), a.empty(logs, dtype.Float64, examples, logs.Sizes()[0], a.most), a.empty(logs, dtype.Int64, examples)}
+	a.Losses, a.Forward = list[0], list[1]
+	a.Do(func() error {
+		return launch.WriteInts(a.Op, list[2], func(to []int64) {
+			for i, n := range labels {
+				to[i] = max(n, 1)
+			}
+		})
+	})
+	a.Do(func() error { return launch.On(logs).Align(a.Op, a.Alignment) })
+	if list, err = a.GiveAll(list); err != nil {
+		return nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], nil
+}
+
+// NnAlignmentGradient is the gradient of logs, as of the logarithms of softmax.
+func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (*tensor.Tensor, error) {
+	a := aligning("ctc_loss", logs, targets, times, labels, blank)
+	defer a.Close()
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	sizes := logs.Sizes()
+	if !slices.Equal(losses.Sizes(), sizes[1:2]) || !slices.Equal(given.Sizes(), sizes[1:2]) || !slices.Equal(forward.Sizes(), []int64{sizes[1], sizes[0], a.most}) {
+		a.Failf("losses, their gradients and sums must be those of the examples, but have sizes %v, %v and %v", losses.Sizes(), given.Sizes(), forward.Sizes())
+	}
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	a.Given, a.Losses, a.Forward, a.Finite = a.cast(given, dtype.Float64), a.cast(losses, dtype.Float64), a.cast(forward, dtype.Float64), finite
+	a.Gradient = a.empty(logs, logs.DType(), sizes...)
+	a.Do(func() error { return launch.On(logs).Align(a.Op, a.Alignment) })
+	return a.Give(a.Gradient)
+}

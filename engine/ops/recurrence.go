@@ -1,0 +1,227 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// cellKinds are the kinds of cells, and how many gates each has.
+var cellKinds = map[string]struct {
+	kind  int32
+	gates int64
+}{"tanh": {kernel.TanhCell, 1}, "relu": {kernel.ReluCell, 1}, "lstm": {kernel.LSTMCell, 4}, "gru": {kernel.GRUCell, 3}}
+
+// recurrence is a layer of cells in one direction.
+type recurrence struct {
+	*scope
+	launch.Recurrence
+	rows, sequences, units, gates int64
+}
+
+// recurring begins the work on a layer whose operands fit.
+func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
+	r := &recurrence{scope: within(op)}
+	kind, ok := cellKinds[cells]
+	if !ok {
+		r.Failf("cells must be tanh, relu, lstm or gru, but are %s", cells)
+		return r
+	}
+	if d := x.DType(); d != dtype.Float32 && d != dtype.Float64 {
+		r.Failf("operands must be of float32 or float64, but are of %v", d)
+		return r
+	}
+	for i, n := range batches {
+		if n < 0 || i > 0 && n > batches[i-1] {
+			r.Failf("steps must have as many rows as those before them, or fewer, but have %v", batches)
+			return r
+		}
+		r.rows = shape.Plus(r.rows, n)
+	}
+	if len(batches) > 0 {
+		r.sequences = batches[0]
+	}
+	if h.Dim() == 2 {
+		r.units = h.Sizes()[1]
+	}
+	r.gates = kind.gates
+	r.Kind, r.Batches, r.Reverse = kind.kind, batches, reverse
+	r.fit("x", x, x, r.rows, r.gates*r.units)
+	r.fit("the state", x, h, r.sequences, r.units)
+	r.fit("weight", x, weight, r.gates*r.units, r.units)
+	if cells == "lstm" {
+		r.fit("the cells' state", x, c, r.sequences, r.units)
+	} else if c != nil {
+		r.Failf("only lstm has a cells' state")
+	}
+	return r
+}
+
+// fit refuses a matrix of other sizes, or of another dtype or device than x.
+func (r *recurrence) fit(name string, x, t *tensor.Tensor, sizes ...int64) {
+	switch {
+	case r.Err != nil:
+	case t == nil:
+		r.Failf("%s must be given", name)
+	case !slices.Equal(t.Sizes(), sizes):
+		r.Failf("%s must have sizes %v, but has %v", name, sizes, t.Sizes())
+	case t.DType() != x.DType() || t.Device() != x.Device():
+		r.Failf("%s must be of %v on %v as x is, but is of %v on %v", name, x.DType(), x.Device(), t.DType(), t.Device())
+	}
+}
+
+// ordered is t with its elements in row-major order; nil where it is absent.
+func (r *recurrence) ordered(t *tensor.Tensor) *tensor.Tensor {
+	if t == nil || r.Err != nil {
+		return nil
+	}
+	return r.cast(t, t.DType())
+}
+
+// NnRecurrence runs the cells of a layer in one direction over all steps, whose products of inputs are x.
+func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (output, hn, cn, gates, kept *tensor.Tensor, err error) {
+	r := recurring("nn_recurrence", x, h, cell, weight, batches, reverse, cells)
+	defer r.Close()
+	if bias != nil {
+		r.fit("bias", x, bias, r.gates*r.units)
+	}
+	if r.Err != nil {
+		return nil, nil, nil, nil, nil, r.Err
+	}
+	d := x.DType()
+	r.X, r.H, r.C, r.Weight, r.Bias = r.ordered(x), r.ordered(h), r.ordered(cell), r.ordered(weight), r.ordered(bias)
+	saved, cellStates := int64(0), int64(0)
+	if r.gates > 1 {
+		saved = r.rows
+	}
+	if cell != nil {
+		cellStates = r.sequences
+	}
+	list := []*tensor.Tensor{r.empty(x, d, r.rows, r.units), r.empty(x, d, r.sequences, r.units), r.empty(x, d, cellStates, r.units),
+		r.empty(x, d, saved, r.gates*r.units), r.empty(x, d, saved, r.units)}
+	r.Hidden, r.Last = list[0], list[1]
+	if r.gates > 1 {
+		r.Gates, r.Cells = list[3], list[4]
+	}
+	if cell != nil {
+		r.LastCell = list[2]
+	}
+	r.Do(func() error { return launch.On(x).Recur(r.Op, r.Recurrence) })
+	if list, err = r.GiveAll(list); err != nil {
+		return nil, nil, nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], list[3], list[4], nil
+}
+
+// NnRecurrenceGradient gives the gradients of the sums of gates, with a fourth for a GRU, which comes first, and of the states before; and the
+// states that each step began with.
+func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopes, ofState, ofCell, previous *tensor.Tensor, err error) {
+	r := &recurrence{}
+	if kind, ok := cellKinds[cells]; ok && kind.gates == 1 {
+		r = recurring("nn_recurrence_gradient", output, h, cell, weight, batches, reverse, cells)
+	} else {
+		r = recurring("nn_recurrence_gradient", gates, h, cell, weight, batches, reverse, cells)
+	}
+	defer r.Close()
+	r.fit("the gradient", output, given, r.rows, r.units)
+	r.fit("output", gates, output, r.rows, r.units)
+	r.fit("the gradient of the last state", output, givenLast, r.sequences, r.units)
+	if r.gates > 1 {
+		r.fit("what cells keep", output, kept, r.rows, r.units)
+	}
+	if cell != nil {
+		r.fit("the gradient of the last cells' state", output, givenCell, r.sequences, r.units)
+	}
+	if r.Err != nil {
+		return nil, nil, nil, nil, r.Err
+	}
+	d := output.DType()
+	r.Given, r.Hidden, r.H, r.C, r.Weight = r.ordered(given), r.ordered(output), r.ordered(h), r.ordered(cell), r.ordered(weight)
+	if r.gates > 1 {
+		r.Gates, r.Cells = r.ordered(gates), r.ordered(kept)
+	}
+	width := r.gates
+	if cells == "gru" {
+		width = 4
+	}
+	list := []*tensor.Tensor{r.empty(output, d, r.rows, width*r.units), r.contiguousCopy(givenLast, d), r.empty(output, d, 0, r.units), r.empty(output, d, r.rows, r.units)}
+	if cell != nil && r.Err == nil {
+		list[2] = r.contiguousCopy(givenCell, d)
+		r.LastCell = list[2]
+	}
+	r.Slopes, r.Last, r.Previous = list[0], list[1], list[3]
+	r.Do(func() error { return launch.On(output).Recur(r.Op, r.Recurrence) })
+	if list, err = r.GiveAll(list); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	return list[0], list[1], list[2], list[3], nil
+}
+
+// NnConjugate tells of lengths that fall how many are longer than 0, than 1 and so on: counts of such counts are the lengths again.
+func NnConjugate(lengths *tensor.Tensor) (*tensor.Tensor, error) {
+	s := within("nn_conjugate")
+	defer s.Close()
+	list, err := fallingCounts(lengths)
+	if err != nil {
+		return nil, err
+	}
+	most := int64(0)
+	if len(list) > 0 {
+		most = list[0]
+	}
+	made := s.empty(lengths, dtype.Int64, most)
+	s.Do(func() error {
+		return launch.WriteInts(s.Op, made, func(to []int64) {
+			j := len(list)
+			for i := range to {
+				for list[j-1] <= int64(i) {
+					j--
+				}
+				to[i] = int64(j)
+			}
+		})
+	})
+	return s.Give(made)
+}
+
+// fallingCounts are positive numbers, none larger than the one before.
+func fallingCounts(t *tensor.Tensor) ([]int64, error) {
+	list, err := NnCounts(t)
+	for i, n := range list {
+		if n <= 0 || i > 0 && n > list[i-1] {
+			return nil, status.Runtimef("nn_counts: counts must be positive and fall, but are %v", list)
+		}
+	}
+	return list, err
+}
+
+// NnPlaces tells where the rows of packed sequences lie in a matrix with a row of sequences for each step, where counts says how many have each.
+func NnPlaces(counts *tensor.Tensor, sequences int64) (*tensor.Tensor, error) {
+	s := within("nn_places")
+	defer s.Close()
+	list, err := fallingCounts(counts)
+	if err != nil {
+		return nil, err
+	}
+	rows := int64(0)
+	for _, n := range list {
+		rows = shape.Plus(rows, n)
+	}
+	places := s.empty(counts, dtype.Int64, rows)
+	s.Do(func() error {
+		return launch.WriteInts(s.Op, places, func(to []int64) {
+			row := 0
+			for t, n := range list {
+				for b := range n {
+					to[row], row = int64(t)*sequences+b, row+1
+				}
+			}
+		})
+	})
+	return s.Give(places)
+}
