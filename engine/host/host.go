@@ -52,6 +52,7 @@ func init() {
 		Fourier: fourier,
 
 		Normalize: normalize,
+		Attend:    attend,
 
 		Range:     fillRange,
 		Draw:      draw,

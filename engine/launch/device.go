@@ -50,6 +50,7 @@ type Device struct {
 	Fourier func(op string, w Fourier) error
 
 	Normalize func(op string, w Normalization) error
+	Attend    func(op string, w Attention) error
 
 	Range     func(op string, w Range) error
 	Draw      func(op string, w Drawing) error

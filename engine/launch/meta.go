@@ -51,6 +51,7 @@ var meta = Device{
 	Fourier: nothing[Fourier],
 
 	Normalize: nothing[Normalization],
+	Attend:    nothing[Attention],
 
 	Range:     nothing[Range],
 	Draw:      drawMeta,

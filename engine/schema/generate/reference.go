@@ -29,6 +29,7 @@ var parts = map[string][]part{
 		{"normalization", "normalizations", []string{"nn_normalization"}},
 		{"activation", "activations and dropout", []string{"nn_activation", "nn_dropout", "scan"}},
 		{"pooling", "pooling", []string{"nn_pooling"}},
+		{"attention", "attention", []string{"nn_attention"}},
 		{"loss", "losses", []string{"nn_losses"}},
 		{"nn", "neural network functions", nil},
 	},

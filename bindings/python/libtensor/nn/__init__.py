@@ -1,5 +1,6 @@
 """Neural network functions."""
 
 from . import functional
+from .linear_cross_entropy import LinearCrossEntropyOptions
 
-__all__ = ["functional"]
+__all__ = ["LinearCrossEntropyOptions", "functional"]
