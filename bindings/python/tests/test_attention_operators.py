@@ -60,7 +60,7 @@ def test_tiles_make_what_all_weights_make(queries, keys, mask):
     given = values(2, queries, 5, start=3)
     got = gradients(lambda q, k, v, m: attend(q, k, v, m, is_causal=mask == "causal"), [q, k, v, m], given)
     want = gradients(lambda q, k, v, m: by_definition(q, k, v, m, mask == "causal"), [q, k, v, m], given)
-    for a, b in zip(got, want):
+    for a, b in zip(got, want, strict=True):
         assert close(a, b, 1e-11)
 
 
@@ -86,7 +86,7 @@ def test_heads_in_groups_share_keys_and_values(heads, causal, dtype):
     got = gradients(lambda q, k, v: attend(q, k, v, is_causal=causal, enable_gqa=True), [q, k, v], given)
     each = lambda t: t.repeat_interleave(4 // heads, -3)  # noqa: E731
     want = gradients(lambda q, k, v: attend(q, each(k), each(v), is_causal=causal), [q, k, v], given)
-    for a, b in zip(got, want):
+    for a, b in zip(got, want, strict=True):
         assert close(a, b, 1e-12 if dtype == torch.float64 else 3e-2)
     mask = values(4, 5, 7) > 0
     assert close(attend(q, k, v, mask, enable_gqa=True), attend(q, each(k), each(v), mask), 1e-2)
@@ -107,12 +107,20 @@ def test_leading_dimensions_are_broadcast():
     assert close(attend(deep, deep, deep), by_definition(deep, deep, deep))
 
 
-@pytest.mark.parametrize("lay", [lambda t: t, lambda t: t.transpose(1, 2).contiguous().transpose(1, 2), lambda t: t.mT.contiguous().mT, lambda t: torch.cat([t, t], -1)[..., : t.shape[-1]]])
+@pytest.mark.parametrize(
+    "lay",
+    [
+        lambda t: t,
+        lambda t: t.transpose(1, 2).contiguous().transpose(1, 2),
+        lambda t: t.mT.contiguous().mT,
+        lambda t: torch.cat([t, t], -1)[..., : t.shape[-1]],
+    ],
+)
 def test_any_strides(lay):
     q, k, v = lay(values(2, 3, 130, 16)), lay(values(2, 3, 9, 16, start=1)), lay(values(2, 3, 9, 16, start=2))
     given = lay(values(2, 3, 130, 16, start=3))
     dense = [t.contiguous() for t in (q, k, v)]
-    for a, b in zip(gradients(attend, [q, k, v], given), gradients(attend, dense, given.contiguous())):
+    for a, b in zip(gradients(attend, [q, k, v], given), gradients(attend, dense, given.contiguous()), strict=True):
         assert torch.equal(a, b)
 
 
@@ -174,10 +182,12 @@ def test_the_same_bits_for_any_number_of_threads(heads, causal):
     try:
         for n in (1, 2, 5):
             torch.set_num_threads(n)
-            runs.append(gradients(lambda q, k, v, m: attend(q, k, v, m, is_causal=causal), [q, k, v, mask], values(heads, 300, 24, dtype=torch.float32)))
+            runs.append(
+                gradients(lambda q, k, v, m: attend(q, k, v, m, is_causal=causal), [q, k, v, mask], values(heads, 300, 24, dtype=torch.float32))
+            )
     finally:
         torch.set_num_threads(before)
-    assert all(torch.equal(a, b) for other in runs[1:] for a, b in zip(runs[0], other))
+    assert all(torch.equal(a, b) for other in runs[1:] for a, b in zip(runs[0], other, strict=True))
 
 
 def test_the_weights_of_all_are_not_in_memory():
@@ -196,12 +206,14 @@ def test_gradients_of_some_operands(wanted):
     all_of = gradients(attend, operands, given)[1:]
     some = [t.clone().requires_grad_(i in wanted) for i, t in enumerate(operands)]
     got = torch.autograd.grad(attend(*some), [some[i] for i in wanted], given)
-    assert all(torch.equal(a, all_of[i]) for a, i in zip(got, wanted))
+    assert all(torch.equal(a, all_of[i]) for a, i in zip(got, wanted, strict=True))
 
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_second_derivatives(causal):
-    operands = [t.requires_grad_() for t in (values(2, 3, 4), values(2, 5, 4, start=1), values(2, 5, 3, start=2), values(3, 5, start=3))][: 3 if causal else 4]
+    operands = [t.requires_grad_() for t in (values(2, 3, 4), values(2, 5, 4, start=1), values(2, 5, 3, start=2), values(3, 5, start=3))][
+        : 3 if causal else 4
+    ]
     f = lambda *t: attend(*t, is_causal=causal)  # noqa: E731
     assert torch.autograd.gradcheck(f, operands)
     assert torch.autograd.gradgradcheck(f, operands)
@@ -231,7 +243,10 @@ def test_dropout_leaves_weights_out():
         (lambda x: attend(x, x, x, torch.zeros(1, 2, 2, 3, 3)), r"\[1, 2, 2, 3, 3\]"),
         (lambda x: attend(x.int(), x.int(), x.int()), "int32"),
         (lambda x: attend(x.cfloat(), x.cfloat(), x.cfloat()), "complex64"),
-        (lambda x: attend(torch.zeros(4, 3, 3), torch.zeros(3, 3, 3), torch.zeros(3, 3, 3), enable_gqa=True), "divide those of query, 4, but are 3 and 3"),
+        (
+            lambda x: attend(torch.zeros(4, 3, 3), torch.zeros(3, 3, 3), torch.zeros(3, 3, 3), enable_gqa=True),
+            "divide those of query, 4, but are 3 and 3",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(call, text):
@@ -241,7 +256,7 @@ def test_what_does_not_fit_is_refused(call, text):
 
 def heads_by_definition(q, k, v, n, w, b, wo, bo, mask=None):
     """Attention of n heads of sequences with examples, and the weights of all heads."""
-    q, k, v = (F.linear(t, *p) for t, p in zip((q, k, v), zip(w.chunk(3), b.chunk(3))))
+    q, k, v = (F.linear(t, *p) for t, p in zip((q, k, v), zip(w.chunk(3), b.chunk(3), strict=True), strict=True))
     apart = lambda t: t.reshape(t.shape[0], t.shape[1], n, -1).permute(1, 2, 0, 3)  # noqa: E731
     q, k, v = apart(q), apart(k), apart(v)
     scores = q @ k.mT / math.sqrt(q.shape[-1])

@@ -36,7 +36,7 @@ def test_parts_make_what_the_whole_makes(target, reduction, bias, weight, rows):
     got = F.linear_cross_entropy(operands[0], operands[1], t, linear_bias=b, options=options, **how)
     assert torch.allclose(got, want, rtol=1e-12)
     given = values(*want.shape) if want.dim() else None
-    for x, y in zip(torch.autograd.grad(got, operands, given), torch.autograd.grad(want, operands, given)):
+    for x, y in zip(torch.autograd.grad(got, operands, given), torch.autograd.grad(want, operands, given), strict=True):
         assert torch.allclose(x, y, rtol=1e-11, atol=1e-12)
 
 
@@ -83,7 +83,10 @@ def test_losses_of_several_dimensions_and_of_one_example():
         (lambda: F.linear_cross_entropy(values(2, 3), values(2), torch.tensor([0])), "at least 2 dimensions"),
         (lambda: F.linear_cross_entropy(values(2, 3), values(2, 4), torch.tensor([0])), "as many features"),
         (lambda: F.linear_cross_entropy(values(3), values(2, 4, 3), torch.tensor([0])), "need examples"),
-        (lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), torch.tensor([0, 1]), linear_bias=values(3)), r"linear_bias must have sizes \[2\]"),
+        (
+            lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), torch.tensor([0, 1]), linear_bias=values(3)),
+            r"linear_bias must have sizes \[2\]",
+        ),
         (lambda: F.linear_cross_entropy(values(2, 3), values(2, 3), values(2, 2), ignore_index=0), "ignore_index goes with classes"),
         (lambda: F.linear_cross_entropy(values(4, 3), values(2, 3), torch.tensor([0]), options=Options()), "target must be of the 4 examples"),
     ],

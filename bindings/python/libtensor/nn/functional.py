@@ -109,7 +109,8 @@ def multi_head_attention_forward(
     True for what has no weight; `is_causal` tells that `attn_mask` is the causal one.
 
     >>> x, w = torch.tensor([[1., 0.], [0., 1.]]), torch.eye(2)
-    >>> torch.nn.functional.multi_head_attention_forward(x, x, x, 2, 1, torch.cat([w, w, w]), None, None, None, False, 0., w, None, need_weights=False)
+    >>> projections = torch.cat([w, w, w]), None, None, None, False, 0.0, w, None
+    >>> torch.nn.functional.multi_head_attention_forward(x, x, x, 2, 1, *projections, need_weights=False)
     (tensor([[0.6698, 0.3302],
             [0.3302, 0.6698]]), None)
     """

@@ -9,11 +9,12 @@
 namespace lt {
 namespace {
 
-// Matrices of one head, of which elements of a row are adjacent and rows are so many elements apart.
-// A mask has elements of the kernel's dtype, which are added to products, or bytes that tell which of
-// them count. Without gradients the call makes `result` and `lse`, the logarithms of sums of
-// exponentials, for the queries from `row` to `last_row`; with them it adds, for these and the keys
-// from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are kernels of products.
+// Matrices of one head, of which elements of a row are adjacent and rows are so many elements
+// apart. A mask has elements of the kernel's dtype, which are added to products, or bytes that tell
+// which of them count. Without gradients the call makes `result` and `lse`, the logarithms of sums
+// of exponentials, for the queries from `row` to `last_row`; with them it adds, for these and the
+// keys from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are kernels of
+// products.
 struct attention_args {
   uintptr_t query, key, value, mask, result, lse;
   uintptr_t given, along, of_query, of_key, of_value, of_mask;
