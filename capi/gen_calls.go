@@ -2427,6 +2427,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnGroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.gumbel_softmax
+		r0, err := c.NnGumbelSoftmax(f.tensor(0), f.float(1), f.bool(2), f.float(3), f.int(4))
+		return f.setTensors(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // nn.hardsigmoid
 		r0, err := c.NnHardsigmoid(f.out(0), f.tensor(0))
 		return f.setTensors(err, r0)
@@ -2473,6 +2477,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.linear
 		r0, err := c.NnLinear(f.out(0), f.tensor(0), f.tensor(1), f.tensorOptional(2))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.linear_cross_entropy
+		r0, err := c.NnLinearCrossEntropy(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.tensorOptional(4), f.str(5), f.intOptional(6), f.float(7), f.intOptional(8))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.local_response_norm
@@ -2531,6 +2539,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.NnMseLoss(f.tensor(0), f.tensor(1), f.boolOptional(2), f.boolOptional(3), f.str(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // nn.multi_head_attention_forward
+		r0, r1, err := c.NnMultiHeadAttentionForward(f.tensor(0), f.tensor(1), f.tensor(2), f.int(3), f.int(4), f.tensorOptional(5), f.tensorOptional(6), f.tensorOptional(7), f.tensorOptional(8), f.bool(9), f.float(10), f.tensor(11), f.tensorOptional(12), f.bool(13), f.tensorOptional(14), f.bool(15), f.tensorOptional(16), f.bool(17), f.tensorOptional(18), f.tensorOptional(19), f.tensorOptional(20), f.tensorOptional(21), f.tensorOptional(22), f.bool(23), f.bool(24))
+		return f.setTensors(err, r0, r1)
+	},
 	func(c aten.Ctx, f frame) error { // nn.multi_margin_loss
 		r0, err := c.NnMultiMarginLoss(f.tensor(0), f.tensor(1), f.int(2), f.float(3), f.tensorOptional(4), f.boolOptional(5), f.boolOptional(6), f.str(7))
 		return f.setTensors(err, r0)
@@ -2569,6 +2581,10 @@ var calls = [...]func(aten.Ctx, frame) error{
 	},
 	func(c aten.Ctx, f frame) error { // nn.rms_norm
 		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
+		return f.setTensors(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // nn.scaled_dot_product_attention
+		r0, err := c.NnScaledDotProductAttention(f.tensor(0), f.tensor(1), f.tensor(2), f.tensorOptional(3), f.float(4), f.bool(5), f.floatOptional(6), f.bool(7))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.silu

@@ -231,6 +231,28 @@ TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t
   return lt_run(LT_OP(nn_log_softmax), LT_OUT, false, a);
 }
 
+TENSOR_API tensor_status tensor_nn_scaled_dot_product_attention(const tensor_t *query, const tensor_t *key, const tensor_t *value, const tensor_t *attn_mask, double dropout_p, bool is_causal, const double *scale, bool enable_gqa, tensor_t **out) {
+  lt_value a[8] = {{.pointer = (void *)query}, {.pointer = (void *)key}, {.pointer = (void *)value}, {.pointer = (void *)attn_mask}, {.f = dropout_p}, {.i = is_causal}, {.pointer = (void *)scale}, {.i = enable_gqa}};
+  return lt_give(LT_OP(nn_scaled_dot_product_attention), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_multi_head_attention_forward(const tensor_t *query, const tensor_t *key, const tensor_t *value, int64_t embed_dim_to_check, int64_t num_heads, const tensor_t *in_proj_weight, const tensor_t *in_proj_bias, const tensor_t *bias_k, const tensor_t *bias_v, bool add_zero_attn, double dropout_p, const tensor_t *out_proj_weight, const tensor_t *out_proj_bias, bool training, const tensor_t *key_padding_mask, bool need_weights, const tensor_t *attn_mask, bool use_separate_proj_weight, const tensor_t *q_proj_weight, const tensor_t *k_proj_weight, const tensor_t *v_proj_weight, const tensor_t *static_k, const tensor_t *static_v, bool average_attn_weights, bool is_causal, tensor_t **out, tensor_t **weights) {
+  LT_RESULT(out, "nn.multi_head_attention_forward", "out");
+  LT_RESULT(weights, "nn.multi_head_attention_forward", "weights");
+  lt_value a[25] = {{.pointer = (void *)query}, {.pointer = (void *)key}, {.pointer = (void *)value}, {.i = embed_dim_to_check}, {.i = num_heads}, {.pointer = (void *)in_proj_weight}, {.pointer = (void *)in_proj_bias}, {.pointer = (void *)bias_k}, {.pointer = (void *)bias_v}, {.i = add_zero_attn}, {.f = dropout_p}, {.pointer = (void *)out_proj_weight}, {.pointer = (void *)out_proj_bias}, {.i = training}, {.pointer = (void *)key_padding_mask}, {.i = need_weights}, {.pointer = (void *)attn_mask}, {.i = use_separate_proj_weight}, {.pointer = (void *)q_proj_weight}, {.pointer = (void *)k_proj_weight}, {.pointer = (void *)v_proj_weight}, {.pointer = (void *)static_k}, {.pointer = (void *)static_v}, {.i = average_attn_weights}, {.i = is_causal}};
+  const tensor_status status = lt_run(LT_OP(nn_multi_head_attention_forward), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (tensor_t *)a[0].pointer;
+    *weights = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_t **out) {
+  lt_value a[5] = {{.pointer = (void *)self}, {.f = tau}, {.i = hard}, {.f = eps}, {.i = dim}};
+  return lt_give(LT_OP(nn_gumbel_softmax), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_conv1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {
   lt_value a[7] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)bias}, {.list = {stride, stride_len}}, {.list = {padding, padding_len}}, {.list = {dilation, dilation_len}}, {.i = groups}};
   return lt_give(LT_OP(conv1d), false, a, out);
@@ -554,6 +576,11 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out) {
   lt_value a[10] = {{.pointer = (void *)anchor}, {.pointer = (void *)positive}, {.pointer = (void *)negative}, {.f = margin}, {.f = p}, {.f = eps}, {.i = swap}, {.i = size_average}, {.i = reduce}, {.text = reduction}};
   return lt_give(LT_OP(nn_triplet_margin_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_linear_cross_entropy(const tensor_t *self, const tensor_t *linear_weight, const tensor_t *target, const tensor_t *linear_bias, const tensor_t *weight, const char *reduction, int64_t ignore_index, double label_smoothing, int64_t batch_chunk_size, tensor_t **out) {
+  lt_value a[9] = {{.pointer = (void *)self}, {.pointer = (void *)linear_weight}, {.pointer = (void *)target}, {.pointer = (void *)linear_bias}, {.pointer = (void *)weight}, {.text = reduction}, {.i = ignore_index}, {.f = label_smoothing}, {.i = batch_chunk_size}};
+  return lt_give(LT_OP(nn_linear_cross_entropy), false, a, out);
 }
 
 TENSOR_API tensor_status tensor_native_layer_norm(const tensor_t *self, const int64_t *normalized_shape, int64_t normalized_shape_len, const tensor_t *weight, const tensor_t *bias, double eps, tensor_t **out, tensor_t **mean, tensor_t **rstd) {

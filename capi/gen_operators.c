@@ -3553,6 +3553,14 @@ static const lt_parameter of_nn_group_norm[] = {
     {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-05}},
 };
 
+static const lt_parameter of_nn_gumbel_softmax[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"tau", NULL, 'F', -1, LT_DEFAULT, {.f = 1.0}},
+    {"hard", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-10}},
+    {"dim", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
+};
+
 static const lt_parameter of_nn_hardsigmoid[] = {
     {"self", NULL, 'T', -1, 0, {0}},
 };
@@ -3640,6 +3648,18 @@ static const lt_parameter of_nn_linear[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"weight", NULL, 'T', -1, 0, {0}},
     {"bias", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_linear_cross_entropy[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+    {"linear_weight", NULL, 'T', -1, 0, {0}},
+    {"target", NULL, 'T', -1, 0, {0}},
+    {"linear_bias", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"weight", NULL, 't', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"reduction", NULL, 'U', -1, LT_BY_NAME | LT_DEFAULT, {.text = "mean"}},
+    {"ignore_index", NULL, 'i', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
+    {"label_smoothing", NULL, 'F', -1, LT_BY_NAME | LT_DEFAULT, {.f = 0.0}},
+    {"batch_chunk_size", NULL, 'i', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {.i = TENSOR_NONE}},
 };
 
 static const lt_parameter of_nn_local_response_norm[] = {
@@ -3752,6 +3772,34 @@ static const lt_parameter of_nn_mse_loss[] = {
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_nn_multi_head_attention_forward[] = {
+    {"query", NULL, 'T', -1, 0, {0}},
+    {"key", NULL, 'T', -1, 0, {0}},
+    {"value", NULL, 'T', -1, 0, {0}},
+    {"embed_dim_to_check", NULL, 'I', -1, 0, {0}},
+    {"num_heads", NULL, 'I', -1, 0, {0}},
+    {"in_proj_weight", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"in_proj_bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias_k", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"bias_v", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"add_zero_attn", NULL, 'B', -1, 0, {0}},
+    {"dropout_p", NULL, 'F', -1, 0, {0}},
+    {"out_proj_weight", NULL, 'T', -1, 0, {0}},
+    {"out_proj_bias", NULL, 't', -1, LT_OPTIONAL, {0}},
+    {"training", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"key_padding_mask", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"need_weights", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"attn_mask", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"use_separate_proj_weight", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"q_proj_weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"k_proj_weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"v_proj_weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"static_k", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"static_v", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"average_attn_weights", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
+    {"is_causal", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+};
+
 static const lt_parameter of_nn_multi_margin_loss[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"target", NULL, 'T', -1, 0, {0}},
@@ -3829,6 +3877,17 @@ static const lt_parameter of_nn_rms_norm[] = {
     {"normalized_shape", NULL, 'L', -1, 0, {0}},
     {"weight", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
     {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_nn_scaled_dot_product_attention[] = {
+    {"query", NULL, 'T', -1, 0, {0}},
+    {"key", NULL, 'T', -1, 0, {0}},
+    {"value", NULL, 'T', -1, 0, {0}},
+    {"attn_mask", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"dropout_p", NULL, 'F', -1, LT_DEFAULT, {.f = 0.0}},
+    {"is_causal", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"scale", NULL, 'f', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"enable_gqa", NULL, 'B', -1, LT_BY_NAME | LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_nn_silu[] = {
@@ -7068,6 +7127,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.grid_sample", "nn.grid_sample", "nn.grid_sample_", of_nn_grid_sample, 5, "T", "out", "(Tensor input, Tensor grid, str mode=\"bilinear\", str padding_mode=\"zeros\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.group_norm", "nn.group_norm", "nn.group_norm_", of_nn_group_norm, 5, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.gumbel_softmax", "nn.gumbel_softmax", "nn.gumbel_softmax_", of_nn_gumbel_softmax, 5, "T", "out", "(Tensor input, float tau=1.0, bool hard=False, float eps=1e-10, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
@@ -7080,6 +7140,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.layer_norm", "nn.layer_norm", "nn.layer_norm_", of_nn_layer_norm, 5, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.leaky_relu", "nn.leaky_relu", "nn.leaky_relu_", of_nn_leaky_relu, 2, "T", "out", "(Tensor input, float negative_slope=0.01)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.linear", "nn.linear", "nn.linear_", of_nn_linear, 3, "T", "out", "(Tensor input, Tensor weight, Tensor bias=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "nn.linear_cross_entropy", "nn.linear_cross_entropy", "nn.linear_cross_entropy_", of_nn_linear_cross_entropy, 9, "T", "out", "(Tensor input, Tensor linear_weight, Tensor target, *, Tensor linear_bias=None, Tensor weight=None, str reduction=\"mean\", int ignore_index=None, float label_smoothing=0.0, int batch_chunk_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.local_response_norm", "nn.local_response_norm", "nn.local_response_norm_", of_nn_local_response_norm, 5, "T", "out", "(Tensor input, int size, float alpha=0.0001, float beta=0.75, float k=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.log_softmax", "nn.log_softmax", "nn.log_softmax_", of_nn_log_softmax, 3, "T", "out", "(Tensor input, int dim, dtype dtype=None)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "nn.logsigmoid", "nn.logsigmoid", "nn.logsigmoid_", of_nn_logsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
@@ -7094,6 +7155,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.max_unpool3d", "nn.max_unpool3d", "nn.max_unpool3d_", of_nn_max_unpool3d, 6, "T", "out", "(Tensor input, Tensor indices, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], sequence of int output_size=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.mish", "nn.mish", "nn.mish_", of_nn_mish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.mse_loss", "nn.mse_loss", "nn.mse_loss_", of_nn_mse_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", Tensor weight=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.multi_head_attention_forward", "nn.multi_head_attention_forward", "nn.multi_head_attention_forward_", of_nn_multi_head_attention_forward, 25, "TT", "out\0weights", "(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor in_proj_weight, Tensor in_proj_bias, Tensor bias_k, Tensor bias_v, bool add_zero_attn, float dropout_p, Tensor out_proj_weight, Tensor out_proj_bias, bool training=True, Tensor key_padding_mask=None, bool need_weights=True, Tensor attn_mask=None, bool use_separate_proj_weight=False, Tensor q_proj_weight=None, Tensor k_proj_weight=None, Tensor v_proj_weight=None, Tensor static_k=None, Tensor static_v=None, bool average_attn_weights=True, bool is_causal=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multi_margin_loss", "nn.multi_margin_loss", "nn.multi_margin_loss_", of_nn_multi_margin_loss, 8, "T", "out", "(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multilabel_margin_loss", "nn.multilabel_margin_loss", "nn.multilabel_margin_loss_", of_nn_multilabel_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss", "nn.multilabel_soft_margin_loss_", of_nn_multilabel_soft_margin_loss, 6, "T", "out", "(Tensor input, Tensor target, Tensor weight=None, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7104,6 +7166,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.poisson_nll_loss", "nn.poisson_nll_loss", "nn.poisson_nll_loss_", of_nn_poisson_nll_loss, 8, "T", "out", "(Tensor input, Tensor target, bool log_input=True, bool full=False, bool size_average=None, float eps=1e-08, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.relu6", "nn.relu6", "nn.relu6_", of_nn_relu6, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.rms_norm", "nn.rms_norm", "nn.rms_norm_", of_nn_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.scaled_dot_product_attention", "nn.scaled_dot_product_attention", "nn.scaled_dot_product_attention_", of_nn_scaled_dot_product_attention, 8, "T", "out", "(Tensor query, Tensor key, Tensor value, Tensor attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float scale=None, bool enable_gqa=False)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.silu", "nn.silu", "nn.silu_", of_nn_silu, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.smooth_l1_loss", "nn.smooth_l1_loss", "nn.smooth_l1_loss_", of_nn_smooth_l1_loss, 6, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\", float beta=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.soft_margin_loss", "nn.soft_margin_loss", "nn.soft_margin_loss_", of_nn_soft_margin_loss, 5, "T", "out", "(Tensor input, Tensor target, bool size_average=None, bool reduce=None, str reduction=\"mean\")", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -51,7 +51,7 @@ typedef struct lt_parameter {
 } lt_parameter;
 
 // The most parameters and results that an operator has, for bindings to make room for.
-enum { LT_MOST_PARAMETERS = 12, LT_MOST_RESULTS = 8 };
+enum { LT_MOST_PARAMETERS = 25, LT_MOST_RESULTS = 8 };
 
 // What is told of an operator.
 enum {

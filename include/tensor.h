@@ -3659,6 +3659,27 @@ TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
+// softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
+// `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
+// `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
+// weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
+// neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+// Absent: attn_mask NULL, scale NULL.
+TENSOR_API tensor_status tensor_nn_scaled_dot_product_attention(const tensor_t *query, const tensor_t *key, const tensor_t *value, const tensor_t *attn_mask, double dropout_p, bool is_causal, const double *scale, bool enable_gqa, tensor_t **out);
+
+// Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
+// with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
+// `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
+// (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
+// and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
+// weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+// Absent: in_proj_weight NULL, in_proj_bias NULL, bias_k NULL, bias_v NULL, out_proj_bias NULL, key_padding_mask NULL, attn_mask NULL, q_proj_weight NULL, k_proj_weight NULL, v_proj_weight NULL, static_k NULL, static_v NULL.
+TENSOR_API tensor_status tensor_nn_multi_head_attention_forward(const tensor_t *query, const tensor_t *key, const tensor_t *value, int64_t embed_dim_to_check, int64_t num_heads, const tensor_t *in_proj_weight, const tensor_t *in_proj_bias, const tensor_t *bias_k, const tensor_t *bias_v, bool add_zero_attn, double dropout_p, const tensor_t *out_proj_weight, const tensor_t *out_proj_bias, bool training, const tensor_t *key_padding_mask, bool need_weights, const tensor_t *attn_mask, bool use_separate_proj_weight, const tensor_t *q_proj_weight, const tensor_t *k_proj_weight, const tensor_t *v_proj_weight, const tensor_t *static_k, const tensor_t *static_v, bool average_attn_weights, bool is_causal, tensor_t **out, tensor_t **weights);
+
+// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
+// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_t **out);
+
 // The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
 // sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
 // `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
@@ -3907,6 +3928,12 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
+// several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
+// gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+// Absent: linear_bias NULL, weight NULL, ignore_index TENSOR_NONE, batch_chunk_size TENSOR_NONE.
+TENSOR_API tensor_status tensor_nn_linear_cross_entropy(const tensor_t *self, const tensor_t *linear_weight, const tensor_t *target, const tensor_t *linear_bias, const tensor_t *weight, const char *reduction, int64_t ignore_index, double label_smoothing, int64_t batch_chunk_size, tensor_t **out);
 
 // `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
 // Absent: weight NULL, bias NULL.

@@ -7136,6 +7136,92 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
+// NnScaledDotProductAttention is the operator nn.scaled_dot_product_attention.
+func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask)); key != 0 {
+		if err := unmixed("nn.scaled_dot_product_attention", key, keys(q)|keys(k)|keys(v)|keys(mask)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnScaledDotProductAttention; does != nil {
+			return does(c, q, k, v, mask, dropout, causal, scale, grouped)
+		}
+	}
+	return composed.NnScaledDotProductAttention(c, q, k, v, mask, dropout, causal, scale, grouped)
+}
+
+// NnAttention is the operator nn.attention.
+func (c Ctx) NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(query) | keys(k) | keys(value) | keys(mask)); key != 0 {
+		if err := unmixed("nn.attention", key, keys(query)|keys(k)|keys(value)|keys(mask)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnAttention; does != nil {
+			return does(c, query, k, value, mask, causal, scale, laid)
+		}
+		err = Refused("nn.attention", key)
+		return
+	}
+	return ops.NnAttention(query, k, value, mask, causal, scale, laid)
+}
+
+// NnAttentionGradient is the operator nn.attention_gradient.
+func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(query) | keys(k) | keys(value) | keys(mask) | keys(result) | keys(lse)); key != 0 {
+		if err := unmixed("nn.attention_gradient", key, keys(given)|keys(query)|keys(k)|keys(value)|keys(mask)|keys(result)|keys(lse)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnAttentionGradient; does != nil {
+			return does(c, given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
+		}
+		err = Refused("nn.attention_gradient", key)
+		return
+	}
+	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
+}
+
+// NnAttentionWeights is the operator nn.attention_weights.
+func (c Ctx) NnAttentionWeights(q, k, mask *tensor.Tensor, causal bool, scale float64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(q) | keys(k) | keys(mask)); key != 0 {
+		if err := unmixed("nn.attention_weights", key, keys(q)|keys(k)|keys(mask)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnAttentionWeights; does != nil {
+			return does(c, q, k, mask, causal, scale)
+		}
+	}
+	return composed.NnAttentionWeights(c, q, k, mask, causal, scale)
+}
+
+// NnMultiHeadAttentionForward is the operator nn.multi_head_attention_forward.
+func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
+		if err := outOnly("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV)); err != nil {
+			return nil, nil, err
+		}
+		if err := unmixed("nn.multi_head_attention_forward", key, keys(query)|keys(of)|keys(value)|keys(inWeight)|keys(inBias)|keys(biasK)|keys(biasV)|keys(outWeight)|keys(outBias)|keys(padding)|keys(mask)|keys(weightQ)|keys(weightK)|keys(weightV)|keys(staticK)|keys(staticV)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).NnMultiHeadAttentionForward; does != nil {
+			return does(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
+		}
+		if key == tensor.Quantized && (keys(outWeight)|keys(outBias))&key != 0 {
+			err := Refused("nn.multi_head_attention_forward", key)
+			return nil, nil, err
+		}
+	}
+	return composed.NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
+}
+
+// NnGumbelSoftmax is the operator nn.gumbel_softmax.
+func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnGumbelSoftmax; does != nil {
+			return does(c, self, tau, hard, x4, dim)
+		}
+	}
+	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim)
+}
+
 // Conv1d is the operator conv1d.
 func (c Ctx) Conv1d(self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
@@ -7927,6 +8013,32 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 		return
 	}
 	return ops.NnHuberEach(self, target, delta, scale)
+}
+
+// NnLinearCrossEntropy is the operator nn.linear_cross_entropy.
+func (c Ctx) NnLinearCrossEntropy(self, linear, target, bias, weight *tensor.Tensor, reduction string, ignore ops.Int, smoothing float64, rows ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
+		if err := unmixed("nn.linear_cross_entropy", key, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLinearCrossEntropy; does != nil {
+			return does(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
+		}
+	}
+	return composed.NnLinearCrossEntropy(c, self, linear, target, bias, weight, reduction, ignore, smoothing, rows)
+}
+
+// NnLinearLosses is the operator nn.linear_losses.
+func (c Ctx) NnLinearLosses(self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(linear) | keys(target) | keys(bias) | keys(weight)); key != 0 {
+		if err := unmixed("nn.linear_losses", key, keys(self)|keys(linear)|keys(target)|keys(bias)|keys(weight)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnLinearLosses; does != nil {
+			return does(c, self, linear, target, bias, weight, left, rows)
+		}
+	}
+	return composed.NnLinearLosses(c, self, linear, target, bias, weight, left, rows)
 }
 
 // NativeLayerNorm is the operator native_layer_norm.

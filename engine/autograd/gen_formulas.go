@@ -307,6 +307,8 @@ var formulas = aten.Backend{
 	NnTanhshrink:                          recordNnTanhshrink,
 	NnSoftsign:                            recordNnSoftsign,
 	Rrelu:                                 recordRrelu,
+	NnAttention:                           recordNnAttention,
+	NnAttentionGradient:                   recordNnAttentionGradient,
 	NnConvolution:                         recordNnConvolution,
 	NnConvolutionTranspose:                recordNnConvolutionTranspose,
 	NnConvolutionWeight:                   recordNnConvolutionWeight,
@@ -329,6 +331,7 @@ var formulas = aten.Backend{
 	NnPick:                                recordNnPick,
 	NnSquaredError:                        recordNnSquaredError,
 	NnHuberEach:                           recordNnHuberEach,
+	NnLinearLosses:                        recordNnLinearLosses,
 	NativeLayerNorm:                       recordNativeLayerNorm,
 	LayerNorm:                             recordLayerNorm,
 	NnLayerNorm:                           recordNnLayerNorm,
@@ -5135,6 +5138,51 @@ func recordRrelu(c aten.Ctx, out, self *tensor.Tensor, lower, upper float64, tra
 	})
 }
 
+func recordNnAttention(c aten.Ctx, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (resultResult *tensor.Tensor, lseResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.attention", "ScaledDotProductFlashAttentionForCpuBackward0", nil, query, k, value, mask)
+	if err != nil {
+		return
+	}
+	k_ := r.save("key", k, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	mask_ := r.save("mask", mask, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	query_ := r.save("query", query, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	value_ := r.save("value", value, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	resultResult, lseResult, err = r.c.NnAttention(query, k, value, mask, causal, scale, laid)
+	if r.finish(err, resultResult, nil) {
+		resultResult_ := r.saveResult("result", resultResult, 0, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+		lseResult_ := r.saveResult("lse", lseResult, 1, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+		if err = r.undo(resultResult, lseResult); err != nil {
+			return nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.attentionGradient(s.consume(s.take(0)), s.saved(query_), s.saved(k_), s.saved(value_), s.saved(mask_), s.saved(resultResult_), s.saved(lseResult_), causal, scale, int64(i)))
+			case 1:
+				return s.release(1, s.attentionGradient(s.consume(s.take(0)), s.saved(query_), s.saved(k_), s.saved(value_), s.saved(mask_), s.saved(resultResult_), s.saved(lseResult_), causal, scale, int64(i)))
+			case 2:
+				return s.release(1, s.attentionGradient(s.consume(s.take(0)), s.saved(query_), s.saved(k_), s.saved(value_), s.saved(mask_), s.saved(resultResult_), s.saved(lseResult_), causal, scale, int64(i)))
+			}
+			return s.release(1, s.attentionGradient(s.consume(s.take(0)), s.saved(query_), s.saved(k_), s.saved(value_), s.saved(mask_), s.saved(resultResult_), s.saved(lseResult_), causal, scale, int64(i)))
+		}
+	}
+	return
+}
+
+func recordNnAttentionGradient(c aten.Ctx, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQueryResult *tensor.Tensor, ofKeyResult *tensor.Tensor, ofValueResult *tensor.Tensor, ofMaskResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.attention_gradient", "NotImplemented", nil, given, query, k, value, mask, result, lse)
+	if err != nil {
+		return
+	}
+	ofQueryResult, ofKeyResult, ofValueResult, ofMaskResult, err = r.c.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
+	r.undifferentiable("nn.attention_gradient", err, ofQueryResult, ofKeyResult, ofValueResult, ofMaskResult)
+	return
+}
+
 func recordNnConvolution(c aten.Ctx, self, weight, bias *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.convolution", "ConvolutionBackward0", nil, self, weight, bias)
 	if err != nil {
@@ -5470,6 +5518,37 @@ func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale flo
 			return s.binary('*', s.take(0), (s.binary('*', s.release(1, s.Keep(s.c.Clamp(nil, s.consume((s.sub(s.saved(target_), s.saved(self_)))), dtype.FloatScalar(-delta), dtype.FloatScalar(delta)))), s.float(scale), left)), left|right)
 		}
 		r.node.cut = always
+	}
+	return
+}
+
+func recordNnLinearLosses(c aten.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.linear_losses", "LinearLossesBackward0", nil, self, linear, target, bias)
+	if err != nil {
+		return
+	}
+	bias_ := r.save("linear_bias", bias, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	linear_ := r.save("linear_weight", linear, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	self_ := r.save("self", self, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	target_ := r.save("target", target, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnLinearLosses(self, linear, target, bias, weight, left, rows)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.linearLossesGradient(s.consume(s.take(0)), s.saved(self_), s.saved(linear_), s.saved(target_), s.saved(bias_), s.saved(weight_), left, rows, int64(i)))
+			case 1:
+				return s.release(1, s.linearLossesGradient(s.consume(s.take(0)), s.saved(self_), s.saved(linear_), s.saved(target_), s.saved(bias_), s.saved(weight_), left, rows, int64(i)))
+			case 2:
+				return s.release(1, s.linearLossesGradient(s.consume(s.take(0)), s.saved(self_), s.saved(linear_), s.saved(target_), s.saved(bias_), s.saved(weight_), left, rows, int64(i)))
+			}
+			return s.release(1, s.linearLossesGradient(s.consume(s.take(0)), s.saved(self_), s.saved(linear_), s.saved(target_), s.saved(bias_), s.saved(weight_), left, rows, int64(i)))
+		}
 	}
 	return
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/random"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -113,4 +114,27 @@ func NnSoftmin(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tens
 	defer s.Close()
 	turned := s.Unary(c.Neg, self)
 	return s.Last(func() (*tensor.Tensor, error) { return c.Softmax(nil, turned, dim, d) })
+}
+
+// NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
+func NnGumbelSoftmax(c aten.Ctx, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64) (*tensor.Tensor, error) {
+	s := within(c, "nn_gumbel_softmax")
+	defer s.Close()
+	s.Fail(floating(s.Op, self))
+	waiting := s.Step(func() (*tensor.Tensor, error) {
+		return c.EmptyLike(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
+	})
+	s.Do(func() error { return c.FillExponential(waiting, 1, nil) })
+	noise := s.Unary(c.Neg, s.Unary(c.Log, waiting))
+	logits := s.Div(s.Add(self, noise), s.Float(tau))
+	soft := s.Step(func() (*tensor.Tensor, error) { return c.Softmax(nil, logits, dim, dtype.None) })
+	if !hard {
+		return s.result(nil, soft)
+	}
+	index := s.Step(func() (*tensor.Tensor, error) { return c.Argmax(nil, soft, ops.Int(dim), true) })
+	zeros := s.Step(func() (*tensor.Tensor, error) {
+		return c.ZerosLike(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
+	})
+	one := s.Step(func() (*tensor.Tensor, error) { return c.ScatterValue(nil, zeros, dim, index, dtype.IntScalar(1)) })
+	return s.result(nil, s.Add(s.Sub(one, s.view(c.Detach, soft)), soft))
 }

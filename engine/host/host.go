@@ -54,6 +54,7 @@ func init() {
 		Fourier: fourier,
 
 		Normalize: normalize,
+		Attend:    attend,
 
 		Recur: recur,
 		Align: align,

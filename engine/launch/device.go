@@ -52,6 +52,7 @@ type Device struct {
 	Fourier func(op string, w Fourier) error
 
 	Normalize func(op string, w Normalization) error
+	Attend    func(op string, w Attention) error
 
 	Recur func(op string, w Recurrence) error
 	Align func(op string, w Alignment) error

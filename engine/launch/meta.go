@@ -53,6 +53,7 @@ var meta = Device{
 	Fourier: nothing[Fourier],
 
 	Normalize: nothing[Normalization],
+	Attend:    nothing[Attention],
 
 	Recur: nothing[Recurrence],
 	Align: nothing[Alignment],

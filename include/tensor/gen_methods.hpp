@@ -77,6 +77,9 @@ struct SvdResult;
 struct SvdLowrankResult;
 struct PcaLowrankResult;
 struct LobpcgResult;
+namespace nn {
+struct NnMultiHeadAttentionForwardResult;
+}  // namespace nn
 struct NativeLayerNormResult;
 struct NativeGroupNormResult;
 struct NativeBatchNormResult;

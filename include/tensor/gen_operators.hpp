@@ -211,6 +211,12 @@ struct LobpcgResult {
   Tensor eigenvalues;
   Tensor eigenvectors;
 };
+namespace nn {
+struct NnMultiHeadAttentionForwardResult {
+  Tensor out;
+  Tensor weights;
+};
+}  // namespace nn
 struct NativeLayerNormResult {
   Tensor out;
   Tensor mean;
@@ -5976,6 +5982,44 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 }
 }  // namespace nn
 
+// softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
+// `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
+// `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
+// weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
+// neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+namespace nn {
+inline Tensor scaled_dot_product_attention(const Tensor &query, const Tensor &key, const Tensor &value, const std::optional<Tensor> &attn_mask = std::nullopt, Real dropout_p = 0.0, Bool is_causal = false, const std::optional<Real> &scale = std::nullopt, Bool enable_gqa = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_scaled_dot_product_attention(query.get(), key.get(), value.get(), detail::get(attn_mask), dropout_p, is_causal, detail::get(scale), enable_gqa, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
+// with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
+// `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
+// (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
+// and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
+// weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+namespace nn {
+inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const Tensor &query, const Tensor &key, const Tensor &value, Int embed_dim_to_check, Int num_heads, const std::optional<Tensor> &in_proj_weight, const std::optional<Tensor> &in_proj_bias, const std::optional<Tensor> &bias_k, const std::optional<Tensor> &bias_v, Bool add_zero_attn, Real dropout_p, const Tensor &out_proj_weight, const std::optional<Tensor> &out_proj_bias, Bool training = true, const std::optional<Tensor> &key_padding_mask = std::nullopt, Bool need_weights = true, const std::optional<Tensor> &attn_mask = std::nullopt, Bool use_separate_proj_weight = false, const std::optional<Tensor> &q_proj_weight = std::nullopt, const std::optional<Tensor> &k_proj_weight = std::nullopt, const std::optional<Tensor> &v_proj_weight = std::nullopt, const std::optional<Tensor> &static_k = std::nullopt, const std::optional<Tensor> &static_v = std::nullopt, Bool average_attn_weights = true, Bool is_causal = false) {
+  detail::Result<Tensor> out;
+  detail::Result<Tensor> weights;
+  detail::check(::tensor_nn_multi_head_attention_forward(query.get(), key.get(), value.get(), embed_dim_to_check, num_heads, detail::get(in_proj_weight), detail::get(in_proj_bias), detail::get(bias_k), detail::get(bias_v), add_zero_attn, dropout_p, out_proj_weight.get(), detail::get(out_proj_bias), training, detail::get(key_padding_mask), need_weights, detail::get(attn_mask), use_separate_proj_weight, detail::get(q_proj_weight), detail::get(k_proj_weight), detail::get(v_proj_weight), detail::get(static_k), detail::get(static_v), average_attn_weights, is_causal, out.put(), weights.put()));
+  return {out.take(), weights.take()};
+}
+}  // namespace nn
+
+// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
+// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+namespace nn {
+inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_gumbel_softmax(self.get(), tau, hard, eps, dim, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
 // sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
 // `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
@@ -6508,6 +6552,17 @@ namespace nn {
 inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
+// several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
+// gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+namespace nn {
+inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::string &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_linear_cross_entropy(self.get(), linear_weight.get(), target.get(), detail::get(linear_bias), detail::get(weight), detail::text("nn.linear_cross_entropy: reduction", reduction), detail::get(ignore_index), label_smoothing, detail::get(batch_chunk_size), out.put()));
   return out.take();
 }
 }  // namespace nn

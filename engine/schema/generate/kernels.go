@@ -44,7 +44,7 @@ var families = []family{
 	{"functions", every, []string{"entropy", "exponential", "hyperbolic", "inverse_trigonometric", "logarithm", "normal", "power", "trigonometric"}},
 	{"indexing", narrow, []string{"index", "scatter"}},
 	{"linalg", every, []string{"lu", "small"}},
-	{"neural", every, []string{"activation", "loss", "normalize"}},
+	{"neural", every, []string{"activation", "attention", "loss", "normalize"}},
 	{"pooling", every, []string{"columns", "pooling", "resampling"}},
 	{"products", every, []string{"dots", "gemm", "gemm_bfloat16", "gemm_bytes", "gemm_quantized", "quantize"}},
 	{"recurrences", every, []string{"recurrence"}},

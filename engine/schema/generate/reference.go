@@ -30,6 +30,7 @@ var parts = map[string][]part{
 		{"activation", "activations and dropout", []string{"nn_activation", "nn_dropout", "scan"}},
 		{"pooling", "pooling", []string{"nn_pooling"}},
 		{"resampling", "interpolation and sampling", []string{"nn_resampling"}},
+		{"attention", "attention", []string{"nn_attention"}},
 		{"loss", "losses", []string{"nn_losses"}},
 		{"nn", "neural network functions", nil},
 	},

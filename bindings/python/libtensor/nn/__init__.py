@@ -1,5 +1,6 @@
 """Neural network functions."""
 
 from . import functional, utils
+from .linear_cross_entropy import LinearCrossEntropyOptions
 
-__all__ = ["functional", "utils"]
+__all__ = ["LinearCrossEntropyOptions", "functional", "utils"]

@@ -6,7 +6,9 @@ from .._gen.gen_functions import sigmoid as sigmoid
 from .._gen.gen_functions import tanh as tanh
 from .._gen.gen_nn_functional import *  # noqa: F403
 from .._gen.gen_nn_functional import __all__  # noqa: F401
+from .._gen.gen_nn_functional import linear_cross_entropy as _linear_cross_entropy
 from .._gen.gen_nn_functional import log_softmax as _log_softmax
+from .._gen.gen_nn_functional import multi_head_attention_forward as _multi_head_attention_forward
 from .._gen.gen_nn_functional import softmax as _softmax
 from .._gen.gen_nn_functional import softmin as _softmin
 from .pooling import *  # noqa: F403
@@ -70,3 +72,67 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         far = far.minimum(distance(positive, negative))
     loss = (near - far + margin).clamp_min(0)
     return loss if reduction == "none" else getattr(loss, reduction)()
+
+
+def multi_head_attention_forward(
+    query,
+    key,
+    value,
+    embed_dim_to_check,
+    num_heads,
+    in_proj_weight,
+    in_proj_bias,
+    bias_k,
+    bias_v,
+    add_zero_attn,
+    dropout_p,
+    out_proj_weight,
+    out_proj_bias,
+    training=True,
+    key_padding_mask=None,
+    need_weights=True,
+    attn_mask=None,
+    use_separate_proj_weight=False,
+    q_proj_weight=None,
+    k_proj_weight=None,
+    v_proj_weight=None,
+    static_k=None,
+    static_v=None,
+    average_attn_weights=True,
+    is_causal=False,
+):
+    """Attention of `num_heads` heads, and its weights, None without `need_weights`: each head attends with its part of the features of `query`
+    (L, N, E), `key` and `value` (S, N, E), or of those without N examples, which `in_proj_weight` and `in_proj_bias` project, or with
+    `use_separate_proj_weight` `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; `out_proj_weight` and `out_proj_bias` project what all get.
+    `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v` take the place of
+    projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries and keys, or have
+    True for what has no weight; `is_causal` tells that `attn_mask` is the causal one.
+
+    >>> x, w = torch.tensor([[1., 0.], [0., 1.]]), torch.eye(2)
+    >>> projections = torch.cat([w, w, w]), None, None, None, False, 0.0, w, None
+    >>> torch.nn.functional.multi_head_attention_forward(x, x, x, 2, 1, *projections, need_weights=False)
+    (tensor([[0.6698, 0.3302],
+            [0.3302, 0.6698]]), None)
+    """
+    projections = (in_proj_weight, in_proj_bias, bias_k, bias_v, add_zero_attn, dropout_p, out_proj_weight, out_proj_bias)
+    separate = (use_separate_proj_weight, q_proj_weight, k_proj_weight, v_proj_weight, static_k, static_v)
+    masks = (training, key_padding_mask, need_weights, attn_mask)
+    given = (query, key, value, embed_dim_to_check, num_heads, *projections, *masks, *separate, average_attn_weights, is_causal)
+    out, weights = _multi_head_attention_forward(*given)
+    return out, weights if need_weights else None
+
+
+def linear_cross_entropy(
+    input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0, options=None
+):
+    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`. With `options`, `torch.nn.LinearCrossEntropyOptions`, the logits of some
+    examples are made at a time, and made again for the gradient, so that those of all are never in memory together.
+
+    >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
+    tensor(0.6931)
+    """
+    rows = None
+    if options is not None and input.dim() == 2 and linear_weight.dim() == 2:
+        rows = options.rows(*input.shape, linear_weight.shape[0])
+    how = {"weight": weight, "reduction": reduction, "ignore_index": ignore_index, "label_smoothing": label_smoothing}
+    return _linear_cross_entropy(input, linear_weight, target, linear_bias=linear_bias, batch_chunk_size=rows, **how)

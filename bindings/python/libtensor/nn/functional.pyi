@@ -6,6 +6,7 @@ from .._core.tensor import Tensor
 from .._gen.gen_functions import sigmoid as sigmoid
 from .._gen.gen_functions import tanh as tanh
 from .._gen.gen_nn_functional import *  # noqa: F403
+from .linear_cross_entropy import LinearCrossEntropyOptions
 
 def softmax(input: Tensor, dim: int | None = ..., _stacklevel: int = ..., dtype: _dtype | None = ...) -> Tensor: ...
 def log_softmax(input: Tensor, dim: int | None = ..., _stacklevel: int = ..., dtype: _dtype | None = ...) -> Tensor: ...
@@ -20,6 +21,45 @@ def triplet_margin_with_distance_loss(
     swap: bool = ...,
     reduction: str = ...,
 ) -> Tensor: ...
+def linear_cross_entropy(  # type: ignore[no-redef]
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = ...,
+    weight: Tensor | None = ...,
+    reduction: str = ...,
+    ignore_index: int | None = ...,
+    label_smoothing: float = ...,
+    options: LinearCrossEntropyOptions | None = ...,
+) -> Tensor: ...
+def multi_head_attention_forward(  # type: ignore[no-redef]
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = ...,
+    key_padding_mask: Tensor | None = ...,
+    need_weights: bool = ...,
+    attn_mask: Tensor | None = ...,
+    use_separate_proj_weight: bool = ...,
+    q_proj_weight: Tensor | None = ...,
+    k_proj_weight: Tensor | None = ...,
+    v_proj_weight: Tensor | None = ...,
+    static_k: Tensor | None = ...,
+    static_v: Tensor | None = ...,
+    average_attn_weights: bool = ...,
+    is_causal: bool = ...,
+) -> tuple[Tensor, Tensor | None]: ...
 @overload  # type: ignore[no-redef]
 def max_pool1d(
     input: Tensor,

@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package neural holds the kernels of activation, loss, normalize for the avx512 tier.
+// Package neural holds the kernels of activation, attention, loss, normalize for the avx512 tier.
 package neural
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra

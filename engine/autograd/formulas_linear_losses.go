@@ -1,0 +1,109 @@
+package autograd
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// linearLossesGradient is the gradient of operand i of cross entropies of what a linear layer gives, which is made again some rows at a time.
+func (s *steps) linearLossesGradient(grad, self, linear, target, bias, weight *tensor.Tensor, left, rows, i int64) *tensor.Tensor {
+	return s.once(func() []*tensor.Tensor {
+		l := linearLosses{grad: grad, self: self, linear: linear, target: target, bias: bias, weight: weight, left: left}
+		var ofSelf, ofTarget []*tensor.Tensor // of the parts
+		var ofLinear, ofBias *tensor.Tensor
+		for n := self.Sizes()[0]; l.at < n || l.at == 0; l.at += rows {
+			l.rows = min(rows, n-l.at)
+			of := s.aside(l.ofLogits)
+			if s.wants(0) {
+				ofSelf = append(ofSelf, s.Keep(s.c.Matmul(nil, of, linear)))
+			}
+			if s.wants(1) {
+				ofLinear = s.summed(ofLinear, s.aside(func(s *steps) *tensor.Tensor {
+					return s.cast(s.Keep(s.c.Matmul(nil, s.Keep(s.c.Transpose(nil, of, 0, 1)), l.part(s, self))), self.DType().Compute())
+				}))
+			}
+			if s.wants(2) {
+				ofTarget = append(ofTarget, s.aside(l.ofTarget))
+			}
+			if s.wants(3) {
+				ofBias = s.summed(ofBias, s.Keep(s.c.Sum(nil, of, []int64{0}, false, self.DType().Compute())))
+			}
+			s.Drop(of)
+		}
+		for _, t := range []**tensor.Tensor{&ofLinear, &ofBias} {
+			if *t != nil {
+				*t = s.cast(*t, self.DType())
+			}
+		}
+		return []*tensor.Tensor{s.endToEnd(ofSelf), ofLinear, s.endToEnd(ofTarget), ofBias}
+	})[i]
+}
+
+// endToEnd has parts one behind the other.
+func (s *steps) endToEnd(parts []*tensor.Tensor) *tensor.Tensor {
+	if parts == nil {
+		return nil
+	}
+	return s.Keep(s.c.Cat(nil, parts, 0))
+}
+
+// summed is t added to what there is already; only the sum stays.
+func (s *steps) summed(before, t *tensor.Tensor) *tensor.Tensor {
+	if before == nil {
+		return t
+	}
+	sum := s.add(before, t)
+	s.Drop(before)
+	s.Drop(t)
+	return sum
+}
+
+// linearLosses are those of some rows from one on.
+type linearLosses struct {
+	grad, self, linear, target, bias, weight *tensor.Tensor
+	left, at, rows                           int64
+}
+
+func (l *linearLosses) part(s *steps, t *tensor.Tensor) *tensor.Tensor {
+	return s.Keep(s.c.Narrow(t, 0, l.at, l.rows))
+}
+
+// given is the gradient of the losses, as a column.
+func (l *linearLosses) given(s *steps) *tensor.Tensor {
+	return s.Keep(s.c.Unsqueeze(nil, l.part(s, l.grad), 1))
+}
+
+// logs are the logarithms of the probabilities of classes.
+func (l *linearLosses) logs(s *steps) *tensor.Tensor {
+	logits := s.Keep(s.c.NnLinear(nil, l.part(s, l.self), l.linear, l.bias))
+	return s.Keep(s.c.LogSoftmax(nil, logits, 1, dtype.None))
+}
+
+// ofLogits is the gradient of the logits: probabilities less those of the target.
+func (l *linearLosses) ofLogits(s *steps) *tensor.Tensor {
+	g, t, likely := l.given(s), l.part(s, l.target), s.exp(l.logs(s))
+	if slices.Equal(l.target.Sizes(), []int64{l.self.Sizes()[0], l.linear.Sizes()[0]}) {
+		if l.weight != nil {
+			t = s.mul(t, l.weight)
+		}
+		return s.mul(s.sub(s.mul(likely, s.sumOver(t, 1)), t), g)
+	}
+	valid := s.Keep(s.c.Ne(nil, t, s.int(l.left)))
+	index := s.where(valid, t, s.int(0))
+	if l.weight != nil {
+		g = s.mul(g, s.Keep(s.c.Unsqueeze(nil, s.Keep(s.c.IndexSelect(nil, l.weight, 0, index)), 1)))
+	}
+	g = s.where(s.Keep(s.c.Unsqueeze(nil, valid, 1)), g, s.int(0))
+	return s.Keep(s.c.ScatterAdd(nil, s.mul(likely, g), 1, s.Keep(s.c.Unsqueeze(nil, index, 1)), s.neg(g)))
+}
+
+// ofTarget is the gradient of probabilities.
+func (l *linearLosses) ofTarget(s *steps) *tensor.Tensor {
+	of := s.neg(s.mul(l.logs(s), l.given(s)))
+	if l.weight != nil {
+		of = s.mul(of, l.weight)
+	}
+	return of
+}

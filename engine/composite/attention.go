@@ -1,0 +1,222 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/ops"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// attention has the operands of one, whose leading dimensions become the same.
+type attention struct {
+	*scope
+	query, key, value, mask *tensor.Tensor
+	causal                  bool
+	scale                   float64
+	grouped                 bool // whether heads are in groups, which one more dimension counts
+}
+
+// NnScaledDotProductAttention gives means of values, weighted by the softmax of products of queries and keys.
+func NnScaledDotProductAttention(c aten.Ctx, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
+	a := attention{scope: within(c, "nn_scaled_dot_product_attention"), query: q, key: k, value: v, mask: mask, causal: causal}
+	defer a.Close()
+	a.check(dropout)
+	if a.Err != nil {
+		return nil, a.Err
+	}
+	a.scale = 1 / math.Sqrt(float64(max(q.Sizes()[q.Dim()-1], 1)))
+	if scale != nil {
+		a.scale = *scale
+	}
+	laid := a.likeQuery(grouped)
+	a.inFloat(q.DType().Compute())
+	if grouped {
+		a.group()
+	}
+	a.broadcast()
+	var result *tensor.Tensor
+	if dev := q.Device().Type; dropout > 0 || dev != device.CPU && dev != device.Meta {
+		weights := a.Step(func() (*tensor.Tensor, error) { return c.NnAttentionWeights(a.query, a.key, a.mask, causal, a.scale) })
+		kept := a.Step(func() (*tensor.Tensor, error) { return c.Dropout(nil, weights, dropout, true, nil) })
+		result = a.Binary(c.Matmul, kept, a.value)
+	} else if a.Err == nil {
+		made, lse, err := c.NnAttention(a.query, a.key, a.value, a.mask, causal, a.scale, laid)
+		result = a.Keep(made, err)
+		a.Keep(lse, nil)
+	}
+	if a.grouped {
+		result = a.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Flatten(t, -4, -3) }, result)
+	}
+	return a.result(nil, a.Cast(result, q.DType()))
+}
+
+// check refuses operands that do not fit each other.
+func (a *attention) check(dropout float64) {
+	d := a.query.DType()
+	a.Fail(floating(a.Op, a.query))
+	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
+	switch {
+	case a.key.DType() != d || a.value.DType() != d:
+		a.Failf("query, key and value must have the same dtype, but have %v, %v and %v", d, a.key.DType(), a.value.DType())
+	case min(len(q), len(k), len(v)) < 2:
+		a.Failf("query, key and value must have at least 2 dimensions, but have sizes %v, %v and %v", q, k, v)
+	case q[len(q)-1] != k[len(k)-1]:
+		a.Failf("query and key must have last dimensions of one size, but have sizes %v and %v", q, k)
+	case k[len(k)-2] != v[len(v)-2]:
+		a.Failf("there must be as many keys as values, which dimension -2 counts, but key and value have sizes %v and %v", k, v)
+	case !(dropout >= 0 && dropout <= 1):
+		a.Failf("dropout_p must be from 0 to 1, but is %v", dropout)
+	case a.mask == nil:
+	case a.causal:
+		a.Failf("there must be no attn_mask with is_causal=True")
+	case a.mask.DType() != d && a.mask.DType() != dtype.Bool && a.mask.DType() != dtype.Float32:
+		a.Failf("attn_mask must be of bool, of float32 or of the dtype of query, %v, but is of %v", d, a.mask.DType())
+	case a.mask.Dim() < 2:
+		a.Failf("attn_mask must have at least 2 dimensions, queries and keys, but has sizes %v", a.mask.Sizes())
+	}
+}
+
+// likeQuery tells whether the result lies as query does: what PyTorch's kernel takes, which broadcasts nothing.
+func (a *attention) likeQuery(grouped bool) bool {
+	q, k, v := a.query.Sizes(), a.key.Sizes(), a.value.Sizes()
+	first := len(q) - 2
+	if grouped {
+		first--
+	}
+	return len(q) <= 4 && len(k) == len(q) && slices.Equal(k[:len(k)-1], v[:len(v)-1]) && first >= 0 && slices.Equal(q[:first], k[:first])
+}
+
+// inFloat converts what is computed in dtype d.
+func (a *attention) inFloat(d dtype.DType) {
+	a.query, a.key, a.value = a.Cast(a.query, d), a.Cast(a.key, d), a.Cast(a.value, d)
+	if a.mask != nil && a.mask.DType() != dtype.Bool {
+		a.mask = a.Cast(a.mask, d)
+	}
+}
+
+// group has a dimension for the heads of query that share one of key and value.
+func (a *attention) group() {
+	if a.Err != nil {
+		return
+	}
+	heads := func(t *tensor.Tensor) int64 { return t.Sizes()[t.Dim()-3] }
+	if min(a.query.Dim(), a.key.Dim(), a.value.Dim()) < 3 {
+		a.Fail(status.Indexf("%s: query, key and value must have at least 3 dimensions with enable_gqa, the first of the last three that of heads, but have sizes %v, %v and %v",
+			a.Op, a.query.Sizes(), a.key.Sizes(), a.value.Sizes()))
+		return
+	}
+	n := heads(a.query)
+	for _, t := range []*tensor.Tensor{a.key, a.value} {
+		if heads(t) == 0 || n%heads(t) != 0 {
+			a.Failf("the heads of key and value must divide those of query, %d, but are %d and %d", n, heads(a.key), heads(a.value))
+			return
+		}
+	}
+	if heads(a.key) != heads(a.value) {
+		for _, t := range []**tensor.Tensor{&a.key, &a.value} {
+			*t = a.Step(func() (*tensor.Tensor, error) {
+				return a.C.RepeatInterleaveSelf(*t, n/heads(*t), -3, ops.NoInt)
+			})
+			if a.Err != nil {
+				return
+			}
+		}
+	}
+	shared := heads(a.key)
+	if shared == n {
+		return
+	}
+	a.grouped = true
+	a.query = a.inGroups(a.query, shared)
+	a.key, a.value = a.Unsqueeze(a.key, -3), a.Unsqueeze(a.value, -3)
+}
+
+// inGroups has a dimension for so many groups of heads, before that of the heads of a group.
+func (a *attention) inGroups(t *tensor.Tensor, groups int64) *tensor.Tensor {
+	return a.Step(func() (*tensor.Tensor, error) {
+		return a.C.Unflatten(t, -3, []int64{groups, t.Sizes()[t.Dim()-3] / groups})
+	})
+}
+
+// broadcast gives all operands the same leading dimensions: those of a mask are at most the ones of the others.
+func (a *attention) broadcast() {
+	if a.Err != nil {
+		return
+	}
+	first := func(t *tensor.Tensor) []int64 { return t.Sizes()[:t.Dim()-2] }
+	all, err := shape.Broadcast(a.Op, first(a.query), first(a.key))
+	a.Fail(err)
+	all, err = shape.Broadcast(a.Op, all, first(a.value))
+	a.Fail(err)
+	if a.Err != nil {
+		return
+	}
+	spread := func(t *tensor.Tensor, lead []int64, rows, columns int64) *tensor.Tensor {
+		sizes := append(slices.Clone(lead), rows, columns)
+		if slices.Equal(sizes, t.Sizes()) {
+			return t
+		}
+		return a.Expand(t, sizes...)
+	}
+	if a.mask != nil {
+		lead := all
+		groups := int64(0)
+		if a.grouped {
+			groups = all[len(all)-2]
+			lead = append(slices.Clone(all[:len(all)-2]), groups*all[len(all)-1])
+		}
+		a.mask = spread(a.mask, lead, a.query.Sizes()[a.query.Dim()-2], a.key.Sizes()[a.key.Dim()-2])
+		if a.grouped && a.Err == nil {
+			a.mask = a.inGroups(a.mask, groups)
+		}
+	}
+	for _, t := range []**tensor.Tensor{&a.query, &a.key, &a.value} {
+		if a.Err == nil {
+			n := (*t).Dim()
+			*t = spread(*t, all, (*t).Sizes()[n-2], (*t).Sizes()[n-1])
+		}
+	}
+}
+
+// NnAttentionWeights is the softmax of products of queries and keys, 0 where nothing is to have a weight.
+func NnAttentionWeights(c aten.Ctx, q, k, mask *tensor.Tensor, causal bool, scale float64) (*tensor.Tensor, error) {
+	s := within(c, "nn_attention_weights")
+	defer s.Close()
+	root := math.Sqrt(math.Abs(scale)) // which both are scaled by, as PyTorch does
+	queries, keys := s.Mul(q, s.Float(math.Copysign(root, scale))), s.Mul(k, s.Float(root))
+	turned := s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Transpose(nil, t, -2, -1) }, keys)
+	scores := s.Binary(c.Matmul, queries, turned)
+	if s.Err != nil {
+		return nil, s.Err
+	}
+	if causal {
+		all := s.Ones(q, dtype.Bool, scores.Sizes()[scores.Dim()-2:]...)
+		mask = s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Tril(nil, t, 0) }, all)
+	}
+	never := s.Float(math.Inf(-1))
+	switch {
+	case s.Err != nil || mask == nil:
+		return s.result(nil, s.softmax(scores))
+	case mask.DType() == dtype.Bool:
+		scores = s.Where(mask, scores, never)
+	default:
+		scores = s.Add(scores, mask)
+	}
+	none := s.Step(func() (*tensor.Tensor, error) {
+		off := s.Binary(c.Eq, scores, never)
+		return c.All(nil, off, []int64{-1}, true)
+	})
+	weights := s.softmax(s.Where(none, s.Int(0), scores))
+	return s.result(nil, s.Where(none, s.Int(0), weights))
+}
+
+// softmax is that of the last dimension.
+func (s *scope) softmax(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return s.C.Softmax(nil, t, -1, dtype.None) })
+}

@@ -1,0 +1,292 @@
+package composite
+
+import (
+	"math"
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// heads is an attention of several heads: of sequences (length, examples, features), of which each head has a part of the features.
+type heads struct {
+	*scope
+	q, k, v, mask, padding   *tensor.Tensor
+	embed, count             int64
+	rows, keys, examples     int64
+	batched, causal, weights bool
+}
+
+// NnMultiHeadAttentionForward projects sequences for each head, lets queries attend to keys, and projects what they get.
+func NnMultiHeadAttentionForward(c aten.Ctx, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64,
+	outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor,
+	average, causal bool) (out, weights *tensor.Tensor, err error) {
+	h := heads{scope: within(c, "nn_multi_head_attention_forward"), q: query, k: of, v: value, mask: mask, padding: padding, embed: embed, count: count, batched: query.Dim() == 3,
+		causal: causal, weights: needWeights}
+	defer h.Close()
+	h.check(separate)
+	projections := []*tensor.Tensor{weightQ, weightK, weightV}
+	if !separate {
+		projections = h.thirds(inWeight)
+	}
+	h.project(projections, h.thirds(inBias))
+	h.masks()
+	h.extend(biasK, biasV, staticK, staticV, addZero)
+	h.joinMasks()
+	if !training {
+		dropout = 0
+	}
+	var made *tensor.Tensor
+	if needWeights {
+		weights = h.weighing(dropout)
+		made = h.Binary(c.Bmm, weights, h.v)
+		if weights = h.Reshape(weights, h.examples, count, h.rows, h.keys); average {
+			weights = h.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, weights, []int64{1}, false, dtype.None) })
+		}
+	} else {
+		made = h.attend(dropout)
+	}
+	made = h.Reshape(h.Permute(made, 1, 0, 2), h.rows*h.examples, embed)
+	made = h.Step(func() (*tensor.Tensor, error) { return c.NnLinear(nil, made, outWeight, outBias) })
+	if h.Err != nil {
+		return nil, nil, h.Err
+	}
+	made = h.Reshape(made, h.rows, h.examples, made.Sizes()[1])
+	if !h.batched {
+		made = h.squeezed(made, 1)
+		if needWeights {
+			weights = h.squeezed(weights, 0)
+		}
+	}
+	if !needWeights {
+		weights = h.Empty(made, made.DType(), 0)
+	}
+	return h.GiveBoth(made, weights)
+}
+
+func (h *heads) squeezed(t *tensor.Tensor, dim int64) *tensor.Tensor {
+	return h.Step(func() (*tensor.Tensor, error) { return h.C.SqueezeDim(nil, t, dim) })
+}
+
+// check refuses operands that do not fit, and has examples where there is one without a dimension.
+func (h *heads) check(separate bool) {
+	n := h.q.Dim()
+	if n != 2 && n != 3 {
+		h.Failf("query must have 2 dimensions, or 3 with examples, but has sizes %v", h.q.Sizes())
+		return
+	}
+	switch {
+	case h.k.Dim() != n || h.v.Dim() != n:
+		h.Failf("key and value must have as many dimensions as query, %d, but have sizes %v and %v", n, h.k.Sizes(), h.v.Sizes())
+	case h.padding != nil && h.padding.Dim() != n-1:
+		h.Failf("key_padding_mask must have %d dimensions, one less than query, but has sizes %v", n-1, h.padding.Sizes())
+	case h.mask != nil && h.mask.Dim() != 2 && h.mask.Dim() != 3:
+		h.Failf("attn_mask must have 2 dimensions, or 3 with heads, but has sizes %v", h.mask.Sizes())
+	}
+	for i, t := range []*tensor.Tensor{h.padding, h.mask} {
+		if t != nil && t.DType() != dtype.Bool && !t.DType().IsFloatingPoint() {
+			h.Failf("%s must be of bool or of a floating-point dtype, but is of %v", []string{"key_padding_mask", "attn_mask"}[i], t.DType())
+		}
+	}
+	if !h.batched {
+		h.q, h.k, h.v = h.Unsqueeze(h.q, 1), h.Unsqueeze(h.k, 1), h.Unsqueeze(h.v, 1)
+		if h.padding != nil {
+			h.padding = h.Unsqueeze(h.padding, 0)
+		}
+	}
+	if h.Err != nil {
+		return
+	}
+	h.rows, h.examples, h.keys = h.q.Sizes()[0], h.q.Sizes()[1], h.k.Sizes()[0]
+	switch width := h.q.Sizes()[2]; {
+	case h.causal && h.mask == nil:
+		h.Failf("is_causal tells that attn_mask is the causal one, which must be given too")
+	case width != h.embed:
+		h.Failf("query must have embed_dim_to_check features, %d, but has %d", h.embed, width)
+	case h.count <= 0 || h.embed%h.count != 0:
+		h.Failf("num_heads must be positive and divide the number of features, %d, but is %d", h.embed, h.count)
+	case separate && !slices.Equal(h.k.Sizes()[:2], h.v.Sizes()[:2]):
+		h.Failf("key and value must have the same length and number of examples, but have sizes %v and %v", h.k.Sizes(), h.v.Sizes())
+	case !separate && !slices.Equal(h.k.Sizes(), h.v.Sizes()):
+		h.Failf("key and value must have the same sizes without use_separate_proj_weight, but have %v and %v", h.k.Sizes(), h.v.Sizes())
+	}
+}
+
+// thirds are those of a weight or a bias for queries, keys and values together.
+func (h *heads) thirds(t *tensor.Tensor) []*tensor.Tensor {
+	if t == nil || h.Err != nil {
+		return make([]*tensor.Tensor, 3)
+	}
+	parts, err := h.C.Chunk(t, 3, 0)
+	for i, part := range parts {
+		parts[i] = h.Keep(part, err)
+	}
+	if h.Fail(err); h.Err == nil && len(parts) != 3 {
+		h.Failf("projections of query, key and value must have thirds in dimension 0, but have sizes %v", t.Sizes())
+	}
+	return parts
+}
+
+// project projects queries, keys and values.
+func (h *heads) project(weights, biases []*tensor.Tensor) {
+	for i, t := range []**tensor.Tensor{&h.q, &h.k, &h.v} {
+		if h.Err == nil && weights[i] == nil {
+			h.Failf("there must be in_proj_weight, or with use_separate_proj_weight q_proj_weight, k_proj_weight and v_proj_weight")
+		}
+		*t = h.Step(func() (*tensor.Tensor, error) { return h.C.NnLinear(nil, *t, weights[i], biases[i]) })
+	}
+}
+
+// masks has masks that are added to products, that of pairs with a dimension for heads. It is left out where it is known to be the causal one.
+func (h *heads) masks() {
+	if h.Err != nil {
+		return
+	}
+	added := func(t *tensor.Tensor) *tensor.Tensor {
+		if t == nil || t.DType() != dtype.Bool {
+			return t
+		}
+		return h.Where(t, h.Float(math.Inf(-1)), h.Zeros(h.q, h.q.DType()))
+	}
+	if h.padding = added(h.padding); h.causal && h.padding == nil && !h.weights {
+		h.mask = nil
+		return
+	}
+	h.mask, h.causal = added(h.mask), false
+	if h.mask == nil || h.Err != nil {
+		return
+	}
+	want := []int64{h.rows, h.keys}
+	if h.mask.Dim() == 3 {
+		want = []int64{h.examples * h.count, h.rows, h.keys}
+	}
+	if !slices.Equal(h.mask.Sizes(), want) {
+		h.Failf("attn_mask must have sizes %v, but has %v", want, h.mask.Sizes())
+		return
+	}
+	if h.mask.Dim() == 2 {
+		h.mask = h.Unsqueeze(h.mask, 0)
+	}
+}
+
+// extend puts the heads of all examples first, and adds keys and values: biases, and zeros.
+func (h *heads) extend(biasK, biasV, staticK, staticV *tensor.Tensor, addZero bool) {
+	if h.Err != nil {
+		return
+	}
+	width, all := h.embed/h.count, h.examples*h.count
+	if (biasK == nil) != (biasV == nil) {
+		h.Failf("bias_k and bias_v must be given together, or neither of them")
+	}
+	if biasK != nil && (staticK != nil || staticV != nil) {
+		h.Failf("there must be no bias_k and bias_v with static_k or static_v")
+	}
+	if h.Err != nil {
+		return
+	}
+	if biasK != nil {
+		for _, t := range []struct{ of, bias **tensor.Tensor }{{&h.k, &biasK}, {&h.v, &biasV}} {
+			more := h.Step(func() (*tensor.Tensor, error) { return h.C.Repeat(*t.bias, []int64{1, h.examples, 1}) })
+			*t.of = h.Cat(0, *t.of, more)
+		}
+		h.pad()
+	}
+	split := func(t *tensor.Tensor) *tensor.Tensor {
+		if h.Err != nil {
+			return nil
+		}
+		return h.Permute(h.Reshape(t, t.Sizes()[0], all, width), 1, 0, 2)
+	}
+	h.q = split(h.q)
+	for i, t := range []struct{ of, static **tensor.Tensor }{{&h.k, &staticK}, {&h.v, &staticV}} {
+		if *t.static == nil {
+			*t.of = split(*t.of)
+			continue
+		}
+		if sizes := (*t.static).Sizes(); len(sizes) != 3 || sizes[0] != all || sizes[2] != width {
+			h.Failf("%s must have sizes [%d, n, %d], heads of all examples and features of one, but has %v", []string{"static_k", "static_v"}[i], all, width, sizes)
+			return
+		}
+		*t.of = *t.static
+	}
+	if addZero {
+		for _, t := range []**tensor.Tensor{&h.k, &h.v} {
+			if h.Err == nil {
+				*t = h.Cat(1, *t, h.Zeros(*t, (*t).DType(), all, 1, width))
+			}
+		}
+		h.pad()
+	}
+	if h.Err == nil {
+		h.keys = h.k.Sizes()[1]
+	}
+}
+
+// pad has masks for one key more, which all queries have a weight for.
+func (h *heads) pad() {
+	for _, t := range []**tensor.Tensor{&h.mask, &h.padding} {
+		if *t != nil {
+			*t = h.Step(func() (*tensor.Tensor, error) { return h.C.ConstantPadNd(*t, []int64{0, 1}, dtype.IntScalar(0)) })
+		}
+	}
+}
+
+// joinMasks adds the mask of keys to that of pairs.
+func (h *heads) joinMasks() {
+	if h.padding == nil || h.Err != nil {
+		return
+	}
+	if want := []int64{h.examples, h.keys}; !slices.Equal(h.padding.Sizes(), want) {
+		h.Failf("key_padding_mask must have sizes %v, examples and keys, but has %v", want, h.padding.Sizes())
+		return
+	}
+	every := h.Expand(h.Reshape(h.padding, h.examples, 1, 1, h.keys), h.examples, h.count, 1, h.keys)
+	every = h.Reshape(every, h.examples*h.count, 1, h.keys)
+	if h.mask == nil {
+		h.mask = every
+	} else {
+		h.mask = h.Add(h.mask, every)
+	}
+}
+
+// weighing gives the weights of all heads.
+func (h *heads) weighing(dropout float64) *tensor.Tensor {
+	scaled := h.Mul(h.q, h.Float(math.Sqrt(1/float64(h.embed/max(h.count, 1)))))
+	turned := h.Permute(h.k, 0, 2, 1)
+	var scores *tensor.Tensor
+	if h.mask != nil {
+		one := dtype.IntScalar(1)
+		scores = h.Step(func() (*tensor.Tensor, error) { return h.C.Baddbmm(nil, h.mask, scaled, turned, one, one) })
+	} else {
+		scores = h.Binary(h.C.Bmm, scaled, turned)
+	}
+	weights := h.softmax(scores)
+	if dropout == 0 {
+		return weights
+	}
+	return h.Step(func() (*tensor.Tensor, error) { return h.C.Dropout(nil, weights, dropout, true, nil) })
+}
+
+// attend gives what all heads get, without their weights.
+func (h *heads) attend(dropout float64) *tensor.Tensor {
+	apart := func(t *tensor.Tensor) *tensor.Tensor {
+		if h.Err != nil {
+			return nil
+		}
+		return h.Reshape(t, h.examples, h.count, t.Sizes()[1], t.Sizes()[2])
+	}
+	mask := h.mask
+	switch {
+	case mask == nil || h.Err != nil:
+	case mask.Sizes()[0] == 1:
+		mask = h.Unsqueeze(mask, 0)
+	default:
+		mask = apart(mask)
+	}
+	q, k, v := apart(h.q), apart(h.k), apart(h.v)
+	made := h.Step(func() (*tensor.Tensor, error) {
+		return h.C.NnScaledDotProductAttention(q, k, v, mask, dropout, h.causal, nil, false)
+	})
+	return h.Reshape(made, h.examples*h.count, h.rows, h.embed/max(h.count, 1))
+}

@@ -1,0 +1,185 @@
+package host
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/kernel"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/owner"
+	"github.com/libtensor/libtensor/engine/parallel"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+var (
+	attentionKernel         = kernel.Get("attention")
+	attentionGradientKernel = kernel.Get("attention_gradient")
+)
+
+const (
+	// A tile has the weights of so many queries for so many keys, and between its rows a gap, without which columns would meet in few lines
+	// of the cache.
+	queryBlock, keyBlock, tileGap = 128, 256, 16
+)
+
+// attentionArgs mirrors attention_args of attention.h.
+type attentionArgs struct {
+	query, key, value, mask, result, lse                                       uintptr
+	given, along, ofQuery, ofKey, ofValue, ofMask                              uintptr
+	tiles, dots, room                                                          uintptr
+	rows, keys, width, valueWidth                                              int64
+	firstRow, lastRow, firstKey, lastKey, rowBlock, keyBlock, stride           int64
+	queryStep, keyStep, valueStep, maskStep, maskColumn, resultStep, givenStep int64
+	scale                                                                      float64
+	causal, truths                                                             int32
+}
+
+// attend makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
+func attend(op string, w launch.Attention) error {
+	a, err := attending(op, w)
+	if err != nil {
+		return err
+	}
+	s := owner.Scope{Op: op}
+	defer s.Close()
+	queries, keys := ceiling(a.rows, queryBlock), ceiling(a.keys, keyBlock)
+	each := max(queries*keys, 1) // pieces of a head's work
+	grain := func(share int64) int64 {
+		return max(productGrain/(min(a.rows, queryBlock)*min(a.keys, keyBlock)*(a.width+a.valueWidth)*share+matrixCost), 1)
+	}
+	total := a.heads * max(queries, keys, 1)
+	a.rooms = scratches(&s, 2*a.rowBlock*a.stride*a.size, total)
+	if s.Err != nil {
+		return s.Err
+	}
+	switch {
+	case w.Given == nil:
+		a.share(a.attentionArgs, queries, grain(keys), true)
+	case a.heads >= int64(parallel.Threads()) || each == 1:
+		a.share(a.attentionArgs, 1, grain(each), true)
+	default: // the same sums in the same order, of which each thread makes those of its keys, and then those of its queries
+		part := a.attentionArgs
+		part.ofQuery, part.ofMask = 0, 0
+		if part.ofKey != 0 || part.ofValue != 0 {
+			a.share(part, keys, grain(queries), false)
+		}
+		part = a.attentionArgs
+		part.ofKey, part.ofValue = 0, 0
+		if part.ofQuery != 0 || part.ofMask != 0 {
+			a.share(part, queries, grain(keys), true)
+		}
+	}
+	return nil
+}
+
+// attention is what the calls for all heads have in common.
+type attention struct {
+	attentionArgs
+	fn          uintptr
+	heads, size int64
+	rooms       chan uintptr
+	moves       []move
+}
+
+// move is how an address goes from head to head.
+type move struct {
+	of    func(*attentionArgs) *uintptr
+	sizes []int64 // of the leading dimensions
+	steps []int64 // in bytes
+}
+
+// attending describes w for the kernels.
+func attending(op string, w launch.Attention) (a attention, err error) {
+	k := attentionKernel
+	if w.Given != nil {
+		k = attentionGradientKernel
+	}
+	d := w.Query.DType()
+	if a.fn, err = k.For(op, d); err != nil {
+		return a, err
+	}
+	n := w.Query.Dim() - 2
+	lead := w.Query.Sizes()[:n]
+	a.heads, a.size = shape.Product(lead), int64(d.Size())
+	a.tiles, a.dots = gemmKernel.Row(d), dotsKernel.Row(d)
+	a.rows, a.width = w.Query.Sizes()[n], w.Query.Sizes()[n+1]
+	a.keys, a.valueWidth = w.Value.Sizes()[n], w.Value.Sizes()[n+1]
+	a.rowBlock, a.keyBlock, a.stride = min(a.rows, queryBlock), keyBlock, (ceiling(min(a.keys, keyBlock), tileGap)+1)*tileGap
+	a.scale, a.causal = w.Scale, flag(w.Causal)
+	for _, m := range []struct {
+		t         *tensor.Tensor
+		of        func(*attentionArgs) *uintptr
+		row, step *int64
+	}{
+		{w.Query, func(p *attentionArgs) *uintptr { return &p.query }, &a.queryStep, nil},
+		{w.Key, func(p *attentionArgs) *uintptr { return &p.key }, &a.keyStep, nil},
+		{w.Value, func(p *attentionArgs) *uintptr { return &p.value }, &a.valueStep, nil},
+		{w.Mask, func(p *attentionArgs) *uintptr { return &p.mask }, &a.maskStep, &a.maskColumn},
+		{w.Result, func(p *attentionArgs) *uintptr { return &p.result }, &a.resultStep, nil},
+		{w.LSE, func(p *attentionArgs) *uintptr { return &p.lse }, nil, nil},
+		{w.Given, func(p *attentionArgs) *uintptr { return &p.given }, &a.givenStep, nil},
+		{w.Along, func(p *attentionArgs) *uintptr { return &p.along }, nil, nil},
+		{w.Of[0], func(p *attentionArgs) *uintptr { return &p.ofQuery }, nil, nil},
+		{w.Of[1], func(p *attentionArgs) *uintptr { return &p.ofKey }, nil, nil},
+		{w.Of[2], func(p *attentionArgs) *uintptr { return &p.ofValue }, nil, nil},
+		{w.Of[3], func(p *attentionArgs) *uintptr { return &p.ofMask }, nil, nil},
+	} {
+		if m.t == nil {
+			continue
+		}
+		*m.of(&a.attentionArgs) = uintptr(m.t.Data())
+		strides := m.t.Strides()
+		if m.row != nil {
+			*m.row = strides[n]
+		}
+		if m.step != nil {
+			*m.step = strides[n+1]
+		}
+		steps := make([]int64, n)
+		for i := range steps {
+			steps[i] = strides[i] * int64(m.t.DType().Size())
+		}
+		a.moves = append(a.moves, move{m.of, lead, steps})
+	}
+	a.truths = flag(w.Mask != nil && w.Mask.DType() == dtype.Bool)
+	return a, nil
+}
+
+// share calls the kernel for all heads, each in blocks of queries or of keys.
+func (a *attention) share(args attentionArgs, blocks, grain int64, byQueries bool) {
+	parallel.For(a.heads*blocks, grain, func(begin, end int64) {
+		room := <-a.rooms
+		defer func() { a.rooms <- room }()
+		for t := begin; t < end; {
+			head, block := t/blocks, t%blocks
+			last := min(blocks, block+end-t)
+			part := args
+			part.room = room
+			part.lastRow, part.lastKey = a.rows, a.keys
+			switch {
+			case blocks == 1:
+			case byQueries:
+				part.firstRow, part.lastRow = block*queryBlock, min(last*queryBlock, a.rows)
+			default:
+				part.firstKey, part.lastKey = block*keyBlock, min(last*keyBlock, a.keys)
+			}
+			for _, m := range a.moves {
+				if p := m.of(&part); *p != 0 {
+					*p += uintptr(m.offset(head))
+				}
+			}
+			kernel.Call(a.fn, unsafe.Pointer(&part))
+			t += last - block
+		}
+	})
+}
+
+// offset is that of a head, in bytes.
+func (m move) offset(head int64) (bytes int64) {
+	for i := len(m.sizes) - 1; i >= 0; i-- {
+		bytes += head % m.sizes[i] * m.steps[i]
+		head /= m.sizes[i]
+	}
+	return bytes
+}

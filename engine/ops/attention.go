@@ -1,0 +1,120 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
+	"github.com/libtensor/libtensor/engine/launch"
+	"github.com/libtensor/libtensor/engine/shape"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// attention is one whose operands have the same leading dimensions.
+type attention struct {
+	*scope
+	launch.Attention
+	lead, sizes []int64 // of the leading dimensions, and of the result
+}
+
+// attending begins an attention, and refuses operands that do not fit.
+func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, scale float64) *attention {
+	a := &attention{scope: within(op), Attention: launch.Attention{Mask: mask, Causal: causal, Scale: scale}}
+	n := query.Dim() - 2
+	if min(n, key.Dim()-2, value.Dim()-2) < 0 {
+		a.Failf("query, key and value must have at least 2 dimensions, but have sizes %v, %v and %v", query.Sizes(), key.Sizes(), value.Sizes())
+		return a
+	}
+	a.lead = query.Sizes()[:n]
+	rows, width := query.Sizes()[n], query.Sizes()[n+1]
+	keys, valueWidth := value.Sizes()[value.Dim()-2], value.Sizes()[value.Dim()-1]
+	with := func(rest ...int64) []int64 { return append(slices.Clone(a.lead), rest...) }
+	a.sizes = with(rows, valueWidth)
+	a.fits("key", key, with(keys, width), query.DType())
+	a.fits("value", value, with(keys, valueWidth), query.DType())
+	if mask != nil && mask.DType() == dtype.Bool {
+		a.fits("mask", mask, with(rows, keys), dtype.Bool)
+	} else {
+		a.fits("mask", mask, with(rows, keys), query.DType())
+	}
+	if d := query.DType(); d != d.Compute() || !d.IsFloatingPoint() {
+		a.Failf("not implemented for %v; convert to float32 or float64", d)
+	}
+	if a.Err == nil {
+		_, err := iter.Device(op, slices.DeleteFunc([]*tensor.Tensor{query, key, value, mask}, func(t *tensor.Tensor) bool { return t == nil })...)
+		a.Fail(err)
+	}
+	a.Query, a.Key, a.Value = a.adjacent(query), a.adjacent(key), a.adjacent(value)
+	return a
+}
+
+// fits refuses a tensor of other sizes, or of another dtype.
+func (a *attention) fits(name string, t *tensor.Tensor, sizes []int64, d dtype.DType) {
+	if t != nil && (!slices.Equal(t.Sizes(), sizes) || t.DType() != d) {
+		a.Failf("%s must have sizes %v, and dtype %v, but has %v, and %v", name, sizes, d, t.Sizes(), t.DType())
+	}
+}
+
+// adjacent is t, or a copy of it, whose rows have adjacent elements.
+func (a *attention) adjacent(t *tensor.Tensor) *tensor.Tensor {
+	if a.Err != nil || t.Strides()[t.Dim()-1] == 1 {
+		return t
+	}
+	return a.contiguousCopy(t, t.DType())
+}
+
+// NnAttention gives values weighted by the softmax of products of queries and keys, and the logarithms of its denominators.
+func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (result, lse *tensor.Tensor, err error) {
+	a := attending("nn_attention", query, k, value, mask, causal, scale)
+	defer a.Close()
+	if a.Err != nil {
+		return nil, nil, a.Err
+	}
+	a.Result = a.Step(func() (*tensor.Tensor, error) {
+		if laid && a.Query == query && a.Key == k && a.Value == value && slices.Equal(a.sizes, query.Sizes()) {
+			return emptyLike(a.Op, query, query.DType(), query.Device(), shape.Preserve)
+		}
+		return tensor.Empty(a.Op, a.sizes, query.DType(), query.Device())
+	})
+	a.LSE = a.empty(query, query.DType(), a.sizes[:len(a.sizes)-1]...)
+	a.Do(func() error { return launch.On(query).Attend(a.Op, a.Attention) })
+	list, err := a.GiveAll([]*tensor.Tensor{a.Result, a.LSE})
+	if err != nil {
+		return nil, nil, err
+	}
+	return list[0], list[1], nil
+}
+
+// NnAttentionGradient gives the gradients of query, key, value and mask, each of them empty where it is not wanted.
+func NnAttentionGradient(given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (ofQ, ofK, ofV, ofM *tensor.Tensor, err error) {
+	a := attending("nn_attention_gradient", query, k, value, mask, causal, scale)
+	defer a.Close()
+	d := query.DType()
+	if a.Err == nil {
+		a.fits("given", given, a.sizes, d)
+		a.fits("result", result, a.sizes, d)
+		a.fits("lse", lse, a.sizes[:len(a.sizes)-1], d)
+	}
+	if a.Err != nil {
+		return nil, nil, nil, nil, a.Err
+	}
+	a.Given, a.Result, a.LSE = a.adjacent(given), result, a.cast(lse, d)
+	each := a.Binary(Mul, a.Given, result)
+	a.Along = a.Step(func() (*tensor.Tensor, error) { return Sum(nil, each, []int64{-1}, false, dtype.None) })
+	a.Along = a.cast(a.Along, d)
+	a.Drop(each)
+	none := a.empty(query, d, 0)
+	gradients := []*tensor.Tensor{none, none, none, none}
+	for i, wanted := range []bool{ofQuery, ofKey, ofValue, ofMask && mask != nil} {
+		if wanted && a.Err == nil {
+			gradients[i] = a.empty(query, d, []*tensor.Tensor{query, k, value, mask}[i].Sizes()...)
+			a.Do(func() error { return fillWith(gradients[i], zero) })
+			a.Of[i] = gradients[i]
+		}
+	}
+	a.Do(func() error { return launch.On(query).Attend(a.Op, a.Attention) })
+	if gradients, err = a.GiveAll(gradients); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	return gradients[0], gradients[1], gradients[2], gradients[3], nil
+}
