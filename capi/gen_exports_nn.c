@@ -478,6 +478,27 @@ TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t
   return lt_run(LT_OP(embedding_renorm_), LT_FUNCTION, false, a);
 }
 
+TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tensor_t *indices, const tensor_t *offsets, bool scale_grad_by_freq, int64_t mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **output, tensor_t **offset2bag, tensor_t **bag_size, tensor_t **max_indices) {
+  LT_RESULT(output, "embedding_bag", "output");
+  LT_RESULT(offset2bag, "embedding_bag", "offset2bag");
+  LT_RESULT(bag_size, "embedding_bag", "bag_size");
+  LT_RESULT(max_indices, "embedding_bag", "max_indices");
+  lt_value a[9] = {{.pointer = (void *)weight}, {.pointer = (void *)indices}, {.pointer = (void *)offsets}, {.i = scale_grad_by_freq}, {.i = mode}, {.i = sparse}, {.pointer = (void *)per_sample_weights}, {.i = include_last_offset}, {.i = padding_idx}};
+  const tensor_status status = lt_run(LT_OP(embedding_bag), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *offset2bag = (tensor_t *)a[1].pointer;
+    *bag_size = (tensor_t *)a[2].pointer;
+    *max_indices = (tensor_t *)a[3].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const tensor_t *weight, const tensor_t *offsets, const double *max_norm, double norm_type, bool scale_grad_by_freq, const char *mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **out) {
+  lt_value a[11] = {{.pointer = (void *)self}, {.pointer = (void *)weight}, {.pointer = (void *)offsets}, {.pointer = (void *)max_norm}, {.f = norm_type}, {.i = scale_grad_by_freq}, {.text = mode}, {.i = sparse}, {.pointer = (void *)per_sample_weights}, {.i = include_last_offset}, {.i = padding_idx}};
+  return lt_give(LT_OP(nn_embedding_bag), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_nn_l1_loss(const tensor_t *self, const tensor_t *target, int32_t size_average, int32_t reduce, const char *reduction, const tensor_t *weight, tensor_t **out) {
   lt_value a[6] = {{.pointer = (void *)self}, {.pointer = (void *)target}, {.i = size_average}, {.i = reduce}, {.text = reduction}, {.pointer = (void *)weight}};
   return lt_give(LT_OP(nn_l1_loss), false, a, out);
@@ -576,6 +597,26 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out) {
   lt_value a[10] = {{.pointer = (void *)anchor}, {.pointer = (void *)positive}, {.pointer = (void *)negative}, {.f = margin}, {.f = p}, {.f = eps}, {.i = swap}, {.i = size_average}, {.i = reduce}, {.text = reduction}};
   return lt_give(LT_OP(nn_triplet_margin_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.list = {input_lengths, input_lengths_len}}, {.list = {target_lengths, target_lengths_len}}, {.i = blank}, {.i = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(ctc_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.pointer = (void *)input_lengths}, {.pointer = (void *)target_lengths}, {.i = blank}, {.i = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(ctc_loss_tensor), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.list = {input_lengths, input_lengths_len}}, {.list = {target_lengths, target_lengths_len}}, {.i = blank}, {.text = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(nn_ctc_loss), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out) {
+  lt_value a[7] = {{.pointer = (void *)log_probs}, {.pointer = (void *)targets}, {.pointer = (void *)input_lengths}, {.pointer = (void *)target_lengths}, {.i = blank}, {.text = reduction}, {.i = zero_infinity}};
+  return lt_give(LT_OP(nn_ctc_loss_tensor), false, a, out);
 }
 
 TENSOR_API tensor_status tensor_nn_linear_cross_entropy(const tensor_t *self, const tensor_t *linear_weight, const tensor_t *target, const tensor_t *linear_bias, const tensor_t *weight, const char *reduction, int64_t ignore_index, double label_smoothing, int64_t batch_chunk_size, tensor_t **out) {
@@ -869,6 +910,157 @@ TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *k
 TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out) {
   lt_value a[6] = {{.pointer = (void *)self}, {.list = {output_size, output_size_len}}, {.list = {kernel_size, kernel_size_len}}, {.list = {dilation, dilation_len}}, {.list = {padding, padding_len}}, {.list = {stride, stride_len}}};
   return lt_give(LT_OP(nn_fold), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_lstm_input(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn) {
+  LT_RESULT(output, "lstm.input", "output");
+  LT_RESULT(hn, "lstm.input", "hn");
+  LT_RESULT(cn, "lstm.input", "cn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.list = {hx, hx_len}}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(lstm_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+    *cn = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn, tensor_t **cn) {
+  LT_RESULT(output, "lstm.data", "output");
+  LT_RESULT(hn, "lstm.data", "hn");
+  LT_RESULT(cn, "lstm.data", "cn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.list = {hx, hx_len}}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(lstm_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+    *cn = (tensor_t *)a[2].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gru_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "gru.input", "output");
+  LT_RESULT(hn, "gru.input", "hn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(gru_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "gru.data", "output");
+  LT_RESULT(hn, "gru.data", "hn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(gru_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_tanh_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_tanh.input", "output");
+  LT_RESULT(hn, "rnn_tanh.input", "hn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(rnn_tanh_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_tanh.data", "output");
+  LT_RESULT(hn, "rnn_tanh.data", "hn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(rnn_tanh_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_relu_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_relu.input", "output");
+  LT_RESULT(hn, "rnn_relu.input", "hn");
+  lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(rnn_relu_input), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_relu.data", "output");
+  LT_RESULT(hn, "rnn_relu.data", "hn");
+  lt_value a[9] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}};
+  const tensor_status status = lt_run(LT_OP(rnn_relu_data), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *hn = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c) {
+  LT_RESULT(h, "lstm_cell", "h");
+  LT_RESULT(c, "lstm_cell", "c");
+  lt_value a[6] = {{.pointer = (void *)input}, {.list = {hx, hx_len}}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  const tensor_status status = lt_run(LT_OP(lstm_cell), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *h = (tensor_t *)a[0].pointer;
+    *c = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  return lt_give(LT_OP(gru_cell), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  return lt_give(LT_OP(rnn_tanh_cell), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.pointer = (void *)w_ih}, {.pointer = (void *)w_hh}, {.pointer = (void *)b_ih}, {.pointer = (void *)b_hh}};
+  return lt_give(LT_OP(rnn_relu_cell), false, a, out);
+}
+
+TENSOR_API tensor_status tensor_pack_padded_sequence(const tensor_t *input, const tensor_t *lengths, bool batch_first, tensor_t **data, tensor_t **batch_sizes) {
+  LT_RESULT(data, "pack_padded_sequence", "data");
+  LT_RESULT(batch_sizes, "pack_padded_sequence", "batch_sizes");
+  lt_value a[3] = {{.pointer = (void *)input}, {.pointer = (void *)lengths}, {.i = batch_first}};
+  const tensor_status status = lt_run(LT_OP(pack_padded_sequence), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *data = (tensor_t *)a[0].pointer;
+    *batch_sizes = (tensor_t *)a[1].pointer;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const tensor_t *batch_sizes, bool batch_first, tensor_scalar padding_value, int64_t total_length, tensor_t **output, tensor_t **lengths) {
+  LT_RESULT(output, "pad_packed_sequence", "output");
+  LT_RESULT(lengths, "pad_packed_sequence", "lengths");
+  lt_value a[5] = {{.pointer = (void *)data}, {.pointer = (void *)batch_sizes}, {.i = batch_first}, {.scalar = padding_value}, {.i = total_length}};
+  const tensor_status status = lt_run(LT_OP(pad_packed_sequence), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *output = (tensor_t *)a[0].pointer;
+    *lengths = (tensor_t *)a[1].pointer;
+  }
+  return status;
 }
 
 TENSOR_API tensor_status tensor_nn_interpolate(const tensor_t *self, const int64_t *size, int64_t size_len, const double *scale_factor, int64_t scale_factor_len, const char *mode, int32_t align_corners, int32_t recompute_scale_factor, bool antialias, tensor_t **out) {

@@ -3827,6 +3827,20 @@ TENSOR_API tensor_status tensor_embedding(const tensor_t *weight, const tensor_t
 // Shortens the rows of `self` that `indices` name and whose `norm_type`-norm is larger than `max_norm` to about that.
 TENSOR_API tensor_status tensor_embedding_renorm_(tensor_t *self, const tensor_t *indices, double max_norm, double norm_type);
 
+// For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
+// begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+// Absent: per_sample_weights NULL, padding_idx TENSOR_NONE.
+TENSOR_API tensor_status tensor_embedding_bag(const tensor_t *weight, const tensor_t *indices, const tensor_t *offsets, bool scale_grad_by_freq, int64_t mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **output, tensor_t **offset2bag, tensor_t **bag_size, tensor_t **max_indices);
+
+// For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
+// next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
+// of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Absent: offsets NULL, max_norm NULL, per_sample_weights NULL, padding_idx TENSOR_NONE.
+TENSOR_API tensor_status tensor_nn_embedding_bag(const tensor_t *self, const tensor_t *weight, const tensor_t *offsets, const double *max_norm, double norm_type, bool scale_grad_by_freq, const char *mode, bool sparse, const tensor_t *per_sample_weights, bool include_last_offset, int64_t padding_idx, tensor_t **out);
+
 // The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 // Absent: size_average -1, reduce -1, weight NULL.
@@ -3928,6 +3942,28 @@ TENSOR_API tensor_status tensor_nn_cosine_embedding_loss(const tensor_t *input1,
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 // Absent: size_average -1, reduce -1.
 TENSOR_API tensor_status tensor_nn_triplet_margin_loss(const tensor_t *anchor, const tensor_t *positive, const tensor_t *negative, double margin, double p, double eps, bool swap, int32_t size_average, int32_t reduce, const char *reduction, tensor_t **out);
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+TENSOR_API tensor_status tensor_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
+
+// `ctc_loss` with lengths in tensors of integers.
+TENSOR_API tensor_status tensor_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, int64_t reduction, bool zero_infinity, tensor_t **out);
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+TENSOR_API tensor_status tensor_nn_ctc_loss(const tensor_t *log_probs, const tensor_t *targets, const int64_t *input_lengths, int64_t input_lengths_len, const int64_t *target_lengths, int64_t target_lengths_len, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
+
+// `ctc_loss` with lengths in tensors of integers.
+TENSOR_API tensor_status tensor_nn_ctc_loss_tensor(const tensor_t *log_probs, const tensor_t *targets, const tensor_t *input_lengths, const tensor_t *target_lengths, int64_t blank, const char *reduction, bool zero_infinity, tensor_t **out);
 
 // `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
 // several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
@@ -4107,6 +4143,59 @@ TENSOR_API tensor_status tensor_nn_unfold(const tensor_t *self, const int64_t *k
 
 // Adds columns (N, C KH KW, L), or (C KH KW, L), as `unfold` makes them, up to images (N, C, H, W), where `output_size` is (H, W): the transpose of `unfold`.
 TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *output_size, int64_t output_size_len, const int64_t *kernel_size, int64_t kernel_size_len, const int64_t *dilation, int64_t dilation_len, const int64_t *padding, int64_t padding_len, const int64_t *stride, int64_t stride_len, tensor_t **out);
+
+// Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
+// i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
+// (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
+// after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
+// probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+TENSOR_API tensor_status tensor_lstm_input(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn);
+
+// `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn, tensor_t **cn);
+
+// Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
+// n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+TENSOR_API tensor_status tensor_gru_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
+
+// `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
+
+// Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+TENSOR_API tensor_status tensor_rnn_tanh_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
+
+// `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
+
+// Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+TENSOR_API tensor_status tensor_rnn_relu_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
+
+// `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
+
+// A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+// Absent: b_ih NULL, b_hh NULL.
+TENSOR_API tensor_status tensor_lstm_cell(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **h, tensor_t **c);
+
+// A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+// Absent: b_ih NULL, b_hh NULL.
+TENSOR_API tensor_status tensor_gru_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
+
+// A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+// Absent: b_ih NULL, b_hh NULL.
+TENSOR_API tensor_status tensor_rnn_tanh_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
+
+// A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+// Absent: b_ih NULL, b_hh NULL.
+TENSOR_API tensor_status tensor_rnn_relu_cell(const tensor_t *input, const tensor_t *hx, const tensor_t *w_ih, const tensor_t *w_hh, const tensor_t *b_ih, const tensor_t *b_hh, tensor_t **out);
+
+// The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+// `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+TENSOR_API tensor_status tensor_pack_padded_sequence(const tensor_t *input, const tensor_t *lengths, bool batch_first, tensor_t **data, tensor_t **batch_sizes);
+
+// What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+// sequences.
+TENSOR_API tensor_status tensor_pad_packed_sequence(const tensor_t *data, const tensor_t *batch_sizes, bool batch_first, tensor_scalar padding_value, int64_t total_length, tensor_t **output, tensor_t **lengths);
 
 // Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
 // takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;

@@ -3302,8 +3302,8 @@ export class Tensor extends Handle {
    * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
    * the last bin includes its upper edge.
    */
-  histogram(options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-  histogram(bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(options?: { bins?: Int; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+  histogram(bins: Int, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
   /**
    * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
    */
@@ -6609,6 +6609,62 @@ export function embeddingAsync(weight: TensorLike, indices: TensorLike, paddingI
 export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
 export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
 /**
+ * For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
+ * begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+ * `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+ * Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+ */
+export function embeddingBag(weight: TensorLike, options: { indices: TensorLike; offsets: TensorLike; scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, options?: { scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, options?: { mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, options?: { sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, options?: { perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, options?: { includeLastOffset?: boolean; paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null }): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+export function embeddingBag(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null): { output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor };
+/** embeddingBag, off the event loop. */
+export function embeddingBagAsync(weight: TensorLike, options: { indices: TensorLike; offsets: TensorLike; scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, options?: { scaleGradByFreq?: boolean; mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, options?: { mode?: Int; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, options?: { sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, options?: { perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, options?: { includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null; signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+export function embeddingBagAsync(weight: TensorLike, indices: TensorLike, offsets: TensorLike, scaleGradByFreq: boolean, mode: Int, sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null, options?: { signal?: Signal | null }): Promise<{ output: Tensor; offset2bag: Tensor; bagSize: Tensor; maxIndices: Tensor }>;
+/**
+ * The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+ * repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+ * what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+ * `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+ * fit, counts as 0.
+ * `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+ */
+export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, zeroInfinity: boolean): Tensor;
+/**
+ * `ctc_loss` with lengths in tensors of integers.
+ */
+export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean }): Tensor;
+export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, zeroInfinity: boolean): Tensor;
+/** ctcLoss, off the event loop. */
+export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: Int, zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/** ctcLoss, off the event loop. */
+export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: Int; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: Int, zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
  * `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
  */
 export function nativeLayerNorm(input: TensorLike, options: { normalizedShape: Ints; weight: TensorLike | null; bias: TensorLike | null; eps: number }): { out: Tensor; mean: Tensor; rstd: Tensor };
@@ -6803,6 +6859,175 @@ export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSize: Int[]):
 export function adaptiveMaxPool1dAsync(input: TensorLike, ...outputSizeAndOptions: [...Int[], { signal?: Signal | null }]): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, options: { outputSize: Ints; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
 export function adaptiveMaxPool1dAsync(input: TensorLike, outputSize: Ints, options?: { signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+/**
+ * Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
+ * i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
+ * (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
+ * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
+ * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+ */
+export function lstm(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+/**
+ * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+export function lstm(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+/** lstm, off the event loop. */
+export function lstmAsync(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+/** lstm, off the event loop. */
+export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+/**
+ * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
+ * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+ */
+export function gru(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function gru(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+/**
+ * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+/** gru, off the event loop. */
+export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/** gru, off the event loop. */
+export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/**
+ * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+ */
+export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function rnnTanh(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+/**
+ * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+/** rnnTanh, off the event loop. */
+export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/** rnnTanh, off the event loop. */
+export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/**
+ * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+ */
+export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+export function rnnRelu(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+/**
+ * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+ */
+export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+/** rnnRelu, off the event loop. */
+export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/** rnnRelu, off the event loop. */
+export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+/**
+ * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+ */
+export function lstmCell(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
+/** lstmCell, off the event loop. */
+export function lstmCellAsync(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+/**
+ * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+ */
+export function gruCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+/** gruCell, off the event loop. */
+export function gruCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+ */
+export function rnnTanhCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+/** rnnTanhCell, off the event loop. */
+export function rnnTanhCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+ */
+export function rnnReluCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+/** rnnReluCell, off the event loop. */
+export function rnnReluCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+ * `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+ */
+export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
+export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
+export function packPaddedSequence(input: TensorLike, lengths: TensorLike, batchFirst: boolean): { data: Tensor; batchSizes: Tensor };
+/** packPaddedSequence, off the event loop. */
+export function packPaddedSequenceAsync(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+/**
+ * What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+ * sequences.
+ */
+export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
+export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
+/** padPackedSequence, off the event loop. */
+export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
+export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
+/**
+ * `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+ */
+export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+/** gridSampler, off the event loop. */
+export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `grid_sampler` of images.
+ */
+export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+/** gridSampler2d, off the event loop. */
+export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * `grid_sampler` of volumes.
+ */
+export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+/** gridSampler3d, off the event loop. */
+export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+/**
+ * As `nn.affine_grid`.
+ */
+export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
+export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;
+/** affineGridGenerator, off the event loop. */
+export function affineGridGeneratorAsync(theta: TensorLike, options: { size: Ints; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+export function affineGridGeneratorAsync(theta: TensorLike, size: Ints, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
 /**
  * A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
  * round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
@@ -8402,16 +8627,16 @@ export function histcAsync(input: TensorLike, bins: Int, min: Scalar, max: Scala
  * of `range` (its two ends), or of the range of the elements. With `density` the result is divided by its sum and the bins' widths, so that its integral is 1. NaN and elements outside the range are left out;
  * the last bin includes its upper edge.
  */
-export function histogram(input: TensorLike, options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
-export function histogram(input: TensorLike, bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: TensorLike, options?: { bins?: Int; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
+export function histogram(input: TensorLike, bins: Int, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /**
  * As `histogram` with the ascending edges of the bins given as a vector of the dtype of `self`.
  */
 export function histogram(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 export function histogram(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null }): { hist: Tensor; binEdges: Tensor };
 /** histogram, off the event loop. */
-export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
-export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: TensorLike, options?: { bins?: Int; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
+export function histogramAsync(input: TensorLike, bins: Int, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 /** histogram, off the event loop. */
 export function histogramAsync(input: TensorLike, options: { bins: TensorLike; weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
 export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { weight?: TensorLike | null; density?: boolean; out?: readonly Tensor[] | { hist: Tensor; binEdges: Tensor } | null; signal?: Signal | null }): Promise<{ hist: Tensor; binEdges: Tensor }>;
@@ -8421,31 +8646,31 @@ export function histogramAsync(input: TensorLike, bins: TensorLike, options?: { 
  * the last bin includes its upper edge.
  * In Python, (hist, bin_edges), and `bins` may be one number for all dimensions.
  */
-export function histogramdd(input: TensorLike, options: { bins: Ints; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
+export function histogramdd(input: TensorLike, options: { bins: Ints; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
 /**
  * As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
  */
-export function histogramdd(input: TensorLike, options: { bins: readonly TensorLike[]; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
-export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
+export function histogramdd(input: TensorLike, options: { bins: readonly TensorLike[]; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean }): Tensor[];
+export function histogramdd(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, density: boolean): Tensor[];
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: Ints, range: readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, options: { bins: Ints; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: Ints, range: number | readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /** histogramdd, off the event loop. */
-export function histogramddAsync(input: TensorLike, options: { bins: readonly TensorLike[]; range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], options?: { range?: readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
-export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, options: { bins: readonly TensorLike[]; range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], options?: { range?: number | readonly number[] | null; weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, options?: { weight?: TensorLike | null; density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, options?: { density?: boolean; signal?: Signal | null }): Promise<Tensor[]>;
+export function histogramddAsync(input: TensorLike, bins: readonly TensorLike[], range: number | readonly number[] | null, weight: TensorLike | null, density: boolean, options?: { signal?: Signal | null }): Promise<Tensor[]>;
 /**
  * Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
  * `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
@@ -10218,6 +10443,76 @@ export namespace nn {
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
+   * `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
+   * `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
+   * weights for the keys 0 to i, and there is no `attn_mask`. A query without weights gets zeros. `dropout_p` is the probability of a weight to be left out. With `enable_gqa`
+   * neighbours of the heads, which dimension -3 counts, share a head of `key` and `value`, which have fewer of them.
+   */
+  export function scaledDotProductAttention(query: TensorLike, options: { key: TensorLike; value: TensorLike; attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
+  export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, options?: { attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
+  export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
+  export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, options?: { isCausal?: boolean; scale?: number | null; enableGqa?: boolean }): Tensor;
+  export function scaledDotProductAttention(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, isCausal: boolean, options?: { scale?: number | null; enableGqa?: boolean }): Tensor;
+  /** scaledDotProductAttention, off the event loop. */
+  export function scaledDotProductAttentionAsync(query: TensorLike, options: { key: TensorLike; value: TensorLike; attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, options?: { attnMask?: TensorLike | null; dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, options?: { dropoutP?: number; isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, options?: { isCausal?: boolean; scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function scaledDotProductAttentionAsync(query: TensorLike, key: TensorLike, value: TensorLike, attnMask: TensorLike | null, dropoutP: number, isCausal: boolean, options?: { scale?: number | null; enableGqa?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Attention of `num_heads` heads: `query` (L, N, E), `key` and `value` (S, N, E), or without the N examples, are projected by thirds of `in_proj_weight` and `in_proj_bias`, or
+   * with `use_separate_proj_weight` by `q_proj_weight`, `k_proj_weight` and `v_proj_weight`; each head attends with its part of the features, and `out_proj_weight` and
+   * `out_proj_bias` project what all of them get. `bias_k` and `bias_v` are one more key and value, and with `add_zero_attn` zeros are another; `static_k` and `static_v`
+   * (N num_heads, S, E / num_heads) take the place of projected ones. `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N num_heads, L, S) are added to the products of queries
+   * and keys, or of bool and True for what has no weight; `is_causal` tells that `attn_mask` is the causal one. `dropout_p` counts with `training`. Without `need_weights` the
+   * weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
+   */
+  export function multiHeadAttentionForward(query: TensorLike, options: { key: TensorLike; value: TensorLike; embedDimToCheck: Int; numHeads: Int; inProjWeight: TensorLike | null; inProjBias: TensorLike | null; biasK: TensorLike | null; biasV: TensorLike | null; addZeroAttn: boolean; dropoutP: number; outProjWeight: TensorLike; outProjBias: TensorLike | null; training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, options?: { training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, options?: { keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, options?: { needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, options?: { attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, options?: { useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, options?: { qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, options?: { kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, options?: { vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, options?: { staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, options?: { staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, options?: { averageAttnWeights?: boolean; isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, options?: { isCausal?: boolean }): { out: Tensor; weights: Tensor };
+  export function multiHeadAttentionForward(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, isCausal: boolean): { out: Tensor; weights: Tensor };
+  /** multiHeadAttentionForward, off the event loop. */
+  export function multiHeadAttentionForwardAsync(query: TensorLike, options: { key: TensorLike; value: TensorLike; embedDimToCheck: Int; numHeads: Int; inProjWeight: TensorLike | null; inProjBias: TensorLike | null; biasK: TensorLike | null; biasV: TensorLike | null; addZeroAttn: boolean; dropoutP: number; outProjWeight: TensorLike; outProjBias: TensorLike | null; training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, options?: { training?: boolean; keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, options?: { keyPaddingMask?: TensorLike | null; needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, options?: { needWeights?: boolean; attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, options?: { attnMask?: TensorLike | null; useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, options?: { useSeparateProjWeight?: boolean; qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, options?: { qProjWeight?: TensorLike | null; kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, options?: { kProjWeight?: TensorLike | null; vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, options?: { vProjWeight?: TensorLike | null; staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, options?: { staticK?: TensorLike | null; staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, options?: { staticV?: TensorLike | null; averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, options?: { averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, options?: { isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, isCausal: boolean, options?: { signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
+  /**
+   * `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
+   * the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+   */
+  export function gumbelSoftmax(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int): Tensor;
+  /** gumbelSoftmax, off the event loop. */
+  export function gumbelSoftmaxAsync(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
    * sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with
    * `valid` none, and with `same` as many as give as many positions as there are elements. Each of the `groups` of kernels meets its own part of the channels.
@@ -10657,6 +10952,35 @@ export namespace nn {
   export function embeddingRenorm_(input: Tensor, options: { indices: TensorLike; maxNorm: number; normType: number }): Tensor;
   export function embeddingRenorm_(input: Tensor, indices: TensorLike, maxNorm: number, normType: number): Tensor;
   /**
+   * For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
+   * next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+   * `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
+   * of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+   */
+  export function embeddingBag(input: TensorLike, options: { weight: TensorLike; offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, options?: { offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, options?: { normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, options?: { scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', options?: { sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, options?: { perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, options?: { includeLastOffset?: boolean; paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null }): Tensor;
+  export function embeddingBag(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null): Tensor;
+  /** embeddingBag, off the event loop. */
+  export function embeddingBagAsync(input: TensorLike, options: { weight: TensorLike; offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, options?: { offsets?: TensorLike | null; maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, options?: { maxNorm?: number | null; normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, options?: { normType?: number; scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, options?: { scaleGradByFreq?: boolean; mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, options?: { mode?: 'sum' | 'mean' | 'max'; sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', options?: { sparse?: boolean; perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, options?: { perSampleWeights?: TensorLike | null; includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, options?: { includeLastOffset?: boolean; paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, options?: { paddingIdx?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function embeddingBagAsync(input: TensorLike, weight: TensorLike, offsets: TensorLike | null, maxNorm: number | null, normType: number, scaleGradByFreq: boolean, mode: 'sum' | 'mean' | 'max', sparse: boolean, perSampleWeights: TensorLike | null, includeLastOffset: boolean, paddingIdx: Int | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
    * The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
    * `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
    */
@@ -11000,6 +11324,49 @@ export namespace nn {
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, options?: { reduce?: boolean | null; reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, options?: { reduction?: 'none' | 'mean' | 'sum'; signal?: Signal | null }): Promise<Tensor>;
   export function tripletMarginLossAsync(anchor: TensorLike, positive: TensorLike, negative: TensorLike, margin: number, p: number, eps: number, swap: boolean, sizeAverage: boolean | null, reduce: boolean | null, reduction: 'none' | 'mean' | 'sum', options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+   * repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+   * what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+   * `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+   * fit, counts as 0.
+   * `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+   */
+  export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean): Tensor;
+  /**
+   * `ctc_loss` with lengths in tensors of integers.
+   */
+  export function ctcLoss(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean }): Tensor;
+  export function ctcLoss(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean): Tensor;
+  /** ctcLoss, off the event loop. */
+  export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: Ints; targetLengths: Ints; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: Ints, targetLengths: Ints, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /** ctcLoss, off the event loop. */
+  export function ctcLossAsync(logProbs: TensorLike, options: { targets: TensorLike; inputLengths: TensorLike; targetLengths: TensorLike; blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, options?: { blank?: Int; reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, options?: { reduction?: 'none' | 'mean' | 'sum'; zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', options?: { zeroInfinity?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function ctcLossAsync(logProbs: TensorLike, targets: TensorLike, inputLengths: TensorLike, targetLengths: TensorLike, blank: Int, reduction: 'none' | 'mean' | 'sum', zeroInfinity: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `cross_entropy` of `self` times the transpose of `linear_weight`, plus `linear_bias`: of the logits of the classes, which `linear_weight` has a row for, or with more dimensions
+   * several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
+   * gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
+   */
+  export function linearCrossEntropy(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null }): Tensor;
+  export function linearCrossEntropy(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null }): Tensor;
+  /** linearCrossEntropy, off the event loop. */
+  export function linearCrossEntropyAsync(input: TensorLike, options: { linearWeight: TensorLike; target: TensorLike; linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
+  export function linearCrossEntropyAsync(input: TensorLike, linearWeight: TensorLike, target: TensorLike, options?: { linearBias?: TensorLike | null; weight?: TensorLike | null; reduction?: 'none' | 'mean' | 'sum'; ignoreIndex?: Int | null; labelSmoothing?: number; batchChunkSize?: Int | null; signal?: Signal | null }): Promise<Tensor>;
   /**
    * `layer_norm`, and what it subtracts and multiplies by: the means of the last dimensions and 1 / sqrt(variance + `eps`).
    */
@@ -11419,6 +11786,63 @@ export namespace nn {
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, options?: { outputSize?: Ints | null; signal?: Signal | null }): Promise<Tensor>;
   export function maxUnpool3dAsync(input: TensorLike, indices: TensorLike, kernelSize: Ints, stride: Ints | null, padding: Ints, outputSize: Ints | null, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
+   * The largest element of each window of `kernel_size` elements of images `self` (N, C, H, W), or of one (C, H, W). As many windows as `output_size` says begin as far apart as fits, by steps of two
+   * lengths in an order that `random_samples` (N, C, 2) tell, from 0 to 1, which are drawn unless given; `output_ratio` may say instead what part of the image that is. NaN counts as the largest.
+   */
+  export function fractionalMaxPool2d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool2d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
+  /** fractionalMaxPool2d, off the event loop. */
+  export function fractionalMaxPool2dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool2dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `fractional_max_pool2d` and the place of each element in its image, counted in row-major order.
+   */
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool2dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  /** fractionalMaxPool2dWithIndices, off the event loop. */
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool2dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
+   * The largest element of each window of volumes `self` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
+   */
+  export function fractionalMaxPool3d(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): Tensor;
+  export function fractionalMaxPool3d(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): Tensor;
+  /** fractionalMaxPool3d, off the event loop. */
+  export function fractionalMaxPool3dAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function fractionalMaxPool3dAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
+   */
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  export function fractionalMaxPool3dWithIndices(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null }): { values: Tensor; indices: Tensor };
+  /** fractionalMaxPool3dWithIndices, off the event loop. */
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, options: { kernelSize: Ints; outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, options?: { outputSize?: Ints | null; outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, options?: { outputRatio?: number | readonly number[] | null; randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, options?: { randomSamples?: TensorLike | null; generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  export function fractionalMaxPool3dWithIndicesAsync(input: TensorLike, kernelSize: Ints, outputSize: Ints | null, outputRatio: number | readonly number[] | null, randomSamples: TensorLike | null, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<{ values: Tensor; indices: Tensor }>;
+  /**
    * What windows of images `self` (N, C, H, W), or of one (C, H, W), meet as columns: (N, C KH KW, L), a row for each tap of `kernel_size` in each channel, a column for each of the
    * L windows in row-major order. Windows begin `stride` apart, and have taps `dilation` apart; `padding` zeros stand around the image.
    */
@@ -11447,6 +11871,260 @@ export namespace nn {
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, options?: { padding?: Ints; stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, options?: { stride?: Ints; signal?: Signal | null }): Promise<Tensor>;
   export function foldAsync(input: TensorLike, outputSize: Ints, kernelSize: Ints, dilation: Ints, padding: Ints, stride: Ints, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
+   * i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
+   * (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
+   * after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
+   * probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+   */
+  export function lstm(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+  export function lstm(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+  /**
+   * `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   */
+  export function lstm(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor; cn: Tensor };
+  export function lstm(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor; cn: Tensor };
+  /** lstm, off the event loop. */
+  export function lstmAsync(input: TensorLike, options: { hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  export function lstmAsync(input: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  /** lstm, off the event loop. */
+  export function lstmAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: readonly TensorLike[]; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  export function lstmAsync(data: TensorLike, batchSizes: TensorLike, hx: readonly TensorLike[], params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor; cn: Tensor }>;
+  /**
+   * Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
+   * n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+   */
+  export function gru(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+  export function gru(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+  /**
+   * `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   */
+  export function gru(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+  export function gru(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+  /** gru, off the event loop. */
+  export function gruAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function gruAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  /** gru, off the event loop. */
+  export function gruAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function gruAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  /**
+   * Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+   */
+  export function rnnTanh(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnTanh(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+  /**
+   * `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   */
+  export function rnnTanh(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnTanh(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+  /** rnnTanh, off the event loop. */
+  export function rnnTanhAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnTanhAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  /** rnnTanh, off the event loop. */
+  export function rnnTanhAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnTanhAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  /**
+   * Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+   */
+  export function rnnRelu(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnRelu(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean): { output: Tensor; hn: Tensor };
+  /**
+   * `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+   */
+  export function rnnRelu(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean }): { output: Tensor; hn: Tensor };
+  export function rnnRelu(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean): { output: Tensor; hn: Tensor };
+  /** rnnRelu, off the event loop. */
+  export function rnnReluAsync(input: TensorLike, options: { hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; batchFirst: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnReluAsync(input: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  /** rnnRelu, off the event loop. */
+  export function rnnReluAsync(data: TensorLike, options: { batchSizes: TensorLike; hx: TensorLike; params: readonly TensorLike[]; hasBiases: boolean; numLayers: Int; dropout: number; train: boolean; bidirectional: boolean; signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  export function rnnReluAsync(data: TensorLike, batchSizes: TensorLike, hx: TensorLike, params: readonly TensorLike[], hasBiases: boolean, numLayers: Int, dropout: number, train: boolean, bidirectional: boolean, options?: { signal?: Signal | null }): Promise<{ output: Tensor; hn: Tensor }>;
+  /**
+   * A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+   */
+  export function lstmCell(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): { h: Tensor; c: Tensor };
+  export function lstmCell(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): { h: Tensor; c: Tensor };
+  /** lstmCell, off the event loop. */
+  export function lstmCellAsync(input: TensorLike, options: { hx: readonly TensorLike[]; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  export function lstmCellAsync(input: TensorLike, hx: readonly TensorLike[], wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<{ h: Tensor; c: Tensor }>;
+  /**
+   * A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+   */
+  export function gruCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+  export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+  export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+  export function gruCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+  /** gruCell, off the event loop. */
+  export function gruCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gruCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+   */
+  export function rnnTanhCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+  export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+  export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+  export function rnnTanhCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+  /** rnnTanhCell, off the event loop. */
+  export function rnnTanhCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rnnTanhCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+   */
+  export function rnnReluCell(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+  export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null }): Tensor;
+  export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null }): Tensor;
+  export function rnnReluCell(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null): Tensor;
+  /** rnnReluCell, off the event loop. */
+  export function rnnReluCellAsync(input: TensorLike, options: { hx: TensorLike; wIh: TensorLike; wHh: TensorLike; bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, options?: { bIh?: TensorLike | null; bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, options?: { bHh?: TensorLike | null; signal?: Signal | null }): Promise<Tensor>;
+  export function rnnReluCellAsync(input: TensorLike, hx: TensorLike, wIh: TensorLike, wHh: TensorLike, bIh: TensorLike | null, bHh: TensorLike | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+   * `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+   */
+  export function packPaddedSequence(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
+  export function packPaddedSequence(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean }): { data: Tensor; batchSizes: Tensor };
+  export function packPaddedSequence(input: TensorLike, lengths: TensorLike, batchFirst: boolean): { data: Tensor; batchSizes: Tensor };
+  /** packPaddedSequence, off the event loop. */
+  export function packPaddedSequenceAsync(input: TensorLike, options: { lengths: TensorLike; batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+  export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, options?: { batchFirst?: boolean; signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+  export function packPaddedSequenceAsync(input: TensorLike, lengths: TensorLike, batchFirst: boolean, options?: { signal?: Signal | null }): Promise<{ data: Tensor; batchSizes: Tensor }>;
+  /**
+   * What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+   * sequences.
+   */
+  export function padPackedSequence(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int }): { output: Tensor; lengths: Tensor };
+  export function padPackedSequence(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int): { output: Tensor; lengths: Tensor };
+  /** padPackedSequence, off the event loop. */
+  export function padPackedSequenceAsync(data: TensorLike, options: { batchSizes: TensorLike; batchFirst: boolean; paddingValue: Scalar; totalLength: Int; signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
+  export function padPackedSequenceAsync(data: TensorLike, batchSizes: TensorLike, batchFirst: boolean, paddingValue: Scalar, totalLength: Int, options?: { signal?: Signal | null }): Promise<{ output: Tensor; lengths: Tensor }>;
+  /**
+   * Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
+   * takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
+   * area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
+   * with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
+   */
+  export function interpolate(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean }): Tensor;
+  export function interpolate(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean): Tensor;
+  /** interpolate, off the event loop. */
+  export function interpolateAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { recomputeScaleFactor?: boolean | null; antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, options?: { antialias?: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function interpolateAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, recomputeScaleFactor: boolean | null, antialias: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `interpolate`, by an older name.
+   * Deprecated, as in PyTorch, of which calls warn: use interpolate.
+   */
+  export function upsample(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null }): Tensor;
+  export function upsample(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null): Tensor;
+  /** upsample, off the event loop. */
+  export function upsampleAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { mode?: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, mode: 'nearest' | 'linear' | 'bilinear' | 'bicubic' | 'trilinear' | 'lanczos' | 'area' | 'nearest-exact', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `interpolate` in the mode nearest.
+   * Deprecated, as in PyTorch, of which calls warn: use interpolate.
+   */
+  export function upsampleNearest(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleNearest(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleNearest(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null): Tensor;
+  /** upsampleNearest, off the event loop. */
+  export function upsampleNearestAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleNearestAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `interpolate` in the mode bilinear with align_corners.
+   * Deprecated, as in PyTorch, of which calls warn: use interpolate.
+   */
+  export function upsampleBilinear(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleBilinear(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null }): Tensor;
+  export function upsampleBilinear(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null): Tensor;
+  /** upsampleBilinear, off the event loop. */
+  export function upsampleBilinearAsync(input: TensorLike, options?: { size?: Ints | null; scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, options?: { scaleFactor?: number | readonly number[] | null; signal?: Signal | null }): Promise<Tensor>;
+  export function upsampleBilinearAsync(input: TensorLike, size: Ints | null, scaleFactor: number | readonly number[] | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `nn.grid_sample` with numbers for modes: 0 bilinear, 1 nearest, 2 bicubic, and 0 zeros, 1 border, 2 reflection.
+   */
+  export function gridSampler(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+  export function gridSampler(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+  /** gridSampler, off the event loop. */
+  export function gridSamplerAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSamplerAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `grid_sampler` of images.
+   */
+  export function gridSampler2d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+  export function gridSampler2d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+  /** gridSampler2d, off the event loop. */
+  export function gridSampler2dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampler2dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * `grid_sampler` of volumes.
+   */
+  export function gridSampler3d(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean }): Tensor;
+  export function gridSampler3d(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean): Tensor;
+  /** gridSampler3d, off the event loop. */
+  export function gridSampler3dAsync(input: TensorLike, options: { grid: TensorLike; interpolationMode: Int; paddingMode: Int; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampler3dAsync(input: TensorLike, grid: TensorLike, interpolationMode: Int, paddingMode: Int, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * What images `self` (N, C, H, W) have at the points of `grid` (N, OH, OW, 2): (N, C, OH, OW); or volumes (N, C, D, H, W) at those of (N, OD, OH, OW, 3). The coordinates of a point, the last dimension's first, are -1 and 1 at the ends
+   * of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
+   * with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
+   */
+  export function gridSample(input: TensorLike, options: { grid: TensorLike; mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, options?: { mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', options?: { paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', options?: { alignCorners?: boolean | null }): Tensor;
+  export function gridSample(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', alignCorners: boolean | null): Tensor;
+  /** gridSample, off the event loop. */
+  export function gridSampleAsync(input: TensorLike, options: { grid: TensorLike; mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, options?: { mode?: 'bilinear' | 'nearest' | 'bicubic'; paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', options?: { paddingMode?: 'zeros' | 'border' | 'reflection'; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gridSampleAsync(input: TensorLike, grid: TensorLike, mode: 'bilinear' | 'nearest' | 'bicubic', paddingMode: 'zeros' | 'border' | 'reflection', alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * The points (N, H, W, 2) for `grid_sample` that images of `size` (N, C, H, W) come from by the matrices `theta` (N, 2, 3), which transform the coordinates of each of their elements, with a 1 behind; or (N, D, H, W, 3) for
+   * volumes by (N, 3, 4). Coordinates are -1 and 1 at the corners of the elements at the ends, or at their middles with `align_corners`.
+   */
+  export function affineGrid(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null }): Tensor;
+  export function affineGrid(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null }): Tensor;
+  export function affineGrid(theta: TensorLike, size: Ints, alignCorners: boolean | null): Tensor;
+  /** affineGrid, off the event loop. */
+  export function affineGridAsync(theta: TensorLike, options: { size: Ints; alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function affineGridAsync(theta: TensorLike, size: Ints, options?: { alignCorners?: boolean | null; signal?: Signal | null }): Promise<Tensor>;
+  export function affineGridAsync(theta: TensorLike, size: Ints, alignCorners: boolean | null, options?: { signal?: Signal | null }): Promise<Tensor>;
+  /**
+   * As `nn.affine_grid`.
+   */
+  export function affineGridGenerator(theta: TensorLike, options: { size: Ints; alignCorners: boolean }): Tensor;
+  export function affineGridGenerator(theta: TensorLike, size: Ints, alignCorners: boolean): Tensor;
+  /** affineGridGenerator, off the event loop. */
+  export function affineGridGeneratorAsync(theta: TensorLike, options: { size: Ints; alignCorners: boolean; signal?: Signal | null }): Promise<Tensor>;
+  export function affineGridGeneratorAsync(theta: TensorLike, size: Ints, alignCorners: boolean, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * Replaces negative elements by 0.
    */
@@ -11632,9 +12310,9 @@ export namespace signal {
      * Makes the window `coefficients`[0] - `coefficients`[1] * cos(2 * pi * x) + `coefficients`[2] * cos(4 * pi * x) - ..., x going from 0 to 1. The window has `M` samples; one that is not symmetric
      * (`sym` is False), for use with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.
      */
-    export function generalCosine(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
+    export function generalCosine(M: Int, options: { coefficients: number | readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null }): Tensor;
     /** generalCosine, off the event loop. */
-    export function generalCosineAsync(M: Int, options: { coefficients: readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
+    export function generalCosineAsync(M: Int, options: { coefficients: number | readonly number[]; sym?: boolean; dtype?: DType | null; layout?: Layout | null; device?: Device | null; requiresGrad?: boolean | null; names?: Names | null; signal?: Signal | null }): Promise<Tensor>;
     /**
      * Makes the window `alpha` - (1 - `alpha`) * cos(2 * pi * x), x going from 0 to 1. The window has `M` samples; one that is not symmetric (`sym` is False), for use
      * with periods, leaves out the last sample of one that is longer by one. `dtype` is float32 or float64, the default dtype unless given.

@@ -7712,6 +7712,45 @@ func (c Ctx) EmbeddingRenorm(self, indices *tensor.Tensor, maxNorm, normType flo
 	return composed.EmbeddingRenorm(c, self, indices, maxNorm, normType)
 }
 
+// EmbeddingBag is the operator embedding_bag.
+func (c Ctx) EmbeddingBag(weight, indices, offsets *tensor.Tensor, byFrequency bool, mode int64, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(weight) | keys(indices) | keys(offsets) | keys(values)); key != 0 {
+		if err := unmixed("embedding_bag", key, keys(weight)|keys(indices)|keys(offsets)|keys(values)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).EmbeddingBag; does != nil {
+			return does(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
+		}
+	}
+	return composed.EmbeddingBag(c, weight, indices, offsets, byFrequency, mode, sparse, values, last, padding)
+}
+
+// NnEmbeddingBag is the operator nn.embedding_bag.
+func (c Ctx) NnEmbeddingBag(self, weight, offsets *tensor.Tensor, maxNorm *float64, normType float64, byFrequency bool, mode string, sparse bool, values *tensor.Tensor, last bool, padding ops.Int) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self) | keys(weight) | keys(offsets) | keys(values)); key != 0 {
+		if err := unmixed("nn.embedding_bag", key, keys(self)|keys(weight)|keys(offsets)|keys(values)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnEmbeddingBag; does != nil {
+			return does(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
+		}
+	}
+	return composed.NnEmbeddingBag(c, self, weight, offsets, maxNorm, normType, byFrequency, mode, sparse, values, last, padding)
+}
+
+// NnBag is the operator nn.bag.
+func (c Ctx) NnBag(weight, crow, col, values *tensor.Tensor, x5, x6 bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(weight) | keys(crow) | keys(col) | keys(values)); key != 0 {
+		if err := unmixed("nn.bag", key, keys(weight)|keys(crow)|keys(col)|keys(values)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnBag; does != nil {
+			return does(c, weight, crow, col, values, x5, x6)
+		}
+	}
+	return composed.NnBag(c, weight, crow, col, values, x5, x6)
+}
+
 // NnL1Loss is the operator nn.l1_loss.
 func (c Ctx) NnL1Loss(self, target *tensor.Tensor, average, reduce ops.Bool, reduction string, weight *tensor.Tensor) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(self) | keys(target) | keys(weight)); key != 0 {
@@ -8013,6 +8052,88 @@ func (c Ctx) NnHuberEach(self, target *tensor.Tensor, delta, scale float64) (r0 
 		return
 	}
 	return ops.NnHuberEach(self, target, delta, scale)
+}
+
+// CtcLoss is the operator ctc_loss.
+func (c Ctx) CtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CtcLoss; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.CtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// CtcLossTensor is the operator ctc_loss.
+func (c Ctx) CtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank, reduction int64, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels)); key != 0 {
+		if err := unmixed("ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).CtcLossTensor; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.CtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// NnCtcLoss is the operator nn.ctc_loss.
+func (c Ctx) NnCtcLoss(logs, targets *tensor.Tensor, steps, labels []int64, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnCtcLoss; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.NnCtcLoss(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// NnCtcLossTensor is the operator nn.ctc_loss.
+func (c Ctx) NnCtcLossTensor(logs, targets, steps, labels *tensor.Tensor, blank int64, reduction string, finite bool) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(logs) | keys(targets) | keys(steps) | keys(labels)); key != 0 {
+		if err := unmixed("nn.ctc_loss", key, keys(logs)|keys(targets)|keys(steps)|keys(labels)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnCtcLossTensor; does != nil {
+			return does(c, logs, targets, steps, labels, blank, reduction, finite)
+		}
+	}
+	return composed.NnCtcLossTensor(c, logs, targets, steps, labels, blank, reduction, finite)
+}
+
+// NnAlignment is the operator nn.alignment.
+func (c Ctx) NnAlignment(logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(logs) | keys(targets)); key != 0 {
+		if err := unmixed("nn.alignment", key, keys(logs)|keys(targets)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NnAlignment; does != nil {
+			return does(c, logs, targets, times, labels, blank, finite)
+		}
+		err = Refused("nn.alignment", key)
+		return
+	}
+	return ops.NnAlignment(logs, targets, times, labels, blank, finite)
+}
+
+// NnAlignmentGradient is the operator nn.alignment_gradient.
+func (c Ctx) NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(logs) | keys(targets) | keys(losses) | keys(forward)); key != 0 {
+		if err := unmixed("nn.alignment_gradient", key, keys(given)|keys(logs)|keys(targets)|keys(losses)|keys(forward)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).NnAlignmentGradient; does != nil {
+			return does(c, given, logs, targets, times, labels, blank, finite, losses, forward)
+		}
+		err = Refused("nn.alignment_gradient", key)
+		return
+	}
+	return ops.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
 }
 
 // NnLinearCrossEntropy is the operator nn.linear_cross_entropy.
@@ -8658,6 +8779,270 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 		return
 	}
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
+}
+
+// LstmInput is the operator lstm.
+func (c Ctx) LstmInput(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("lstm", key, keys(input)|keysOf(hx)|keysOf(params)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).LstmInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.LstmInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// LstmData is the operator lstm.
+func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keysOf(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("lstm", key, keys(data)|keys(batchSizes)|keysOf(hx)|keysOf(params)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).LstmData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// GruInput is the operator gru.
+func (c Ctx) GruInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("gru", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).GruInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.GruInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// GruData is the operator gru.
+func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("gru", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).GruData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// RnnTanhInput is the operator rnn_tanh.
+func (c Ctx) RnnTanhInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_tanh", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnTanhInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.RnnTanhInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// RnnTanhData is the operator rnn_tanh.
+func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_tanh", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnTanhData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// RnnReluInput is the operator rnn_relu.
+func (c Ctx) RnnReluInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_relu", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnReluInput; does != nil {
+			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+		}
+	}
+	return composed.RnnReluInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+}
+
+// RnnReluData is the operator rnn_relu.
+func (c Ctx) RnnReluData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(batchSizes) | keys(hx) | keysOf(params)); key != 0 {
+		if err := unmixed("rnn_relu", key, keys(data)|keys(batchSizes)|keys(hx)|keysOf(params)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).RnnReluData; does != nil {
+			return does(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+		}
+	}
+	return composed.RnnReluData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
+}
+
+// LstmCell is the operator lstm_cell.
+func (c Ctx) LstmCell(input *tensor.Tensor, hx []*tensor.Tensor, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keysOf(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("lstm_cell", key, keys(input)|keysOf(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).LstmCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.LstmCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// GruCell is the operator gru_cell.
+func (c Ctx) GruCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("gru_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).GruCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.GruCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// RnnTanhCell is the operator rnn_tanh_cell.
+func (c Ctx) RnnTanhCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("rnn_tanh_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).RnnTanhCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.RnnTanhCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// RnnReluCell is the operator rnn_relu_cell.
+func (c Ctx) RnnReluCell(input, hx, inputs, state, inputBias, stateBias *tensor.Tensor) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(hx) | keys(inputs) | keys(state) | keys(inputBias) | keys(stateBias)); key != 0 {
+		if err := unmixed("rnn_relu_cell", key, keys(input)|keys(hx)|keys(inputs)|keys(state)|keys(inputBias)|keys(stateBias)); err != nil {
+			return nil, err
+		}
+		if does := backend(key).RnnReluCell; does != nil {
+			return does(c, input, hx, inputs, state, inputBias, stateBias)
+		}
+	}
+	return composed.RnnReluCell(c, input, hx, inputs, state, inputBias, stateBias)
+}
+
+// NnRecurrence is the operator nn.recurrence.
+func (c Ctx) NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, r4 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias)); key != 0 {
+		if err := unmixed("nn.recurrence", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)); err != nil {
+			return nil, nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnRecurrence; does != nil {
+			return does(c, x, h, cell, weight, bias, batches, reverse, cells)
+		}
+		err = Refused("nn.recurrence", key)
+		return
+	}
+	return ops.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
+}
+
+// NnRecurrenceGradient is the operator nn.recurrence_gradient.
+func (c Ctx) NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(given) | keys(givenLast) | keys(givenCell) | keys(gates) | keys(kept) | keys(output) | keys(h) | keys(cell) | keys(weight)); key != 0 {
+		if err := outOnly("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(h)|keys(cell)|keys(weight)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if err := unmixed("nn.recurrence_gradient", key, keys(given)|keys(givenLast)|keys(givenCell)|keys(gates)|keys(kept)|keys(output)|keys(h)|keys(cell)|keys(weight)); err != nil {
+			return nil, nil, nil, nil, err
+		}
+		if does := backend(key).NnRecurrenceGradient; does != nil {
+			return does(c, given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+		}
+		err = Refused("nn.recurrence_gradient", key)
+		return
+	}
+	return ops.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+}
+
+// NnRecurrenceSteps is the operator nn.recurrence_steps.
+func (c Ctx) NnRecurrenceSteps(x, h, cell, weight, bias, projection *tensor.Tensor, batches []int64, reverse bool, cells string) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(x) | keys(h) | keys(cell) | keys(weight) | keys(bias) | keys(projection)); key != 0 {
+		if err := unmixed("nn.recurrence_steps", key, keys(x)|keys(h)|keys(cell)|keys(weight)|keys(bias)|keys(projection)); err != nil {
+			return nil, nil, nil, err
+		}
+		if does := backend(key).NnRecurrenceSteps; does != nil {
+			return does(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
+		}
+	}
+	return composed.NnRecurrenceSteps(c, x, h, cell, weight, bias, projection, batches, reverse, cells)
+}
+
+// NnCounts is the operator nn.counts.
+func (c Ctx) NnCounts(self *tensor.Tensor) (r0 []int64, err error) {
+	if key := c.ahead((keys(self)) &^ tensor.Gradient); key != 0 {
+		if does := backend(key).NnCounts; does != nil {
+			return does(c, self)
+		}
+		err = Refused("nn.counts", key)
+		return
+	}
+	return ops.NnCounts(self)
+}
+
+// PackPaddedSequence is the operator pack_padded_sequence.
+func (c Ctx) PackPaddedSequence(input, lengths *tensor.Tensor, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(input) | keys(lengths)); key != 0 {
+		if err := unmixed("pack_padded_sequence", key, keys(input)|keys(lengths)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).PackPaddedSequence; does != nil {
+			return does(c, input, lengths, batchFirst)
+		}
+	}
+	return composed.PackPaddedSequence(c, input, lengths, batchFirst)
+}
+
+// PadPackedSequence is the operator pad_packed_sequence.
+func (c Ctx) PadPackedSequence(data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (*tensor.Tensor, *tensor.Tensor, error) {
+	if key := c.ahead(keys(data) | keys(counts)); key != 0 {
+		if err := unmixed("pad_packed_sequence", key, keys(data)|keys(counts)); err != nil {
+			return nil, nil, err
+		}
+		if does := backend(key).PadPackedSequence; does != nil {
+			return does(c, data, counts, batchFirst, value, total)
+		}
+	}
+	return composed.PadPackedSequence(c, data, counts, batchFirst, value, total)
+}
+
+// NnConjugate is the operator nn.conjugate.
+func (c Ctx) NnConjugate(lengths *tensor.Tensor) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(lengths)); key != 0 {
+		if does := backend(key).NnConjugate; does != nil {
+			return does(c, lengths)
+		}
+		err = Refused("nn.conjugate", key)
+		return
+	}
+	return ops.NnConjugate(lengths)
+}
+
+// NnPlaces is the operator nn.places.
+func (c Ctx) NnPlaces(counts *tensor.Tensor, sequences int64) (r0 *tensor.Tensor, err error) {
+	if key := c.ahead(keys(counts)); key != 0 {
+		if does := backend(key).NnPlaces; does != nil {
+			return does(c, counts, sequences)
+		}
+		err = Refused("nn.places", key)
+		return
+	}
+	return ops.NnPlaces(counts, sequences)
 }
 
 // NnInterpolate is the operator nn.interpolate.

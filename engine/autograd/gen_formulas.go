@@ -327,10 +327,13 @@ var formulas = aten.Backend{
 	NnPadInside:                           recordNnPadInside,
 	NnPadGradient:                         recordNnPadGradient,
 	Embedding:                             recordEmbedding,
+	NnBag:                                 recordNnBag,
 	NnBinaryCrossEntropyEach:              recordNnBinaryCrossEntropyEach,
 	NnPick:                                recordNnPick,
 	NnSquaredError:                        recordNnSquaredError,
 	NnHuberEach:                           recordNnHuberEach,
+	NnAlignment:                           recordNnAlignment,
+	NnAlignmentGradient:                   recordNnAlignmentGradient,
 	NnLinearLosses:                        recordNnLinearLosses,
 	NativeLayerNorm:                       recordNativeLayerNorm,
 	LayerNorm:                             recordLayerNorm,
@@ -380,6 +383,10 @@ var formulas = aten.Backend{
 	NnFold:                                recordNnFold,
 	NnColumns:                             recordNnColumns,
 	NnFromColumns:                         recordNnFromColumns,
+	NnRecurrence:                          recordNnRecurrence,
+	NnRecurrenceGradient:                  recordNnRecurrenceGradient,
+	NnConjugate:                           recordNnConjugate,
+	NnPlaces:                              recordNnPlaces,
 	NnResampled:                           recordNnResampled,
 	NnResampledBack:                       recordNnResampledBack,
 	GridSampler:                           recordGridSampler,
@@ -5425,6 +5432,33 @@ func recordEmbedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, 
 	return
 }
 
+func recordNnBag(c aten.Ctx, weight, crow, col, values *tensor.Tensor, x5, x6 bool) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.bag", "BagBackward0", nil, weight, values)
+	if err != nil {
+		return
+	}
+	col_ := r.save("col", col, r.wants(0) || r.wants(1))
+	crow_ := r.save("crow", crow, r.wants(0) || r.wants(1))
+	values_ := r.save("values", values, r.wants(0))
+	weight_ := r.save("weight", weight, r.wants(1))
+	weightSizes := copied(weight.Sizes())
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	result, err = r.c.NnBag(weight, crow, col, values, x5, x6)
+	if r.finish(err, result) {
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.release(1, s.bagGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(values_), weightSizes, x5, x6))
+			}
+			return s.release(1, s.csrValuesGradient(s.consume(s.take(0)), s.saved(crow_), s.saved(col_), s.saved(weight_)))
+		}
+	}
+	return
+}
+
 func recordNnBinaryCrossEntropyEach(c aten.Ctx, self, target *tensor.Tensor) (result *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.binary_cross_entropy_each", "BinaryCrossEntropyBackward0", nil, self, target)
 	if err != nil {
@@ -5519,6 +5553,43 @@ func recordNnHuberEach(c aten.Ctx, self, target *tensor.Tensor, delta, scale flo
 		}
 		r.node.cut = always
 	}
+	return
+}
+
+func recordNnAlignment(c aten.Ctx, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool) (lossesResult *tensor.Tensor, forwardResult *tensor.Tensor, countsResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.alignment", "CtcLossBackward0", nil, logs)
+	if err != nil {
+		return
+	}
+	logs_ := r.save("log_probs", logs, r.wants(0))
+	targets_ := r.save("targets", targets, r.wants(0))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	lossesResult, forwardResult, countsResult, err = r.c.NnAlignment(logs, targets, times, labels, blank, finite)
+	if r.finish(err, lossesResult, nil, nil) {
+		labels = copied(labels)
+		times = copied(times)
+		lossesResult_ := r.saveResult("losses", lossesResult, 0, r.wants(0))
+		forwardResult_ := r.saveResult("forward", forwardResult, 1, r.wants(0))
+		if err = r.undo(lossesResult, forwardResult, countsResult); err != nil {
+			return nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			return s.release(1, s.Keep(s.c.NnAlignmentGradient(s.consume(s.take(0)), s.saved(logs_), s.saved(targets_), times, labels, blank, finite, s.saved(lossesResult_), s.saved(forwardResult_))))
+		}
+	}
+	return
+}
+
+func recordNnAlignmentGradient(c aten.Ctx, given, logs, targets *tensor.Tensor, times, labels []int64, blank int64, finite bool, losses, forward *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.alignment_gradient", "NotImplemented", nil, given, logs, targets, losses, forward)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnAlignmentGradient(given, logs, targets, times, labels, blank, finite, losses, forward)
+	r.undifferentiable("nn.alignment_gradient", err, result)
 	return
 }
 
@@ -6059,6 +6130,76 @@ func recordNnFromColumns(c aten.Ctx, given *tensor.Tensor, sizes, taps, stride, 
 			return s.release(1, s.columns(s.consume(s.take(0)), givenSizes, taps, stride, padding, dilation))
 		}
 	}
+	return
+}
+
+func recordNnRecurrence(c aten.Ctx, x, h, cell, weight, bias *tensor.Tensor, batches []int64, reverse bool, cells string) (outputResult *tensor.Tensor, hnResult *tensor.Tensor, cnResult *tensor.Tensor, gatesResult *tensor.Tensor, keptResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.recurrence", "RecurrenceBackward0", nil, x, h, cell, weight, bias)
+	if err != nil {
+		return
+	}
+	bias_ := r.save("bias", bias, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	cell_ := r.save("cx", cell, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	h_ := r.save("hx", h, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	weight_ := r.save("weight", weight, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	x_ := r.save("x", x, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+	if err = r.err; err != nil {
+		r.drop()
+		return
+	}
+	outputResult, hnResult, cnResult, gatesResult, keptResult, err = r.c.NnRecurrence(x, h, cell, weight, bias, batches, reverse, cells)
+	if r.finish(err, outputResult, hnResult, cnResult, nil, nil) {
+		batches = copied(batches)
+		outputResult_ := r.saveResult("output", outputResult, 0, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		gatesResult_ := r.saveResult("gates", gatesResult, 3, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		keptResult_ := r.saveResult("kept", keptResult, 4, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
+		if err = r.undo(outputResult, hnResult, cnResult, gatesResult, keptResult); err != nil {
+			return nil, nil, nil, nil, nil, err
+		}
+		r.node.formula = func(s *steps, i int) *tensor.Tensor {
+			switch i {
+			case 0:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			case 1:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			case 2:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			case 3:
+				return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+			}
+			return s.recurrenceGradient(s.grad(0), s.grad(1), s.grad(2), s.saved(x_), s.saved(h_), s.saved(cell_), s.saved(weight_), s.saved(bias_), s.saved(outputResult_), s.saved(gatesResult_), s.saved(keptResult_), batches, reverse, cells, int64(i))
+		}
+	}
+	return
+}
+
+func recordNnRecurrenceGradient(c aten.Ctx, given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopesResult *tensor.Tensor, ofHxResult *tensor.Tensor, ofCxResult *tensor.Tensor, previousResult *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.recurrence_gradient", "NotImplemented", nil, given, givenLast, givenCell, gates, kept, output, h, cell, weight)
+	if err != nil {
+		return
+	}
+	slopesResult, ofHxResult, ofCxResult, previousResult, err = r.c.NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight, batches, reverse, cells)
+	r.undifferentiable("nn.recurrence_gradient", err, slopesResult, ofHxResult, ofCxResult, previousResult)
+	return
+}
+
+func recordNnConjugate(c aten.Ctx, lengths *tensor.Tensor) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.conjugate", "NotImplemented", nil, lengths)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnConjugate(lengths)
+	r.undifferentiable("nn.conjugate", err, result)
+	return
+}
+
+func recordNnPlaces(c aten.Ctx, counts *tensor.Tensor, sequences int64) (result *tensor.Tensor, err error) {
+	r, err := begin(c, "nn.places", "NotImplemented", nil, counts)
+	if err != nil {
+		return
+	}
+	result, err = r.c.NnPlaces(counts, sequences)
+	r.undifferentiable("nn.places", err, result)
 	return
 }
 

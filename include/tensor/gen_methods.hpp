@@ -80,6 +80,7 @@ struct LobpcgResult;
 namespace nn {
 struct NnMultiHeadAttentionForwardResult;
 }  // namespace nn
+struct EmbeddingBagResult;
 struct NativeLayerNormResult;
 struct NativeGroupNormResult;
 struct NativeBatchNormResult;
@@ -103,6 +104,17 @@ struct NnFractionalMaxPool2dWithIndicesResult;
 namespace nn {
 struct NnFractionalMaxPool3dWithIndicesResult;
 }  // namespace nn
+struct LstmInputResult;
+struct LstmDataResult;
+struct GruInputResult;
+struct GruDataResult;
+struct RnnTanhInputResult;
+struct RnnTanhDataResult;
+struct RnnReluInputResult;
+struct RnnReluDataResult;
+struct LstmCellResult;
+struct PackPaddedSequenceResult;
+struct PadPackedSequenceResult;
 struct ChooseQparamsPerTensorResult;
 struct FakeQuantizePerTensorAffineCachemaskResult;
 struct FakeQuantizePerChannelAffineCachemaskResult;

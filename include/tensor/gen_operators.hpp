@@ -217,6 +217,12 @@ struct NnMultiHeadAttentionForwardResult {
   Tensor weights;
 };
 }  // namespace nn
+struct EmbeddingBagResult {
+  Tensor output;
+  Tensor offset2bag;
+  Tensor bag_size;
+  Tensor max_indices;
+};
 struct NativeLayerNormResult {
   Tensor out;
   Tensor mean;
@@ -276,6 +282,52 @@ struct NnFractionalMaxPool3dWithIndicesResult {
   Tensor indices;
 };
 }  // namespace nn
+struct LstmInputResult {
+  Tensor output;
+  Tensor hn;
+  Tensor cn;
+};
+struct LstmDataResult {
+  Tensor output;
+  Tensor hn;
+  Tensor cn;
+};
+struct GruInputResult {
+  Tensor output;
+  Tensor hn;
+};
+struct GruDataResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnTanhInputResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnTanhDataResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnReluInputResult {
+  Tensor output;
+  Tensor hn;
+};
+struct RnnReluDataResult {
+  Tensor output;
+  Tensor hn;
+};
+struct LstmCellResult {
+  Tensor h;
+  Tensor c;
+};
+struct PackPaddedSequenceResult {
+  Tensor data;
+  Tensor batch_sizes;
+};
+struct PadPackedSequenceResult {
+  Tensor output;
+  Tensor lengths;
+};
 struct ChooseQparamsPerTensorResult {
   double scale;
   int64_t zero_point;
@@ -6359,6 +6411,31 @@ inline Tensor embedding_renorm_(const Tensor &self, const Tensor &indices, Real 
   return self;
 }
 
+// For each bag of `indices` the sum (`mode` 0), the mean (1) or the largest elements (2) of the rows of `weight` that they name. Bag i begins at `offsets`[i] and ends where the next one
+// begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `scale_grad_by_freq` gradients of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+// Gives beside it the bag of each index, how many rows bags have, and the rows of largest elements; of sums not all of these are made.
+inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indices, const Tensor &offsets, Bool scale_grad_by_freq = false, Int mode = 0, Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> offset2bag;
+  detail::Result<Tensor> bag_size;
+  detail::Result<Tensor> max_indices;
+  detail::check(::tensor_embedding_bag(weight.get(), indices.get(), offsets.get(), scale_grad_by_freq, mode, sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx), output.put(), offset2bag.put(), bag_size.put(), max_indices.put()));
+  return {output.take(), offset2bag.take(), bag_size.take(), max_indices.take()};
+}
+
+// For each bag of `self` the sum, the mean or the largest elements of the rows of `weight` that it names. Bags are the rows of a matrix, or, in a vector, begin at `offsets` and end where the
+// next one begins; with `include_last_offset` the last of `offsets` is the end of the last bag. Rows of sums are multiplied by `per_sample_weights` first. The row
+// `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
+// of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
+namespace nn {
+inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const std::string &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_embedding_bag(self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
@@ -6552,6 +6629,48 @@ namespace nn {
 inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` is 0 for the losses of all examples, 1 for their mean and 2 for their sum.
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, reduction, zero_infinity, out.put()));
+  return out.take();
+}
+
+// `ctc_loss` with lengths in tensors of integers.
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, Int reduction = 1, Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, reduction, zero_infinity, out.put()));
+  return out.take();
+}
+
+// The negative logarithm of the probability of all ways in which each sequence of labels can be laid along steps, with the class `blank` between labels or not, and labels
+// repeated: connectionist temporal classification. `log_probs` (steps, examples, classes), float32 or float64, are results of log_softmax, and their gradient is as that of
+// what that was taken of; `targets` (examples, labels), or all labels one after another; example i has as many steps and labels as `input_lengths` and
+// `target_lengths` say. One example has `log_probs` (steps, classes). A mean is that of losses divided by the numbers of labels. With `zero_infinity` an infinite loss, of more labels than
+// fit, counts as 0.
+// `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
+namespace nn {
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const std::string &reduction = "mean", Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
+  return out.take();
+}
+}  // namespace nn
+
+// `ctc_loss` with lengths in tensors of integers.
+namespace nn {
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const std::string &reduction = "mean", Bool zero_infinity = false) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
   return out.take();
 }
 }  // namespace nn
@@ -6937,6 +7056,124 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
   return out.take();
 }
 }  // namespace nn
+
+// Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
+// i, f, o = sigmoid of sums, g = tanh of one, c_t = f c_(t-1) + i g and h_t = o tanh(c_t); a sum is w_ih x_t + b_ih + w_hh h_(t-1) + b_hh. `hx` are the states h and c
+// (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
+// after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
+// probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
+inline LstmInputResult lstm(const Tensor &input, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::Result<Tensor> cn;
+  detail::check(::tensor_lstm_input(input.get(), hx.data(), hx.size(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put(), cn.put()));
+  return {output.take(), hn.take(), cn.take()};
+}
+
+// `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline LstmDataResult lstm(const Tensor &data, const Tensor &batch_sizes, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::Result<Tensor> cn;
+  detail::check(::tensor_lstm_data(data.get(), batch_sizes.get(), hx.data(), hx.size(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put(), cn.put()));
+  return {output.take(), hn.take(), cn.take()};
+}
+
+// Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
+// n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
+inline GruInputResult gru(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_gru_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline GruDataResult gru(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_gru_data(data.get(), batch_sizes.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+inline RnnTanhInputResult rnn_tanh(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_tanh_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline RnnTanhDataResult rnn_tanh(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_tanh_data(data.get(), batch_sizes.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
+inline RnnReluInputResult rnn_relu(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_relu_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
+inline RnnReluDataResult rnn_relu(const Tensor &data, const Tensor &batch_sizes, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> hn;
+  detail::check(::tensor_rnn_relu_data(data.get(), batch_sizes.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, output.put(), hn.put()));
+  return {output.take(), hn.take()};
+}
+
+// A step of `lstm`: the states after `input` (examples, features), of those before, `hx`.
+inline LstmCellResult lstm_cell(const Tensor &input, const Tensors &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> h;
+  detail::Result<Tensor> c;
+  detail::check(::tensor_lstm_cell(input.get(), hx.data(), hx.size(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), h.put(), c.put()));
+  return {h.take(), c.take()};
+}
+
+// A step of `gru`: the state after `input` (examples, features), of that before, `hx`.
+inline Tensor gru_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_gru_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
+  return out.take();
+}
+
+// A step of `rnn_tanh`: the state after `input` (examples, features), of that before, `hx`.
+inline Tensor rnn_tanh_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_rnn_tanh_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
+  return out.take();
+}
+
+// A step of `rnn_relu`: the state after `input` (examples, features), of that before, `hx`.
+inline Tensor rnn_relu_cell(const Tensor &input, const Tensor &hx, const Tensor &w_ih, const Tensor &w_hh, const std::optional<Tensor> &b_ih = std::nullopt, const std::optional<Tensor> &b_hh = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_rnn_relu_cell(input.get(), hx.get(), w_ih.get(), w_hh.get(), detail::get(b_ih), detail::get(b_hh), out.put()));
+  return out.take();
+}
+
+// The elements of sequences without what they are padded with, as `lstm` takes them: the rows of each step behind those of the one before, and how many sequences have each step.
+// `input` is (steps, sequences, ...), or with `batch_first` (sequences, steps, ...), and `lengths`, int64, fall.
+inline PackPaddedSequenceResult pack_padded_sequence(const Tensor &input, const Tensor &lengths, Bool batch_first = false) {
+  detail::Result<Tensor> data;
+  detail::Result<Tensor> batch_sizes;
+  detail::check(::tensor_pack_padded_sequence(input.get(), lengths.get(), batch_first, data.put(), batch_sizes.put()));
+  return {data.take(), batch_sizes.take()};
+}
+
+// What `pack_padded_sequence` has packed, with `padding_value` behind the ends of sequences up to the longest one, or to `total_length` where that is not negative; and the lengths of
+// sequences.
+inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Tensor &batch_sizes, Bool batch_first, const Scalar &padding_value, Int total_length) {
+  detail::Result<Tensor> output;
+  detail::Result<Tensor> lengths;
+  detail::check(::tensor_pad_packed_sequence(data.get(), batch_sizes.get(), batch_first, padding_value.get(), total_length, output.put(), lengths.put()));
+  return {output.take(), lengths.take()};
+}
 
 // Signals (N, C, L), images (N, C, H, W) or volumes (N, C, D, H, W) with other sizes, those of `size`, or as large as `scale_factor` says, with one number for all dimensions, or one for each. `mode` nearest
 // takes one element each, that before the position or, nearest-exact, the one whose middle is nearest; linear, bilinear and trilinear are lines between elements, of which each mode has its number of dimensions; bicubic is cubics between those of images;
