@@ -8329,18 +8329,18 @@ func (c Ctx) NnLocalResponseNorm(self *tensor.Tensor, size int64, alpha, beta, k
 }
 
 // NnNormalizeGroups is the operator nn.normalize_groups.
-func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Ctx) NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias)); key != 0 {
 		if err := unmixed("nn.normalize_groups", key, keys(self)|keys(weight)|keys(bias)); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		if does := backend(key).NnNormalizeGroups; does != nil {
-			return does(c, self, weight, bias, examples, groups, channels, eps, centred)
+			return does(c, self, weight, bias, examples, groups, channels, eps, centred, rounded)
 		}
 		err = Refused("nn.normalize_groups", key)
 		return
 	}
-	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
+	return ops.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 }
 
 // NnNormalizeGroupsGradient is the operator nn.normalize_groups_gradient.
@@ -8359,18 +8359,18 @@ func (c Ctx) NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.T
 }
 
 // NnNormalizeChannels is the operator nn.normalize_channels.
-func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
+func (c Ctx) NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (r0 *tensor.Tensor, r1 *tensor.Tensor, r2 *tensor.Tensor, r3 *tensor.Tensor, err error) {
 	if key := c.ahead(keys(self) | keys(weight) | keys(bias) | keys(mean) | keys(rstd)); key != 0 {
 		if err := unmixed("nn.normalize_channels", key, keys(self)|keys(weight)|keys(bias)|keys(mean)|keys(rstd)); err != nil {
 			return nil, nil, nil, nil, err
 		}
 		if does := backend(key).NnNormalizeChannels; does != nil {
-			return does(c, self, weight, bias, mean, rstd, eps)
+			return does(c, self, weight, bias, mean, rstd, eps, rounded)
 		}
 		err = Refused("nn.normalize_channels", key)
 		return
 	}
-	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
+	return ops.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 }
 
 // NnNormalizeChannelsGradient is the operator nn.normalize_channels_gradient.

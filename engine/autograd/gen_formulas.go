@@ -5708,7 +5708,7 @@ func recordNnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor
 	return
 }
 
-func recordNnNormalizeGroups(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+func recordNnNormalizeGroups(c aten.Ctx, self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_groups", "NormalizeGroupsBackward0", nil, self, weight, bias)
 	if err != nil {
 		return
@@ -5719,7 +5719,7 @@ func recordNnNormalizeGroups(c aten.Ctx, self, weight, bias *tensor.Tensor, exam
 		r.drop()
 		return
 	}
-	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
+	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 	if r.finish(err, resultResult, nil, nil, nil) {
 		meanResult_ := r.saveResult("mean", meanResult, 1, r.wants(0) || r.wants(1) || r.wants(2))
 		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.wants(0) || r.wants(1) || r.wants(2))
@@ -5749,7 +5749,7 @@ func recordNnNormalizeGroupsGradient(c aten.Ctx, given, self, mean, rstd, weight
 	return
 }
 
-func recordNnNormalizeChannels(c aten.Ctx, self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
+func recordNnNormalizeChannels(c aten.Ctx, self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (resultResult *tensor.Tensor, meanResult *tensor.Tensor, rstdResult *tensor.Tensor, varianceResult *tensor.Tensor, err error) {
 	r, err := begin(c, "nn.normalize_channels", "NormalizeChannelsBackward0", nil, self, weight, bias, mean, rstd)
 	if err != nil {
 		return
@@ -5762,7 +5762,7 @@ func recordNnNormalizeChannels(c aten.Ctx, self, weight, bias, mean, rstd *tenso
 		r.drop()
 		return
 	}
-	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
+	resultResult, meanResult, rstdResult, varianceResult, err = r.c.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 	if r.finish(err, resultResult, nil, nil, nil) {
 		meanResult_ := r.saveResult("mean", meanResult, 1, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))
 		rstdResult_ := r.saveResult("rstd", rstdResult, 2, r.wants(0) || r.wants(1) || r.wants(2) || r.wants(3) || r.wants(4))

@@ -74,22 +74,22 @@ func (s *scope) write(n normalized) {
 }
 
 // groups normalizes groups of channels of each example. Parameters are in the dtype that is computed in.
-func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (n normalized) {
+func (s *scope) groups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (n normalized) {
 	weight, bias = s.computed(weight, self), s.computed(bias, self)
 	if s.Err != nil {
 		return n
 	}
-	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred)
+	result, mean, rstd, variance, err := s.C.NnNormalizeGroups(self, weight, bias, examples, groups, channels, eps, centred, rounded)
 	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
 }
 
 // channels normalizes channels over all examples, by given statistics where there are some.
-func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (n normalized) {
+func (s *scope) channels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (n normalized) {
 	weight, bias = s.computed(weight, self), s.computed(bias, self)
 	if s.Err != nil {
 		return n
 	}
-	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps)
+	result, mean, rstd, variance, err := s.C.NnNormalizeChannels(self, weight, bias, mean, rstd, eps, rounded)
 	return normalized{result: s.Keep(result, err), mean: s.Keep(mean, nil), rstd: s.Keep(rstd, nil), variance: s.Keep(variance, nil)}
 }
 
@@ -138,7 +138,7 @@ func (s *scope) layers(self *tensor.Tensor, last []int64, weight, bias *tensor.T
 	s.Fail(err)
 	s.Fail(floating(s.Op, self))
 	s.parameterDType(self, weight, bias)
-	return s.groups(self, weight, bias, rows, 1, width, eps, true)
+	return s.groups(self, weight, bias, rows, 1, width, eps, true, false)
 }
 
 // RmsNorm divides the last dimensions by the root of their mean square.
@@ -158,7 +158,7 @@ func RmsNorm(c aten.Ctx, self *tensor.Tensor, last []int64, weight *tensor.Tenso
 	s := within(c, op)
 	defer s.Close()
 	if !self.DType().IsComplex() {
-		return s.result(nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false).result))
+		return s.result(nil, s.laidLike(self, s.groups(self, weight, nil, rows, 1, width, least, false, false).result))
 	}
 	dims := make([]int64, len(last))
 	for i := range dims {
@@ -241,7 +241,7 @@ func (s *scope) grouped(self, weight, bias *tensor.Tensor, examples, channels, s
 	if s.Err != nil {
 		return n
 	}
-	return s.groups(self, weight, bias, examples, groups, channels/groups, eps, true)
+	return s.groups(self, weight, bias, examples, groups, channels/groups, eps, true, false)
 }
 
 // rounding is that of means: those of integers are integers.

@@ -45,10 +45,10 @@ func (s *scope) move(r running, n *normalized, elements, channels int64) {
 		if s.Err != nil {
 			return nil
 		}
-		now = s.Reshape(now, now.Numel()/channels, channels)
-		now = s.Step(func() (*tensor.Tensor, error) { return s.C.Mean(nil, now, []int64{0}, false, dtype.None) })
-		flat := s.Cast(s.Reshape(old, channels), d)
+		flat, now := s.Cast(s.Reshape(old, channels), d), s.Reshape(now, now.Numel()/channels, channels)
 		moved := s.Add(s.Mul(flat, s.Float(1-r.momentum)), s.Mul(now, s.Float(r.momentum)))
+		moved = s.Cast(moved, old.DType()) // each example's, as if it were a batch
+		moved = s.Step(func() (*tensor.Tensor, error) { return s.C.Mean(nil, moved, []int64{0}, false, dtype.None) })
 		return s.Reshape(moved, old.Sizes()...)
 	}
 	n.into, n.moved.mean = r, toward(r.mean, n.mean)
@@ -70,14 +70,14 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 		return n, d
 	}
 	if training {
-		n = s.channels(self, weight, bias, nil, nil, eps)
+		n = s.channels(self, weight, bias, nil, nil, eps, d == self.DType())
 		if self.Numel() > 0 {
 			s.move(r, &n, self.Numel()/channels, channels)
 		}
 		return n, d
 	}
 	mean, variance := s.computed(r.mean, self), s.computed(r.variance, self)
-	return s.channels(self, weight, bias, mean, s.Unary(s.C.Rsqrt, s.Add(variance, s.Float(eps))), eps), d
+	return s.channels(self, weight, bias, mean, s.Unary(s.C.Rsqrt, s.Add(variance, s.Float(eps))), eps, false), d
 }
 
 // NativeBatchNorm normalizes channels over all examples, and gives the statistics of self, where these are used, too.
@@ -155,12 +155,12 @@ func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs b
 	s.Fail(floating(s.Op, self))
 	examples, channels := self.Sizes()[0], self.Sizes()[1]
 	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
-	s.parameterDType(self, weight, bias, r.mean, r.variance)
+	rounded := s.parameterDType(self, weight, bias, r.mean, r.variance) == self.DType()
 	s.checkRunning(r, false)
 	if s.Err != nil {
 		return nil
 	}
-	n := s.groups(s.Contiguous(self), weight, bias, examples, channels, 1, eps, true)
+	n := s.groups(s.Contiguous(self), weight, bias, examples, channels, 1, eps, true, rounded)
 	if self.Numel() > 0 {
 		s.move(r, &n, self.Numel()/(examples*channels), channels)
 	}

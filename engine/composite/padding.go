@@ -5,6 +5,7 @@ import (
 
 	"github.com/libtensor/libtensor/engine/aten"
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -67,20 +68,6 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	return nil
 }
 
-// padIndex says where each element along a dimension comes from that is continued by before and after, which are not negative.
-func (s *scope) padIndex(like *tensor.Tensor, mode string, n, before, after int64) *tensor.Tensor {
-	c := s.C
-	at := s.Keep(c.ArangeStart(nil, dtype.IntScalar(-before), dtype.IntScalar(n+after), dtype.Int64, tensor.NoLayout, like.Device()))
-	switch mode {
-	case "circular":
-		return s.Binary(c.Remainder, at, s.Int(max(n, 1)))
-	case "replicate":
-		return s.Step(func() (*tensor.Tensor, error) { return c.Clamp(nil, at, dtype.IntScalar(0), dtype.IntScalar(n-1)) })
-	}
-	last := s.Int(n - 1)
-	return s.Sub(last, s.Unary(c.Abs, s.Sub(last, s.Unary(c.Abs, at))))
-}
-
 // widths are the numbers of pad that are added, and those that are cut off.
 func widths(pad []int64) (added, cut []int64) {
 	for _, v := range pad {
@@ -98,6 +85,21 @@ func (s *scope) bordered(t *tensor.Tensor, widths []int64, sign int64) *tensor.T
 	return s.Step(func() (*tensor.Tensor, error) { return s.C.ConstantPadNd(t, around, dtype.IntScalar(0)) })
 }
 
+// border is a part of a dimension that padding adds: where it begins, its width, and where the part that it continues begins.
+type border struct{ at, width, from int64 }
+
+// bordersOf are the two borders of a dimension of size n in what is padded.
+func bordersOf(mode string, n, before, after int64) [2]border {
+	begin, end := border{0, before, before}, border{before + n, after, before + n - 1}
+	switch mode {
+	case "reflect":
+		begin.from, end.from = before+1, before+n-1-after
+	case "circular":
+		begin.from, end.from = n, before
+	}
+	return [2]border{begin, end}
+}
+
 // NnPadInside copies what is inside to its place, and fills the borders from there. What is cut off is there to be mirrored, but does not come
 // back from the other end.
 func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
@@ -108,26 +110,58 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 	if cuts && mode == "circular" {
 		self = s.bordered(self, cut, 1)
 	}
-	y := s.bordered(self, added, 1)
-	for i := range len(pad) / 2 {
-		before, after := added[2*i], added[2*i+1]
-		if s.Err != nil || before+after == 0 {
-			continue
-		}
-		dim := int64(self.Dim() - 1 - i)
-		n := self.Sizes()[dim]
-		inside := s.Add(s.padIndex(self, mode, n, before, after), s.Int(before))
-		for _, border := range [][2]int64{{0, before}, {before + n, after}} {
-			from := s.Narrow(inside, 0, border[0], border[1])
-			filled := s.Step(func() (*tensor.Tensor, error) { return c.IndexSelect(nil, y, dim, from) })
-			to := s.Narrow(y, dim, border[0], border[1])
-			s.Do(func() error { return c.Copy(to, filled, false) })
+	sizes := slices.Clone(self.Sizes())
+	for i, n := range added {
+		size, err := shape.Larger("nn_pad", sizes[len(sizes)-1-i/2], 1, n)
+		s.Fail(err)
+		sizes[len(sizes)-1-i/2] = size
+	}
+	y := s.Empty(self, self.DType(), sizes...)
+	parts := []*tensor.Tensor{y} // that have borders along more and more of the dimensions
+	for dim := self.Dim() - len(pad)/2; dim < self.Dim(); dim++ {
+		parts = append(parts, s.Narrow(parts[len(parts)-1], dim, added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
+	}
+	s.Copy(parts[len(parts)-1], self)
+	for i, part := range slices.Backward(parts[:len(parts)-1]) {
+		dim := self.Dim() - len(pad)/2 + i
+		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
+		for _, b := range bordersOf(mode, self.Sizes()[dim], before, after) {
+			if b.width > 0 {
+				s.Copy(s.Narrow(part, dim, b.at, b.width), s.continued(part, mode, dim, b))
+			}
 		}
 	}
 	if cuts && mode != "circular" {
 		y = s.bordered(y, cut, 1)
 	}
 	return s.result(nil, y)
+}
+
+// continued is what a border of y has: what broadcasts to it, in the mode replicate.
+func (s *scope) continued(y *tensor.Tensor, mode string, dim int, b border) *tensor.Tensor {
+	switch mode {
+	case "replicate":
+		return s.Narrow(y, dim, b.from, 1)
+	case "reflect":
+		mirrored := s.Narrow(y, dim, b.from, b.width)
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(mirrored, []int64{int64(dim)}) })
+	}
+	return s.Narrow(y, dim, b.from, b.width)
+}
+
+// giveBack adds a border of the gradient y to what it continues.
+func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int, b border) {
+	given := s.Narrow(y, dim, b.at, b.width)
+	width := b.width
+	switch mode {
+	case "replicate":
+		width, given = 1, s.sumOut(given, []int64{int64(dim)}, y.DType())
+	case "reflect":
+		turned := given
+		given = s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(turned, []int64{int64(dim)}) })
+	}
+	to := s.Narrow(y, dim, b.from, width)
+	s.Do(func() error { _, err := s.C.Add(to, to, given, one); return err })
 }
 
 // NnPadGradient adds the gradients of what is padded up where it comes from.
@@ -139,17 +173,21 @@ func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (
 	if mode != "circular" {
 		y = s.bordered(y, cut, -1)
 	}
+	y = s.copied(y)
 	for i := range len(pad) / 2 {
-		before, after := added[2*i], added[2*i+1]
-		if s.Err != nil || before+after == 0 {
-			continue
+		if s.Err != nil {
+			break
 		}
-		dim, padded := y.Dim()-1-i, y
-		whole := slices.Clone(y.Sizes())
-		whole[dim] -= before + after
-		from, zeros := s.padIndex(y, mode, whole[dim], before, after), s.Zeros(y, y.DType(), whole...)
-		y = s.Step(func() (*tensor.Tensor, error) { return c.IndexAdd(nil, zeros, int64(dim), from, padded, one) })
+		dim, before, after := y.Dim()-1-i, added[2*i], added[2*i+1]
+		n := y.Sizes()[dim] - before - after
+		for _, b := range bordersOf(mode, n, before, after) {
+			if b.width > 0 {
+				s.giveBack(y, mode, dim, b)
+			}
+		}
+		y = s.Narrow(y, dim, before, n)
 	}
+	y = s.Contiguous(y)
 	if mode == "circular" {
 		y = s.bordered(y, cut, -1)
 	}

@@ -29,7 +29,7 @@ type normalizeArgs struct {
 	sums                                                          [2]uintptr
 	first, units, strips, runs, span, unitStep, stripStep, groups int64
 	eps                                                           float64
-	centred, fixed                                                int32
+	centred, fixed, rounded                                       int32
 }
 
 func flag(b bool) int32 {
@@ -51,7 +51,7 @@ func normalize(op string, w launch.Normalization) error {
 		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
 		sums:  [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
 		units: w.Units, strips: w.Strips, runs: w.Runs, span: w.Span, unitStep: w.Runs * w.Span, stripStep: w.Units * w.Span, groups: w.Groups,
-		eps: w.Eps, centred: flag(w.Centred), fixed: flag(w.Fixed),
+		eps: w.Eps, centred: flag(w.Centred), fixed: flag(w.Fixed), rounded: flag(w.Rounded),
 	}
 	k := normalizeKernel
 	if w.Given != nil {
@@ -120,7 +120,7 @@ type columnsArgs struct {
 	pieces                                                   uintptr
 	first, last, matrices, rows, columns, runs, piece, count int64
 	eps                                                      float64
-	fixed                                                    int32
+	fixed, rounded                                           int32
 }
 
 // normalizeColumns is normalize for columns: threads share pieces of the rows, and then units.
@@ -138,7 +138,7 @@ func normalizeColumns(op string, w launch.Normalization) error {
 	args := columnsArgs{
 		in: start(w.In), out: start(w.Out), given: start(w.Given), weight: start(w.Weight), bias: start(w.Bias), mean: start(w.Mean), rstd: start(w.Rstd), variance: start(w.Variance),
 		sums:   [2]uintptr{start(w.Sums[0]), start(w.Sums[1])},
-		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed),
+		pieces: at(parts, 0), matrices: matrices, rows: w.Strips, columns: columns, runs: w.Runs, piece: length, count: count, eps: w.Eps, fixed: flag(w.Fixed), rounded: flag(w.Rounded),
 	}
 	share := func(k *kernel.Kernel, d dtype.DType, n, size int64) {
 		s.Do(func() error {
@@ -155,12 +155,12 @@ func normalizeColumns(op string, w launch.Normalization) error {
 		})
 	}
 	pieces := func(k *kernel.Kernel) { share(k, w.In.DType(), matrices*count, length*columns) }
-	units := func(k *kernel.Kernel) { share(k, w.Mean.DType(), w.Groups, matrices*count*w.Runs) }
+	units := func(k *kernel.Kernel, d dtype.DType) { share(k, d, w.Groups, matrices*count*w.Runs) }
 	switch {
 	case w.Given != nil:
 		if !w.Fixed || w.Sums[0] != nil {
 			pieces(columnSumsKernel)
-			units(columnTotalsKernel)
+			units(columnTotalsKernel, w.Mean.DType())
 		}
 		if w.Out != nil {
 			pieces(columnGradientKernel)
@@ -169,7 +169,7 @@ func normalizeColumns(op string, w launch.Normalization) error {
 		pieces(columnNormalizeKernel)
 	default:
 		pieces(columnMomentsKernel)
-		units(columnStatisticsKernel)
+		units(columnStatisticsKernel, w.In.DType())
 		pieces(columnNormalizeKernel)
 	}
 	return s.Err

@@ -102,6 +102,9 @@ func overlap(a, b region) bool {
 	if shape.IsDense(a.Sizes, a.Strides) && shape.IsDense(b.Sizes, b.Strides) {
 		return true
 	}
+	if apart(a, b) {
+		return false
+	}
 	lo := max(alo, blo)
 	n := min(ahi, bhi) - lo
 	if n > exactLimit {
@@ -119,6 +122,39 @@ func overlap(a, b region) bool {
 		})
 	}
 	return !mark(a, func(i int64) bool { used[i] = true; return true }) || !mark(b, func(i int64) bool { return !used[i] })
+}
+
+// apart tells whether strides alone show that two regions have no byte in common, as columns of a matrix have none: modulo a stride of one of
+// them, both lie in ranges that do not meet.
+func apart(a, b region) bool {
+	for _, r := range []region{a, b} {
+		for i, stride := range r.Strides {
+			if every := stride * r.item; r.Sizes[i] > 1 && every != 0 && apartModulo(max(every, -every), a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func apartModulo(every int64, a, b region) bool {
+	aFrom, aLength := a.modulo(every)
+	bFrom, bLength := b.modulo(every)
+	ahead := ((bFrom-aFrom)%every + every) % every
+	return aLength <= ahead && bLength <= every-ahead
+}
+
+// modulo is the range in which a region's bytes lie modulo a number of them: where it begins, and how many there are at most.
+func (r region) modulo(every int64) (from, length int64) {
+	from, length = r.Offset*r.item, r.item
+	for i, stride := range r.Strides {
+		reach := stride * r.item * (r.Sizes[i] - 1)
+		if reach == 0 || stride*r.item%every == 0 {
+			continue
+		}
+		from, length = from+min(reach, 0), length+max(reach, -reach)
+	}
+	return from, length
 }
 
 // bytes are the positions of the first byte and behind the last; equal where there are none.

@@ -1,6 +1,7 @@
 package iter_test
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/libtensor/libtensor/engine/device"
@@ -43,6 +44,63 @@ func TestOverlap(t *testing.T) {
 	assert.False(t, iter.SelfOverlaps(view(t, base, []int64{2, 3}, []int64{1, 4}, 0)))
 	assert.False(t, iter.SelfOverlaps(view(t, base, []int64{1, 3}, []int64{0, 1}, 0)), "a size of 1 repeats nothing")
 	assert.False(t, iter.SelfOverlaps(view(t, base, []int64{2, 2}, []int64{3, 2}, 0)), "3i + 2j differ")
+}
+
+// bytesOf has the bytes of a view.
+func bytesOf(t *tensor.Tensor) map[int64]bool {
+	at := []int64{t.Offset() * t.DType().Size()}
+	for i, size := range t.Sizes() {
+		var next []int64
+		for _, p := range at {
+			for k := range size {
+				next = append(next, p+k*t.Strides()[i]*t.DType().Size())
+			}
+		}
+		at = next
+	}
+	all := map[int64]bool{}
+	for _, p := range at {
+		for b := range t.DType().Size() {
+			all[p+b] = true
+		}
+	}
+	return all
+}
+
+func TestOverlapIsThatOfBytes(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	base := zeros(t, dtype.Float32, 4000)
+	draw := func() *tensor.Tensor {
+		strides := []int64{0, 1, 2, 3, 4, 6, 8, 12, 24, 100}
+		var sizes, steps []int64
+		for range r.IntN(4) {
+			sizes, steps = append(sizes, 1+r.Int64N(4)), append(steps, strides[r.IntN(len(strides))])
+		}
+		return view(t, base, sizes, steps, r.Int64N(30))
+	}
+	seen := map[bool]int{}
+	for range 3000 {
+		a, b := draw(), draw()
+		meet, of := false, bytesOf(a)
+		for p := range bytesOf(b) {
+			meet = meet || of[p]
+		}
+		require.Equal(t, meet, iter.Overlaps(a, b), "%v %v %d and %v %v %d", a.Sizes(), a.Strides(), a.Offset(), b.Sizes(), b.Strides(), b.Offset())
+		seen[meet]++
+	}
+	assert.Greater(t, min(seen[false], seen[true]), 500)
+}
+
+// Columns of a matrix with more elements than are looked at one by one.
+func TestColumnsOfManyElementsAreApart(t *testing.T) {
+	const n = 1 << 27
+	many, err := tensor.EmptyStrided("test", []int64{n, 4}, []int64{4, 1}, dtype.Float64, meta)
+	require.NoError(t, err)
+	t.Cleanup(many.Release)
+	first, middle := view(t, many, []int64{n}, []int64{4}, 0), view(t, many, []int64{n, 2}, []int64{4, 1}, 1)
+	assert.False(t, iter.Overlaps(first, middle))
+	assert.False(t, iter.Overlaps(middle, view(t, many, []int64{n}, []int64{4}, 3)))
+	assert.True(t, iter.Overlaps(middle, view(t, many, []int64{n}, []int64{4}, 2)))
 }
 
 func TestOutputStridesFollowInputs(t *testing.T) {

@@ -205,7 +205,7 @@ type Distance struct {
 // where it is not Centred, multiplies by Weight and adds Bias, where they are given. Units are Runs of Span adjacent elements, in Strips strips
 // between which the other units have theirs; with Columns they are Runs adjacent columns of a matrix of Strips rows, which has Groups of them. A unit
 // has one number of Weight for each run, the first of them with number unit % Groups * Runs. Mean, Rstd and Variance, one for each unit, are written, but with Fixed the first
-// two are given, one for each of Groups.
+// two are given, one for each of Groups. With Rounded they have no more digits than elements of In.
 //
 // With Given, the gradient of the result, it is the gradient: of In to Out, where that is not nil, of Bias and Weight to Sums, where these are
 // not nil. They are for each run of each unit, but for each number of Weight with Columns and where Strips and Span are 1.
@@ -215,7 +215,7 @@ type Normalization struct {
 	In, Out, Given, Weight, Bias, Mean, Rstd, Variance *tensor.Tensor
 	Sums                                               [2]*tensor.Tensor
 	Units, Strips, Runs, Span, Groups                  int64
-	Columns, Centred, Fixed                            bool
+	Columns, Centred, Fixed, Rounded                   bool
 	Eps                                                float64
 }
 

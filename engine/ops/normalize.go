@@ -200,9 +200,9 @@ func (n *normalization) backward(given, self, mean, rstd, weight *tensor.Tensor,
 }
 
 // NnNormalizeGroups normalizes groups of channels of each example.
-func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
+func NnNormalizeGroups(self, weight, bias *tensor.Tensor, examples, groups, channels int64, eps float64, centred, rounded bool) (result, mean, rstd, variance *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_groups", self, weight, bias)
-	n.Eps, n.Centred = eps, centred
+	n.Eps, n.Centred, n.Rounded = eps, centred, rounded
 	n.ofGroups(self, examples, groups, channels)
 	return n.forward(self, weight, bias, nil, nil)
 }
@@ -216,9 +216,9 @@ func NnNormalizeGroupsGradient(given, self, mean, rstd, weight *tensor.Tensor, e
 }
 
 // NnNormalizeChannels normalizes channels over all examples, by given statistics where there are some.
-func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64) (result, m, r, v *tensor.Tensor, err error) {
+func NnNormalizeChannels(self, weight, bias, mean, rstd *tensor.Tensor, eps float64, rounded bool) (result, m, r, v *tensor.Tensor, err error) {
 	n := normalizing("nn_normalize_channels", self, weight, bias, mean, rstd)
-	n.Eps, n.Centred, n.Fixed = eps, true, mean != nil
+	n.Eps, n.Centred, n.Fixed, n.Rounded = eps, true, mean != nil, rounded
 	n.ofChannels(self)
 	return n.forward(self, weight, bias, mean, rstd)
 }

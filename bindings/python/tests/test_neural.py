@@ -103,6 +103,37 @@ def test_pad(mode, pad, values):
     assert F.pad(x.to("meta"), pad, mode=mode).shape == (1, len(values))
 
 
+def continued(size, before, after, mode):
+    """Where the elements along a dimension come from, one by one."""
+    last = size - 1
+    where = {
+        "reflect": lambda i: last - abs(last - abs(i)),
+        "replicate": lambda i: min(max(i, 0), last),
+        "circular": lambda i: i % size,
+    }[mode]
+    return torch.tensor([where(i) for i in range(-before, size + after)])
+
+
+# Borders of no, one and several elements, as wide as the mode allows, of 1 to 3 dimensions, of elements side by side and not.
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("widths", [(3, 2), (0, 4), (1, 0, 2, 3), (2, 2, 2, 2), (0, 0, 1, 1), (1, 2, 0, 1, 3, 3)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int8, torch.complex64])
+def test_pad_of_all_dimensions(mode, widths, dtype):
+    dims = len(widths) // 2
+    x = (torch.arange(2 * 5 * 6**dims) % 100).reshape(2, *[6] * (dims - 1), 6, 5).to(dtype).movedim(-1, 1)
+    want = x
+    for i in range(dims):
+        want = want.index_select(-1 - i, continued(6, *widths[2 * i : 2 * i + 2], mode))
+    assert torch.equal(F.pad(x, widths, mode=mode), want)
+    if dtype == torch.float64:
+        leaf, given = x.clone().requires_grad_(), (want * 0.37).cos()
+        (gradient,) = torch.autograd.grad(F.pad(leaf, widths, mode=mode), leaf, given)
+        for i in reversed(range(dims)):
+            back = torch.zeros_like(given.narrow(-1 - i, 0, 6))
+            given = back.index_add(-1 - i, continued(6, *widths[2 * i : 2 * i + 2], mode), given)
+        assert torch.allclose(gradient, given, rtol=1e-14)
+
+
 @pytest.mark.parametrize("sizes", [(0, 2, 3), (2, 0, 3), (0, 3)], ids=str)
 def test_circular_pad_of_nothing(sizes):
     x = torch.zeros(sizes, requires_grad=True)

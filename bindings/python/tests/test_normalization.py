@@ -56,6 +56,29 @@ def test_16_bits_are_computed_in_32(dtype, width):
     assert torch.equal(F.rms_norm(x, (width,)), F.rms_norm(x.float(), (width,)).to(dtype))
 
 
+@pytest.mark.parametrize("dtype", HALVES)
+@pytest.mark.parametrize("format", [torch.contiguous_format, torch.channels_last])
+def test_statistics_of_batches_have_the_digits_of_their_dtype(dtype, format):
+    x = values(3, 2, 5, 7, dtype=dtype).to(memory_format=format)
+    for call, dims in [(lambda *p: F.batch_norm(x, *p, training=True), (0, 2, 3)), (lambda *p: F.instance_norm(x, *p), (2, 3))]:
+        mean = x.float().mean(dims, keepdim=True)
+        rstd = ((x.float() - mean).square().mean(dims, keepdim=True) + 1e-5).rsqrt()
+        want = (x.float() - mean.to(dtype).float()) * rstd.to(dtype).float()
+        assert torch.equal(call(None, None), want.to(dtype))
+        # With parameters of float32 the statistics are float32 too.
+        assert torch.equal(call(torch.zeros(2), torch.ones(2)), ((x.float() - mean) * rstd).to(dtype))
+    assert [t.dtype for t in torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)] == [dtype] * 3
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_running_statistics_of_instances_are_means_of_what_each_moves(dtype):
+    x, start = values(3, 2, 5, dtype=dtype), torch.tensor([0.3, -2.7], dtype=dtype)
+    mean, variance = start.clone(), start.clone()
+    F.instance_norm(x, mean, variance, momentum=0.3)
+    for running, now in [(mean, x.float().mean(-1)), (variance, x.float().var(-1))]:
+        assert torch.equal(running, (start.float() * 0.7 + now * 0.3).to(dtype).float().mean(0).to(dtype))
+
+
 def test_large_means_keep_their_digits():
     x = torch.tensor([[1e6 - 1, 1e6, 1e6 + 1]] * 2, dtype=torch.float32)
     assert close(F.layer_norm(x, (3,), eps=0.0), torch.tensor([[-math.sqrt(1.5), 0, math.sqrt(1.5)]] * 2), 1e-6)

@@ -25,25 +25,27 @@ struct Tapped : FromZero<P> {
 };
 
 // What becomes of the sums of a tile: elements of the result where its lanes are positions.
-template <class P, class T>
+template <class P, class E>
 struct Placed {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
-  static constexpr bool kWhole = __is_same(Sum, T);
-  static constexpr bool kTurns = kWhole && sizeof(T) <= 8;
+  static constexpr bool kWhole = E::kSame;
+  static constexpr bool kTurns = kWhole && sizeof(Sum) <= 8;
   static constexpr int kLanes = 8 * LT_VECTOR_BYTES / sizeof(Unit);
   struct Run {
     int64_t lane, place, at, n;  // in the slab, and in the result
   };
+  const E &elements;
   const Sum *bias;
-  T *result;
+  char *result;
   int64_t row_step, step;
   Run runs[kLanes];
   int count = 0;
 
-  Placed(const lt_convolution *g, int64_t group)
-      : bias(g->bias ? (const Sum *)g->bias + group * g->bias_group : nullptr),
-        result((T *)g->result + group * g->result_group),
+  Placed(const E &elements, const lt_convolution *g, int64_t group)
+      : elements(elements),
+        bias(g->bias ? (const Sum *)g->bias + group * g->bias_group : nullptr),
+        result((char *)g->result + group * g->result_group * elements.size()),
         row_step(g->result_row),
         step(g->axes[2].position_step) {}
   // Adds n positions from (k, j, i) on.
@@ -61,34 +63,35 @@ struct Placed {
       for (int64_t i = 0; i < rows; i++)
         for (int k = 0; k < W; k++) sums[i * W + k] = sums[i * W + k] + bias[i];
     for (int r = 0; r < count; r++)
-      find_turn(sizeof(T))((char *)(result + runs[r].at), step * int64_t(sizeof(T)),
-                           (const char *)(sums + runs[r].lane), W * sizeof(T), rows, runs[r].n);
+      find_turn(sizeof(Sum))(result + runs[r].at * int64_t(sizeof(Sum)),
+                             step * int64_t(sizeof(Sum)), (const char *)(sums + runs[r].lane),
+                             W * sizeof(Sum), rows, runs[r].n);
   }
   bool direct(int64_t w) const {
     return step == 1 && count == 1 && runs[0].n == w && w == kPanel<Unit>;
   }
   template <int kRows>
   LT_INLINE void whole(const Vec<Sum> (&sums)[kRows][2], int64_t, int64_t i, int64_t) const {
-    T *const to = result + i * row_step + runs[0].at;
+    Sum *const to = (Sum *)result + i * row_step + runs[0].at;
     unrolled<kRows>([&](int r) __attribute__((always_inline)) {
       const Vec<Sum> more(bias ? bias[i + r] : Sum(0));
       for (int v = 0; v < 2; v++)
-        store((Sum *)to + r * row_step + v * Vec<Sum>::N, bias ? sums[r][v] + more : sums[r][v]);
+        store(to + r * row_step + v * Vec<Sum>::N, bias ? sums[r][v] + more : sums[r][v]);
     });
   }
   void row(Sum *sums, int64_t, int64_t i, int64_t, int64_t w) const {
     if (bias)
       for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + bias[i];
     for (int r = 0; r < count; r++)
-      cast_row<Sum, T>((const char *)(sums + runs[r].lane), sizeof(Sum),
-                       (char *)(result + i * row_step + runs[r].at), step * int64_t(sizeof(T)),
-                       runs[r].n);
+      elements.write(sums + runs[r].lane,
+                     result + (i * row_step + runs[r].at) * elements.size(),
+                     step * elements.size(), runs[r].n);
   }
 };
 
 // One group: parts of the channels, or of those of a tap, one after the other, of which each adds
 // to the sums of all rows at all positions.
-template <class P, class T>
+template <class P, class E>
 struct Convolver {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
@@ -96,6 +99,7 @@ struct Convolver {
   static constexpr int64_t kManyRows = 32;  // which make up for panels being packed
   static constexpr int64_t kSpared = 20;    // where that spares more than one lane of so many
   const lt_convolution *g;
+  const E elements;
   Tapping<Unit> tapping;
   bool packs;   // panels of positions, and does not read them in the slab with what lies between
   bool turned;  // channels are adjacent in the result, and written together
@@ -109,14 +113,15 @@ struct Convolver {
     return Slab<Unit>(g->axes, tapping.set(set), begin, end);
   }
 
-  Convolver(lt_convolution *g) : g(g), tapping(g->axes, g->channels) {
+  Convolver(lt_convolution *g, const E &elements)
+      : g(g), elements(elements), tapping(g->axes, g->channels) {
     for (int d = 0; d < LT_AXES; d++) begin[d] = g->axes[d].begin, end[d] = g->axes[d].end;
     const Slab<Unit> s = slab_of(0);
     // A row alone has as many sums in registers as several have.
     step = kind_of<Unit> != kComplex && g->rows == 1 ? 8 * N : W;
     packs = g->rows >= kManyRows && (s.lanes() - s.positions()) * kSpared > s.positions();
     turned =
-        Placed<P, T>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
+        Placed<P, E>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
     lanes = packs ? s.positions() : s.lanes();
     parts = tapping.sets() * ((g->channels + tapping.channels - 1) / tapping.channels);
     Pieces room{(char *)g->room};
@@ -145,8 +150,9 @@ struct Convolver {
       do {  // once where there are no channels, for the bias
         const int64_t left = g->channels - c;
         const int64_t channels = left < tapping.channels ? left : tapping.channels;
-        s.fill(g->axes, (const T *)g->image + n * g->image_group + c * g->image_channel,
-               g->image_channel, channels, slab);
+        const int64_t at = n * g->image_group + c * g->image_channel;
+        s.fill(elements, g->axes, (const char *)g->image + at * elements.size(), g->image_channel,
+               channels, slab);
         const Unit *weight = (const Unit *)g->weight + n * g->weight_group + c * tapping.all + set;
         multiply(n, s, {weight, g->weight_row, tapping.whole ? 1 : tapping.all}, depth(channels),
                  part == 0, part + 1 >= parts);
@@ -159,7 +165,7 @@ struct Convolver {
                 bool first, bool last) const {
     for (int64_t q = 0; q < lanes; q += step) {
       const int64_t w = lanes - q < step ? lanes - q : step;
-      Placed<P, T> out(g, n);
+      Placed<P, E> out(elements, g, n);
       const auto add = [&](auto... at) { out.add(g->axes, s, at...); };
       if (packs)
         s.each_row_of(q, w, add);
@@ -167,14 +173,14 @@ struct Convolver {
         s.each_row(q, w, add);
       if (out.count == 0) continue;
       Sum *const to = first && last ? sums : sums + q * g->rows;
-      const Target<P, Placed<P, T>> target{out, to, 0, 0, q, w, first, last && !turned};
+      const Target<P, Placed<P, E>> target{out, to, 0, 0, q, w, first, last && !turned};
       if (packs) {
         pack(out, depth);
         rows(weights, Packed<P>(panel), depth, target);
       } else {
         rows(weights, Tapped<P>(slab + q, offsets), depth, target);
       }
-      if constexpr (Placed<P, T>::kTurns) {
+      if constexpr (Placed<P, E>::kTurns) {
         if (last && turned) out.turned(to, g->rows);
       }
     }
@@ -182,7 +188,7 @@ struct Convolver {
 
   template <class Source>
   void rows(const Strided<P> &weights, const Source &taps, int64_t depth,
-            const Target<P, Placed<P, T>> &target) const {
+            const Target<P, Placed<P, E>> &target) const {
     if constexpr (kind_of<Unit> != kComplex) {
       if (target.w <= N) return tiles<P, R, 1>(weights, taps, depth, target, g->rows);
       if constexpr (__is_same(Source, Tapped<P>))
@@ -193,7 +199,7 @@ struct Convolver {
 
   // Packs what taps meet at the positions of a tile. Whole vectors are written: what is too much
   // gives way to what comes next.
-  void pack(const Placed<P, T> &out, int64_t depth) const {
+  void pack(const Placed<P, E> &out, int64_t depth) const {
     Move moves[W + 2] = {};
     int count = 0;
     for (int r = 0; r < out.count; r++)
@@ -250,13 +256,19 @@ struct ConvolveTurn {
   }
 };
 
+template <class P, class E>
+[[gnu::noinline]] void convolve(lt_convolution *g, const E &elements) {
+  Convolver<P, E> convolver(g, elements);
+  if (!g->room) return;
+  convolver.place_taps();
+  for (int64_t n = 0; n < g->groups; n++) convolver.group(n);
+}
+
 struct Convolve {
   template <class T>
   static void row(lt_convolution *g) {
-    Convolver<ConvolutionSteps<T>, T> convolver(g);
-    if (!g->room) return;
-    convolver.place_taps();
-    for (int64_t n = 0; n < g->groups; n++) convolver.group(n);
+    using P = ConvolutionSteps<T>;
+    convolve<P>(g, elements_of<T, typename P::Sum>());
   }
 };
 

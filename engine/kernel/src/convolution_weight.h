@@ -33,7 +33,7 @@ struct Kept {
   void row(typename P::Sum *, int64_t, int64_t, int64_t, int64_t) const {}
 };
 
-template <class P, class T>
+template <class P, class E>
 struct Weigher {
   using Unit = typename P::Unit;
   using Sum = typename P::Sum;
@@ -41,6 +41,8 @@ struct Weigher {
   static constexpr int64_t kDepth = 128;  // positions of a panel that the nearest cache holds
   static constexpr int64_t kFewRows = 8;  // which would leave most of a panel empty
   const lt_convolution_weight *g;
+  const E elements;
+  void (*const pack_panel)(const char *, int64_t, int64_t, int64_t, int64_t, Unit *);
   Tapping<Unit> tapping;
   bool few;  // rows, which are multiplied along positions instead of side by side
   int64_t panels, most;
@@ -48,7 +50,8 @@ struct Weigher {
   Sum *sums;
   int32_t *places, *offsets;
 
-  Weigher(lt_convolution_weight *g) : g(g), tapping(g->axes, g->channels) {
+  Weigher(lt_convolution_weight *g, const E &elements, decltype(pack_panel) pack_panel)
+      : g(g), elements(elements), pack_panel(pack_panel), tapping(g->axes, g->channels) {
     few = kind_of<Unit> != kComplex && g->all_rows < kFewRows;
     panels = few ? g->rows : (g->rows + W - 1) / W;
     int64_t begin[LT_AXES] = {};
@@ -86,11 +89,11 @@ struct Weigher {
   }
 
   void box(int64_t n, const int64_t *begin, const int64_t *end, bool first) const {
-    const T *image = (const T *)g->image + n * g->image_image;
+    const char *image = (const char *)g->image + n * g->image_image * elements.size();
     const int64_t positions = pack_positions(n, begin, end);
     for (int64_t set = 0; set < tapping.sets(); set++) {
       const Slab<Unit> s(g->axes, tapping.set(set), begin, end);
-      s.fill(g->axes, image, g->image_channel, g->channels, slab);
+      s.fill(elements, g->axes, image, g->image_channel, g->channels, slab);
       int64_t n_offsets = 0;
       for (int64_t c = 0; c < g->channels; c++)
         s.each_tap([&](int64_t, int64_t at) { offsets[n_offsets++] = int32_t(c * s.plane + at); });
@@ -118,18 +121,17 @@ struct Weigher {
     int64_t count = 0, line = 0;
     s.each_row(0, s.lanes(), [&](int64_t lane, int64_t k, int64_t j, int64_t i, int64_t w) {
       const int64_t at[LT_AXES] = {k, j, i};
-      const T *from = (const T *)g->positions + n * g->positions_image;
+      int64_t from = n * g->positions_image;
       for (int d = 0; d < LT_AXES; d++) from += (begin[d] + at[d]) * g->axes[d].position_step;
       for (int64_t p = 0; p < panels; p++) {
         if (few) {
           Unit *to = packed + p * most + line;
-          cast_row<T, Unit>((const char *)(from + p * row), step * int64_t(sizeof(T)), (char *)to,
-                            sizeof(Unit), w);
+          elements.read(element(from + p * row), step * elements.size(), to, w);
           memset((void *)(to + w), 0, size_t(round_up(w) - w) * sizeof(Unit));
         } else {
           const int64_t left = g->rows - p * W;
-          pack<P>(from + p * W * row, step, row, w, left < W ? left : W,
-                  packed + p * most + count * W);
+          pack_panel(element(from + p * W * row), step, row, w, left < W ? left : W,
+                     packed + p * most + count * W);
         }
       }
       line += round_up(w);
@@ -139,6 +141,9 @@ struct Weigher {
     places[count] = 0;
     return count;
   }
+
+  // Number i of what belongs to positions.
+  const char *element(int64_t i) const { return (const char *)g->positions + i * elements.size(); }
 
   void side_by_side(int64_t begin, int64_t positions, bool first) const {
     const Kept<P> out;
@@ -209,13 +214,18 @@ struct Weigher {
       }
   }
   void write_taps(int64_t m, int64_t c) const {
-    T *to = (T *)g->result + m * g->result_row + c * g->result_channel;
+    const int64_t to = m * g->result_row + c * g->result_channel;
     int64_t t = 0;
     for (int64_t k = 0; k < tapping.taps[0]; k++)
       for (int64_t j = 0; j < tapping.taps[1]; j++)
-        for (int64_t i = 0; i < tapping.taps[2]; i++, t++)
-          to[k * g->tap_steps[0] + j * g->tap_steps[1] + i * g->tap_steps[2]] =
-              convert<T>(total(m, c, t));
+        for (int64_t i = 0; i < tapping.taps[2]; i++, t++) {
+          const int64_t at = k * g->tap_steps[0] + j * g->tap_steps[1] + i * g->tap_steps[2];
+          const Sum sum = total(m, c, t);
+          if constexpr (E::kSame)
+            ((Sum *)g->result)[to + at] = sum;
+          else
+            elements.write(&sum, (char *)g->result + (to + at) * elements.size(), 0, 1);
+        }
   }
   Sum total(int64_t m, int64_t c, int64_t t) const {
     const int64_t all = g->channels * tapping.all;
@@ -228,13 +238,25 @@ struct Weigher {
   }
 };
 
+template <class P, class E, class Pack>
+[[gnu::noinline]] void weigh(lt_convolution_weight *g, const E &elements, Pack pack_panel) {
+  const Weigher<P, E> weigher(g, elements, pack_panel);
+  if (!g->room) return;
+  weigher.run();
+  weigher.write();
+}
+
+template <class P, class T>
+void pack_elements(const char *from, int64_t row, int64_t column, int64_t depth, int64_t w,
+                   typename P::Unit *panel) {
+  pack<P>((const T *)from, row, column, depth, w, panel);
+}
+
 struct ConvolveWeight {
   template <class T>
   static void row(lt_convolution_weight *g) {
-    const Weigher<ConvolutionSteps<T>, T> weigher(g);
-    if (!g->room) return;
-    weigher.run();
-    weigher.write();
+    using P = ConvolutionSteps<T>;
+    weigh<P>(g, elements_of<T, typename P::Sum>(), pack_elements<P, T>);
   }
 };
 

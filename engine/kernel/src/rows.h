@@ -118,6 +118,7 @@ LT_INLINE void ternary_row(char *const *data, const int64_t *s, int64_t n, F f) 
 // Kernels that work on 16-bit floats as they are stored: by their bits, or converting themselves.
 #define LT_STORED_FLOATS(OP) LT_ROW(OP, lt::Float16), LT_ROW(OP, lt::BFloat16), LT_ROW(OP, float), LT_ROW(OP, double)
 #define LT_STORED_FLOATING(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_NO_COMPLEX}
+#define LT_STORED_FLOATING_COMPLEX(OP) {LT_NONE, LT_NO_INTEGERS, LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_STORED_NUMBERS(OP) {LT_NONE, LT_INTEGERS(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
 #define LT_STORED_MODULAR(OP) {LT_NONE, LT_MODULAR(OP), LT_STORED_FLOATS(OP), LT_COMPLEX(OP)}
 // clang-format on

@@ -40,6 +40,47 @@ struct Side {
   int64_t element(int64_t slot, int64_t e) const { return low + slot * step % stride + e * stride; }
 };
 
+// n elements some bytes apart.
+template <class T, class Unit>
+void read_elements(const char *from, int64_t step, Unit *to, int64_t n) {
+  // Compilers have vectors for those that lie in pairs.
+  if (const T *p = (const T *)from; step == 2 * (int64_t)sizeof(T))
+    for (int64_t i = 0; i < n; i++) to[i] = convert<Unit>(p[2 * i]);
+  else
+    cast_row<T, Unit>(from, step, (char *)to, sizeof(Unit), n);
+}
+template <class T, class Unit>
+void write_elements(const Unit *from, char *to, int64_t step, int64_t n) {
+  cast_row<Unit, T>((const char *)from, sizeof(Unit), to, step, n);
+}
+
+// Elements that are what is computed with.
+template <class Unit>
+struct Same {
+  static constexpr bool kSame = true;
+  static constexpr int64_t size() { return sizeof(Unit); }
+  static constexpr auto read = read_elements<Unit, Unit>;
+  static constexpr auto write = write_elements<Unit, Unit>;
+};
+
+// Elements of other dtypes, which all have the code of one.
+template <class Unit>
+struct Casting {
+  static constexpr bool kSame = false;
+  int64_t bytes;
+  void (*read)(const char *from, int64_t step, Unit *to, int64_t n);
+  void (*write)(const Unit *from, char *to, int64_t step, int64_t n);
+  int64_t size() const { return bytes; }
+};
+
+template <class T, class Unit>
+auto elements_of() {
+  if constexpr (__is_same(T, Unit))
+    return Same<Unit>();
+  else
+    return Casting<Unit>{sizeof(T), read_elements<T, Unit>, write_elements<T, Unit>};
+}
+
 template <class Unit>
 struct Slab {
   Side z, y, x;
@@ -103,46 +144,40 @@ struct Slab {
   int64_t positions() const { return z.positions * y.positions * x.positions; }
 
   // Fills room with some channels of an image.
-  template <class T>
-  void fill(const lt_axis *a, const T *image, int64_t channel, int64_t channels, Unit *room) const {
+  template <class E>
+  void fill(const E &e, const lt_axis *a, const char *image, int64_t channel, int64_t channels,
+            Unit *room) const {
     for (int64_t sz = 0; sz < z.slots; sz++)
       for (int64_t k = 0; k < z.extent; k++)
         for (int64_t sy = 0; sy < y.slots; sy++)
           for (int64_t j = 0; j < y.extent; j++) {
             const int64_t ez = z.element(sz, k), ey = y.element(sy, j);
             const bool inside = ez >= 0 && ez < z.size && ey >= 0 && ey < y.size;
-            const T *from = image + (inside ? ez * a[0].image_step + ey * a[1].image_step : 0);
+            const int64_t at = inside ? ez * a[0].image_step + ey * a[1].image_step : 0;
+            const char *from = image + at * e.size();
             Unit *to = room + (sz * y.slots + sy) * x.slots * volume + place(k, j, 0);
             for (int64_t sx = 0; sx < x.slots; sx++, to += volume)
-              fill_rows(from, a[2].image_step, channel, channels,
+              fill_rows(e, from, a[2].image_step, channel, channels,
                         inside ? x.element(sx, 0) : x.size, to);
           }
   }
 
  private:
-  // n elements a step apart; compilers have vectors for those that lie in pairs.
-  template <class T>
-  static void fill_line(const T *__restrict from, int64_t step, Unit *__restrict to, int64_t n) {
-    if (step == 2)
-      for (int64_t i = 0; i < n; i++) to[i] = convert<Unit>(from[2 * i]);
-    else
-      cast_row<T, Unit>((const char *)from, step * int64_t(sizeof(T)), (char *)to, sizeof(Unit), n);
-  }
   // A row of every channel, whose first element is one of the image's row, or is outside.
-  template <class T>
-  void fill_rows(const T *from, int64_t step, int64_t channel, int64_t channels, int64_t first,
-                 Unit *to) const {
+  template <class E>
+  void fill_rows(const E &e, const char *from, int64_t step, int64_t channel, int64_t channels,
+                 int64_t first, Unit *to) const {
     int64_t begin = first < 0 ? (-first + x.stride - 1) / x.stride : 0;
     if (begin > x.extent) begin = x.extent;
     int64_t end = first < x.size ? (x.size - first + x.stride - 1) / x.stride : 0;
     if (end > x.extent) end = x.extent;
     if (end < begin) end = begin;
-    const int64_t at = end > begin ? (first + begin * x.stride) * step : 0;
-    if constexpr (__is_same(T, Unit) && sizeof(T) <= 8) {
+    if (end > begin) from += (first + begin * x.stride) * step * e.size();
+    const int64_t apart = x.stride * step * e.size();
+    if constexpr (E::kSame && sizeof(Unit) <= 8) {
       if (channel == 1 && x.stride * step != 1 && end > begin) {
-        find_turn(sizeof(T))((char *)(to + begin), plane * int64_t(sizeof(T)),
-                             (const char *)(from + at), x.stride * step * int64_t(sizeof(T)),
-                             end - begin, channels);
+        find_turn(sizeof(Unit))((char *)(to + begin), plane * int64_t(sizeof(Unit)), from, apart,
+                                end - begin, channels);
         for (int64_t c = 0; c < channels; c++, to += plane) {
           memset((void *)to, 0, size_t(begin) * sizeof(Unit));
           memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
@@ -150,9 +185,9 @@ struct Slab {
         return;
       }
     }
-    for (int64_t c = 0; c < channels; c++, to += plane) {
+    for (int64_t c = 0; c < channels; c++, to += plane, from += channel * e.size()) {
       memset((void *)to, 0, size_t(begin) * sizeof(Unit));
-      if (end > begin) fill_line(from + c * channel + at, x.stride * step, to + begin, end - begin);
+      if (end > begin) e.read(from, apart, to + begin, end - begin);
       memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
     }
   }

@@ -169,7 +169,7 @@ func generateFamily(out *output, t tier, f family) error {
 // Package %s holds the kernels of %s for the %s tier.
 package %s
 
-// #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17%s -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 %s`, goBanner, constraint(t), f.name, strings.Join(f.units, ", "), t.name, f.name, t.flags, cached(t.name+"_"+f.name)))

@@ -4,6 +4,6 @@
 LT_UNIT(convolution){
     {"convolution", "", LT_STORED_MODULAR(Convolve)},
     {"convolution_turn", "", LT_STORED_MODULAR(ConvolveTurn)},
-    {"convolution_weight", "", LT_STORED_MODULAR(ConvolveWeight)},
+    {"convolution_weight", "", LT_STORED_FLOATING_COMPLEX(ConvolveWeight)},
     LT_END,
 };

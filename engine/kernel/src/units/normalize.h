@@ -17,6 +17,7 @@ struct normalize_args {
   double eps;
   int32_t centred;  // the mean is taken off, and the deviation is that from it
   int32_t fixed;    // mean and rstd are given, as many as groups of one run each
+  int32_t rounded;  // mean and rstd have no more digits than the elements
 };
 
 // How far ahead the next block of k elements lies, where it is where the elements themselves are.
@@ -55,11 +56,13 @@ struct Moments {
   }
 };
 
-// Writes the statistics of unit i.
-template <class T, class Args>
+// Writes the statistics of unit i, whose elements are of M.
+template <class M, class Args>
 LT_INLINE void write_statistics(const Args *g, int64_t i, double mean, double variance) {
-  ((T *)g->mean)[i] = T(mean);
-  ((T *)g->rstd)[i] = T(1 / ::sqrt(variance + g->eps));
+  using T = Wider<M>;
+  const auto kept = [=](double v) { return g->rounded ? load_value(convert<M>(T(v))) : T(v); };
+  ((T *)g->mean)[i] = kept(mean);
+  ((T *)g->rstd)[i] = kept(1 / ::sqrt(variance + g->eps));
   ((T *)g->variance)[i] = T(variance);
 }
 
@@ -103,7 +106,7 @@ struct Normalize {
           blocks(u * g->unit_step + s * g->strip_step, strip, [&](int64_t at, int64_t k, int64_t) {
             m.add(read_run(in + at, k, from), k, g->centred, ahead<M>(g, k));
           });
-        write_statistics<T>(g, u, m.mean, m.squares / m.n);
+        write_statistics<M>(g, u, m.mean, m.squares / m.n);
       }
       const int64_t own = g->fixed ? u % g->groups : u;
       const T mean = ((const T *)g->mean)[own], rstd = ((const T *)g->rstd)[own];
@@ -219,7 +222,7 @@ struct columns_args {
   uintptr_t in, out, given, weight, bias, mean, rstd, variance, sums[2], pieces;
   int64_t first, last, matrices, rows, columns, runs, piece, count;
   double eps;
-  int32_t fixed;
+  int32_t fixed, rounded;
 };
 
 // Columns and rows that stay in the nearest cache, and columns of which every number is used once.
@@ -308,7 +311,7 @@ struct ColumnMoments {
 
 // The statistics of units from those of the pieces and columns.
 struct ColumnStatistics {
-  template <class T>
+  template <class M>
   static void row(const columns_args *g) {
     const int64_t begin = g->first * g->runs, w = (g->last - g->first) * g->runs;
     for (int64_t i = 0; i < g->matrices; i++) {
@@ -323,7 +326,7 @@ struct ColumnStatistics {
       for (int64_t u = g->first; u < g->last; u++, mean += g->runs, squares += g->runs) {
         Moments m = {(double)g->rows, mean[0], squares[0]};
         for (int64_t k = 1; k < g->runs; k++) m.join((double)g->rows, mean[k], squares[k]);
-        write_statistics<T>(g, i * (g->columns / g->runs) + u, m.mean, m.squares / m.n);
+        write_statistics<M>(g, i * (g->columns / g->runs) + u, m.mean, m.squares / m.n);
       }
     }
   }
@@ -465,7 +468,7 @@ LT_UNIT(normalize){
     {"normalize", "", LT_STORED_FLOATING(Normalize)},
     {"normalize_gradient", "", LT_STORED_FLOATING(NormalizeGradient)},
     {"column_moments", "", LT_STORED_FLOATING(ColumnMoments)},
-    {"column_statistics", "", LT_FLOATING(ColumnStatistics)},
+    {"column_statistics", "", LT_STORED_FLOATING(ColumnStatistics)},
     {"column_normalize", "", LT_STORED_FLOATING(ColumnNormalize)},
     {"column_sums", "", LT_STORED_FLOATING(ColumnSums)},
     {"column_totals", "", LT_FLOATING(ColumnTotals)},

@@ -5,7 +5,7 @@
 // Package sorting holds the kernels of histogram, sort, unique for the avx2 tier.
 package sorting
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_avx2_sorting

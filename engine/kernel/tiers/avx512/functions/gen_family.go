@@ -5,7 +5,7 @@
 // Package functions holds the kernels of entropy, exponential, hyperbolic, inverse_trigonometric, logarithm, normal, power, trigonometric for the avx512 tier.
 package functions
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_avx512_functions

@@ -5,7 +5,7 @@
 // Package special holds the kernels of bessel, polynomials, special for the avx512 tier.
 package special
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v4 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_avx512_special

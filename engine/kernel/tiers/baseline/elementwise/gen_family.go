@@ -3,7 +3,7 @@
 // Package elementwise holds the kernels of arithmetic, bitwise, classify, comparison, complex, division, extremum, logical, masks, ranges, rounding, sign, ternary for the baseline tier.
 package elementwise
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_baseline_elementwise

@@ -3,7 +3,7 @@
 // Package extremes holds the kernels of reduce_minmax for the baseline tier.
 package extremes
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_baseline_extremes

@@ -3,7 +3,7 @@
 // Package neural holds the kernels of activation, attention, loss, normalize for the baseline tier.
 package neural
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_baseline_neural

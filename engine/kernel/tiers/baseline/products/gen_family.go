@@ -3,7 +3,7 @@
 // Package products holds the kernels of dots, gemm, gemm_bfloat16, gemm_bytes, gemm_quantized, quantize for the baseline tier.
 package products
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_baseline_products

@@ -3,7 +3,7 @@
 // Package reductions holds the kernels of reduce_driver, reduce_norm, reduce_sum, reduce_var for the baseline tier.
 package reductions
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_baseline_reductions

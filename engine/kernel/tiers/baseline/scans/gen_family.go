@@ -3,7 +3,7 @@
 // Package scans holds the kernels of distance, scan, softmax for the baseline tier.
 package scans
 
-// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-rtti -fvisibility=hidden -Wall -Wextra
+// #cgo CXXFLAGS: -O3 -std=c++17 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
 import "C"
 
 //export lt_cached_baseline_scans
