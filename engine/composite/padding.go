@@ -110,6 +110,9 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 	if cuts && mode == "circular" {
 		self = s.bordered(self, cut, 1)
 	}
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	sizes := slices.Clone(self.Sizes())
 	for i, n := range added {
 		size, err := shape.Larger("nn_pad", sizes[len(sizes)-1-i/2], 1, n)
@@ -119,7 +122,7 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 	y := s.Empty(self, self.DType(), sizes...)
 	parts := []*tensor.Tensor{y} // that have borders along more and more of the dimensions
 	for dim := self.Dim() - len(pad)/2; dim < self.Dim(); dim++ {
-		parts = append(parts, s.Narrow(parts[len(parts)-1], dim, added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
+		parts = append(parts, s.Narrow(parts[len(parts)-1], int64(dim), added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
 	}
 	s.Copy(parts[len(parts)-1], self)
 	for i, part := range slices.Backward(parts[:len(parts)-1]) {
@@ -127,7 +130,7 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
 		for _, b := range bordersOf(mode, self.Sizes()[dim], before, after) {
 			if b.width > 0 {
-				s.Copy(s.Narrow(part, dim, b.at, b.width), s.continued(part, mode, dim, b))
+				s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b))
 			}
 		}
 	}
@@ -138,27 +141,27 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 }
 
 // continued is what a border of y has: what broadcasts to it, in the mode replicate.
-func (s *scope) continued(y *tensor.Tensor, mode string, dim int, b border) *tensor.Tensor {
+func (s *scope) continued(y *tensor.Tensor, mode string, dim int64, b border) *tensor.Tensor {
 	switch mode {
 	case "replicate":
 		return s.Narrow(y, dim, b.from, 1)
 	case "reflect":
 		mirrored := s.Narrow(y, dim, b.from, b.width)
-		return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(mirrored, []int64{int64(dim)}) })
+		return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(mirrored, []int64{dim}) })
 	}
 	return s.Narrow(y, dim, b.from, b.width)
 }
 
 // giveBack adds a border of the gradient y to what it continues.
-func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int, b border) {
+func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 	given := s.Narrow(y, dim, b.at, b.width)
 	width := b.width
 	switch mode {
 	case "replicate":
-		width, given = 1, s.sumOut(given, []int64{int64(dim)}, y.DType())
+		width, given = 1, s.sumOut(given, []int64{dim}, y.DType())
 	case "reflect":
 		turned := given
-		given = s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(turned, []int64{int64(dim)}) })
+		given = s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(turned, []int64{dim}) })
 	}
 	to := s.Narrow(y, dim, b.from, width)
 	s.Do(func() error { _, err := s.C.Add(to, to, given, one); return err })
@@ -182,10 +185,10 @@ func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (
 		n := y.Sizes()[dim] - before - after
 		for _, b := range bordersOf(mode, n, before, after) {
 			if b.width > 0 {
-				s.giveBack(y, mode, dim, b)
+				s.giveBack(y, mode, int64(dim), b)
 			}
 		}
-		y = s.Narrow(y, dim, before, n)
+		y = s.Narrow(y, int64(dim), before, n)
 	}
 	y = s.Contiguous(y)
 	if mode == "circular" {

@@ -62,11 +62,16 @@ def test_statistics_of_batches_have_the_digits_of_their_dtype(dtype, format):
     x = values(3, 2, 5, 7, dtype=dtype).to(memory_format=format)
     for call, dims in [(lambda *p: F.batch_norm(x, *p, training=True), (0, 2, 3)), (lambda *p: F.instance_norm(x, *p), (2, 3))]:
         mean = x.float().mean(dims, keepdim=True)
-        rstd = ((x.float() - mean).square().mean(dims, keepdim=True) + 1e-5).rsqrt()
-        want = (x.float() - mean.to(dtype).float()) * rstd.to(dtype).float()
-        assert torch.equal(call(None, None), want.to(dtype))
+        squares = (x.float() - mean).square().sum(dims, keepdim=True)
+        count = x.numel() // squares.numel()
         # With parameters of float32 the statistics are float32 too.
-        assert torch.equal(call(torch.zeros(2), torch.ones(2)), ((x.float() - mean) * rstd).to(dtype))
+        want = ((x.float() - mean) * (squares / count + 1e-5).rsqrt()).to(dtype)
+        assert torch.equal(call(torch.zeros(2), torch.ones(2)), want)
+        variance = squares / count
+        if dtype == torch.bfloat16:  # as in PyTorch
+            variance = (squares.to(dtype).float() / count).to(dtype).float()
+        want = (x.float() - mean.to(dtype).float()) * (variance + 1e-5).rsqrt().to(dtype).float()
+        assert torch.equal(call(None, None), want.to(dtype))
     assert [t.dtype for t in torch.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)] == [dtype] * 3
 
 
@@ -75,7 +80,7 @@ def test_running_statistics_of_instances_are_means_of_what_each_moves(dtype):
     x, start = values(3, 2, 5, dtype=dtype), torch.tensor([0.3, -2.7], dtype=dtype)
     mean, variance = start.clone(), start.clone()
     F.instance_norm(x, mean, variance, momentum=0.3)
-    for running, now in [(mean, x.float().mean(-1)), (variance, x.float().var(-1))]:
+    for running, now in [(mean, x.float().mean(-1).to(dtype)), (variance, x.float().var(-1))]:
         assert torch.equal(running, (start.float() * 0.7 + now * 0.3).to(dtype).float().mean(0).to(dtype))
 
 

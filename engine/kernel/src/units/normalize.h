@@ -56,13 +56,17 @@ struct Moments {
   }
 };
 
-// Writes the statistics of unit i, whose elements are of M.
+// Writes the statistics of unit i, whose elements are of M. Rounded, they are those of PyTorch: sums of
+// squares of bfloat16 are rounded, too.
 template <class M, class Args>
-LT_INLINE void write_statistics(const Args *g, int64_t i, double mean, double variance) {
+LT_INLINE void write_statistics(const Args *g, int64_t i, const Moments &m) {
   using T = Wider<M>;
   const auto kept = [=](double v) { return g->rounded ? load_value(convert<M>(T(v))) : T(v); };
-  ((T *)g->mean)[i] = kept(mean);
-  ((T *)g->rstd)[i] = kept(1 / ::sqrt(variance + g->eps));
+  const double variance = m.squares / m.n;
+  double used = variance;
+  if (__is_same(M, BFloat16) && g->rounded) used = (double)kept((double)kept(m.squares) / m.n);
+  ((T *)g->mean)[i] = kept(m.mean);
+  ((T *)g->rstd)[i] = kept(1 / ::sqrt(used + g->eps));
   ((T *)g->variance)[i] = T(variance);
 }
 
@@ -106,7 +110,7 @@ struct Normalize {
           blocks(u * g->unit_step + s * g->strip_step, strip, [&](int64_t at, int64_t k, int64_t) {
             m.add(read_run(in + at, k, from), k, g->centred, ahead<M>(g, k));
           });
-        write_statistics<M>(g, u, m.mean, m.squares / m.n);
+        write_statistics<M>(g, u, m);
       }
       const int64_t own = g->fixed ? u % g->groups : u;
       const T mean = ((const T *)g->mean)[own], rstd = ((const T *)g->rstd)[own];
@@ -326,7 +330,7 @@ struct ColumnStatistics {
       for (int64_t u = g->first; u < g->last; u++, mean += g->runs, squares += g->runs) {
         Moments m = {(double)g->rows, mean[0], squares[0]};
         for (int64_t k = 1; k < g->runs; k++) m.join((double)g->rows, mean[k], squares[k]);
-        write_statistics<M>(g, i * (g->columns / g->runs) + u, m.mean, m.squares / m.n);
+        write_statistics<M>(g, i * (g->columns / g->runs) + u, m);
       }
     }
   }
