@@ -25,9 +25,7 @@ LT_INLINE Vec<S> at_places(const S *from, const int32_t *index, int64_t size, in
     if (span < N) return __builtin_shuffle(low, places);
     return __builtin_shuffle(low, load(from + first + N).v, places);
   }
-  S each[N];
-  for (int l = 0; l < N; l++) each[l] = from[index[l]];
-  return load(each);
+  return gather(from, index);
 }
 
 // Rows are read and written by functions where their dtype is not the one that is computed in, so
