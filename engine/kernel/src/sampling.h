@@ -42,7 +42,7 @@ struct Points {
   S weights[kAllTaps][kPoints];
 
   template <class T>
-  void start(const lt_sample *of, int64_t example, int64_t begins) {
+  __attribute__((noinline)) void start(const lt_sample *of, int64_t example, int64_t begins) {
     p = of, first = begins;
     const int64_t left = p->points - first, d = p->dims;
     n = left < kPoints ? left : int64_t(kPoints);
@@ -85,7 +85,7 @@ struct Points {
 
   // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction that
   // points have.
-  void weigh(int by) {
+  __attribute__((noinline)) void weigh(int by) {
     for (int t = 0; t < all; t++) {
       S *to = weights[t];
       if (!p->along) {
