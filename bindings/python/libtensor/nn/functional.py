@@ -9,6 +9,7 @@ from .._gen.gen_nn_functional import __all__  # noqa: F401
 from .._gen.gen_nn_functional import log_softmax as _log_softmax
 from .._gen.gen_nn_functional import softmax as _softmax
 from .._gen.gen_nn_functional import softmin as _softmin
+from .interpolation import *  # noqa: F403
 from .pooling import *  # noqa: F403
 
 
