@@ -11,7 +11,7 @@ namespace {
 
 enum { kPoints = 32, kTaps = 4, kAllTaps = 16, kGroup = 8 };
 
-#define LT_ROUNDING(NAME, FUNCTION)                                          \
+#define LT_ROUNDING(NAME, FUNCTION)                                    \
   LT_INLINE float NAME(float x) { return __builtin_##FUNCTION##f(x); } \
   LT_INLINE double NAME(double x) { return __builtin_##FUNCTION(x); }
 LT_ROUNDING(floor_of, floor)
@@ -28,8 +28,9 @@ struct TapsOfDim {
   S weights[3][kTaps][kPoints];
 };
 
-// What all taps of points are, row-major over the dimensions of the image. Loops are over all points
-// that there is room for, whose number the compiler knows: those beyond the last are like it.
+// What all taps of points are, row-major over the dimensions of the image. Loops are over all
+// points that there is room for, whose number the compiler knows: those beyond the last are like
+// it.
 template <class S>
 struct Points {
   const lt_sample *p;
@@ -83,8 +84,8 @@ struct Points {
     inside = missing == 0;
   }
 
-  // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction that
-  // points have.
+  // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction
+  // that points have.
   __attribute__((noinline)) void weigh(int by) {
     for (int t = 0; t < all; t++) {
       S *to = weights[t];
