@@ -52,7 +52,7 @@ func resample(op string, w launch.Resampling) error {
 			k.Lanes, k.Beside = 1, k.Lanes
 		}
 		tables[i] = t
-		k.Axes[i] = tables[i].axis(d)
+		k.Axes[i] = tables[i].forKernel(d)
 	}
 	y := k.Axes[1]
 	// The rows are resampled first where there are fewer of them in the source.

@@ -309,8 +309,8 @@ func (t taps) each(n int64) taps {
 	return r
 }
 
-// axis is what kernels of dtype d read, in the memory of t.
-func (t *taps) axis(d dtype.DType) kernel.Taps {
+// forKernel is what kernels of dtype d read, in the memory of t.
+func (t *taps) forKernel(d dtype.DType) kernel.Taps {
 	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))), Unit: t.unit}
 	if t.counts != nil {
 		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.counts)))

@@ -135,8 +135,28 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		one := []int64{1}
 		return map[string]any{"self": given(t, p.d, []int64{1, 1, 1}, 1), "output_size": one, "kernel_size": one, "dilation": one, "padding": []int64{0}, "stride": one}
 	},
-	"nn_one_hot": func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
-	"nn_pad":     func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
+	"nn_fractional_max_pool2d":              fractional(2),
+	"nn_fractional_max_pool3d":              fractional(3),
+	"nn_fractional_max_pool2d_with_indices": fractional(2),
+	"nn_fractional_max_pool3d_with_indices": fractional(3),
+	"nn_fractional_largest":                 fractional(1),
+	"nn_interpolate":                        resampledCall(1),
+	"nn_upsample":                           resampledCall(1),
+	"nn_upsample_nearest":                   resampledCall(1),
+	"nn_upsample_bilinear":                  resampledCall(2),
+	"nn_resampled":                          resampledCall(2),
+	"nn_resampled_back":                     resampledCall(2),
+	"grid_sampler":                          sampledCall(2, "bilinear"),
+	"grid_sampler_2d":                       sampledCall(2, "bilinear"),
+	"grid_sampler_3d":                       sampledCall(3, "bilinear"),
+	"nn_grid_sample":                        sampledCall(2, "bilinear"),
+	"nn_sampled":                            sampledCall(2, int64(0)),
+	"nn_sampled_spread":                     sampledCall(2, int64(0)),
+	"nn_sampled_slope":                      sampledCall(2, int64(0)),
+	"nn_affine_grid":                        sampledCall(2, "bilinear"),
+	"affine_grid_generator":                 sampledCall(2, "bilinear"),
+	"nn_one_hot":                            func(profile, *testing.T) map[string]any { return map[string]any{"num_classes": int64(300)} },
+	"nn_pad":                                func(profile, *testing.T) map[string]any { return map[string]any{"pad": []int64{1, -1}} },
 	"nn_pad_inside": func(profile, *testing.T) map[string]any {
 		return map[string]any{"pad": []int64{1, 1}, "mode": "replicate"}
 	},
@@ -302,6 +322,34 @@ func pooled(n int) func(p profile, t *testing.T) map[string]any {
 		x := given(t, p.d, sizes, 1)
 		return map[string]any{"self": x, "given": x, "indices": given(t, dtype.Int64, sizes, 0), "sizes": one, "output_size": one, "kernel_size": one, "stride": one,
 			"padding": slices.Repeat([]int64{0}, n), "dilation": one, "norm_type": 2.0, "divisor": int64(0), "divisor_override": ops.Int(1), "format": shape.Contiguous}
+	}
+}
+
+// fractional are the arguments of an operator on a window that is the only one of an image of n dimensions.
+func fractional(n int) func(p profile, t *testing.T) map[string]any {
+	return func(p profile, t *testing.T) map[string]any {
+		one := slices.Repeat([]int64{1}, n)
+		return map[string]any{"self": given(t, p.d, append([]int64{1, 1}, one...), 1), "samples": given(t, p.d, []int64{1, 1, int64(n)}, make([]float64, n)...), "random_samples": given(t, p.d, []int64{1, 1, int64(n)}, make([]float64, n)...),
+			"sizes": one, "output_size": one, "kernel_size": one}
+	}
+}
+
+// resampledCall are the arguments of an operator that gives an image of n dimensions the size that it has.
+func resampledCall(n int) func(p profile, t *testing.T) map[string]any {
+	return func(p profile, t *testing.T) map[string]any {
+		one := slices.Repeat([]int64{1}, n)
+		x := given(t, p.d, append([]int64{1, 1}, one...), 1)
+		return map[string]any{"self": x, "given": x, "size": one, "sizes": one, "mode": "nearest", "filter": "nearest"}
+	}
+}
+
+// sampledCall are the arguments of an operator on the only point of an image of n dimensions.
+func sampledCall(n int, mode any) func(p profile, t *testing.T) map[string]any {
+	return func(p profile, t *testing.T) map[string]any {
+		one := slices.Repeat([]int64{1}, n)
+		x, d := given(t, p.d, append([]int64{1, 1}, one...), 1), int64(n)
+		return map[string]any{"self": x, "given": x, "grid": given(t, p.d, append(append([]int64{1}, one...), d), make([]float64, d)...), "theta": given(t, p.d, []int64{1, d, d + 1}, make([]float64, d*(d+1))...), "sizes": one,
+			"size": append([]int64{1, 1}, one...), "mode": mode, "padding_mode": "zeros", "interpolation_mode": int64(0), "padding": int64(0)}
 	}
 }
 

@@ -56,7 +56,9 @@ func NnFractionalLargest(self, samples *tensor.Tensor, sizes, taps []int64) (val
 	p.Indices = p.like(self, sizes, dtype.Int64, shape.Contiguous)
 	p.Samples = samples
 	if p.Err == nil && !samples.IsContiguous() {
-		p.Samples = p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, samples, samples.DType(), samples.Device(), shape.Contiguous) })
+		p.Samples = p.Step(func() (*tensor.Tensor, error) {
+			return cloned(p.Op, samples, samples.DType(), samples.Device(), shape.Contiguous)
+		})
 	}
 	p.launch()
 	return p.GiveBoth(p.Results, p.Indices)

@@ -168,7 +168,7 @@ const char *lt_type_name(const lt_argument *argument) {
   static const char *const many[] = {[LT_TENSOR] = "an array of tensors",
                                      [LT_SCALAR] = "an array of numbers",
                                      [LT_INT] = "an integer or an array of integers",
-                                     [LT_FLOAT] = "a number or an array of numbers",
+                                     [LT_FLOAT] = "an array of numbers",
                                      [LT_BOOL] = "an array of booleans",
                                      [LT_STR] = "an array of strings",
                                      [LT_INDEX] = "an array of index items"};
@@ -289,8 +289,7 @@ bool lt_accepts(napi_env env, const lt_argument *argument, const lt_js *js, bool
     return accepts_one(env, argument, js) || (arrays && is_array(js));
   if (js->kind == LT_JS_REST) return true;
   if (js->kind == LT_JS_TYPED_ARRAY) return argument->type != LT_TENSOR && argument->type != LT_STR;
-  if (js->kind != LT_JS_ARRAY)
-    return (argument->type == LT_INT || argument->type == LT_FLOAT) && accepts_one(env, argument, js);
+  if (js->kind != LT_JS_ARRAY) return argument->type == LT_INT && accepts_one(env, argument, js);
   uint32_t length;
   napi_value first;
   lt_js item;

@@ -41,7 +41,12 @@ def walk(x, kernel, sizes, samples):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 def test_values(dtype):
     torch.manual_seed(0)
-    for sizes, kernel, wanted in [((2, 3, 7, 9), (2, 3), (3, 4)), ((1, 2, 5, 5), (1, 2), (5, 1)), ((2, 2, 6, 5, 8), (2, 1, 3), (2, 5, 4)), ((1, 1, 3, 4, 4), (3, 2, 2), (1, 3, 2))]:
+    for sizes, kernel, wanted in [
+        ((2, 3, 7, 9), (2, 3), (3, 4)),
+        ((1, 2, 5, 5), (1, 2), (5, 1)),
+        ((2, 2, 6, 5, 8), (2, 1, 3), (2, 5, 4)),
+        ((1, 1, 3, 4, 4), (3, 2, 2), (1, 3, 2)),
+    ]:
         n = len(kernel)
         x = torch.randn(sizes, dtype=dtype)
         x[0, 0, ..., 1, 1] = math.nan

@@ -106,7 +106,11 @@ def test_16_bit_floats_are_computed_in_float32(dtype, mode):
     [
         ("bilinear", lambda x: max(1 - abs(x), 0), 1),
         ("bicubic", lambda x: 1.5 * abs(x) ** 3 - 2.5 * x * x + 1 if abs(x) < 1 else max(2 - abs(x), 0) ** 2 * (1 - abs(x)) / 2, 2),
-        ("lanczos", lambda x: 1.0 if x == 0 else 3 * math.sin(math.pi * x) * math.sin(math.pi * x / 3) / (math.pi * x) ** 2 if abs(x) < 3 else 0.0, 3),
+        (
+            "lanczos",
+            lambda x: 1.0 if x == 0 else 3 * math.sin(math.pi * x) * math.sin(math.pi * x / 3) / (math.pi * x) ** 2 if abs(x) < 3 else 0.0,
+            3,
+        ),
     ],
     ids=["bilinear", "bicubic", "lanczos"],
 )
@@ -114,14 +118,19 @@ def test_antialias(mode, function, reach):
     torch.manual_seed(0)
     for sizes, wanted in [((13, 40), (5, 9)), ((7, 20), (11, 33)), ((9, 33), (9, 5))]:
         x = torch.randn(2, 3, *sizes, dtype=torch.float64)
-        expected = applied(x, [smooth(a, b, function, reach) if a != b else torch.eye(a, dtype=torch.float64) for a, b in zip(sizes, wanted, strict=True)])
+        expected = applied(
+            x, [smooth(a, b, function, reach) if a != b else torch.eye(a, dtype=torch.float64) for a, b in zip(sizes, wanted, strict=True)]
+        )
         for laid in layouts(x):
             for dtype, near in ((torch.float64, 1e-12), (torch.float32, 1e-4)):
                 found = F.interpolate(laid.to(dtype), wanted, mode=mode, antialias=True)
                 torch.testing.assert_close(found.double(), expected, rtol=near, atol=near, check_stride=False)
 
 
-@pytest.mark.parametrize(("mode", "antialias"), [("nearest", False), ("nearest-exact", False), ("bilinear", False), ("bicubic", False), ("bilinear", True), ("bicubic", True)])
+@pytest.mark.parametrize(
+    ("mode", "antialias"),
+    [("nearest", False), ("nearest-exact", False), ("bilinear", False), ("bicubic", False), ("bilinear", True), ("bicubic", True)],
+)
 def test_bytes(mode, antialias):
     torch.manual_seed(0)
     x = torch.randint(0, 256, (2, 3, 21, 40), dtype=torch.uint8)
@@ -134,7 +143,9 @@ def test_bytes(mode, antialias):
         assert found.dtype == torch.uint8
         assert (found.double() - wide).abs().max().item() <= (0 if "nearest" in mode or wanted == (21, 40) else 1)
     assert F.interpolate(torch.tensor([[[[0, 255]]]], dtype=torch.uint8), (1, 5), mode="bilinear").tolist() == [[[[0, 25, 128, 230, 255]]]]
-    assert F.interpolate(torch.tensor([[[[0, 255, 255, 0]]]], dtype=torch.uint8), (1, 8), mode="bicubic").tolist() == [[[[0, 58, 197, 255, 255, 197, 58, 0]]]]
+    assert F.interpolate(torch.tensor([[[[0, 255, 255, 0]]]], dtype=torch.uint8), (1, 8), mode="bicubic").tolist() == [
+        [[[0, 58, 197, 255, 255, 197, 58, 0]]]
+    ]
 
 
 def test_sizes_and_scales():

@@ -57,8 +57,9 @@ struct FractionalPool {
     const S apart = w.positions > 1 ? as_stored(left / as_stored(S(w.positions - 1))) : S(0);
     const int64_t last = w.size - w.taps, first = truncated(as_stored(u * apart));
     for (int64_t i = 0; i < w.positions; i++) {
-      const int64_t at =
-          i + 1 == w.positions ? last : truncated(as_stored(as_stored(as_stored(S(i)) + u) * apart)) - first;
+      const int64_t at = i + 1 == w.positions
+                             ? last
+                             : truncated(as_stored(as_stored(as_stored(S(i)) + u) * apart)) - first;
       to[i] = at < 0 ? 0 : at > last ? last : at;
     }
   }

@@ -25,9 +25,7 @@ LT_INLINE Vec<S> at_places(const S *from, const int32_t *index, int64_t size, in
     if (span < N) return __builtin_shuffle(low, places);
     return __builtin_shuffle(low, load(from + first + N).v, places);
   }
-  S each[N];
-  for (int l = 0; l < N; l++) each[l] = from[index[l]];
-  return load(each);
+  return gather(from, index);
 }
 
 // Rows are read and written by functions where their dtype is not the one that is computed in, so
@@ -48,7 +46,8 @@ struct Resampling {
   S *weights;
   Slot *slots;
   S *raw, *sum, *made;
-  int64_t from_row, to_row, kept;  // elements of rows of the source, of those that are made, and of those that are kept
+  // Elements of rows of the source, of those that are made, and of those that are added up.
+  int64_t from_row, to_row, kept;
 
   static void run(lt_resample *p, Read read, Write write) {
     const lt_taps *a = p->axes;
@@ -79,7 +78,8 @@ struct Resampling {
 
   void row(int64_t u) {
     const lt_taps &z = p->axes[0], &y = p->axes[1];
-    const int64_t j = u % y.outputs, k = u / y.outputs % z.outputs, plane = u / y.outputs / z.outputs;
+    const int64_t j = u % y.outputs, k = u / y.outputs % z.outputs,
+                  plane = u / y.outputs / z.outputs;
     S *to = write ? made : (S *)p->to + u * to_row;
     S *all = p->along_first ? to : sum;
     const S *one = nullptr;

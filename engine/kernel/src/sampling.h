@@ -11,7 +11,7 @@ namespace {
 
 enum { kPoints = 32, kTaps = 4, kAllTaps = 16, kGroup = 8 };
 
-#define LT_ROUNDING(NAME, FUNCTION)                                          \
+#define LT_ROUNDING(NAME, FUNCTION)                                    \
   LT_INLINE float NAME(float x) { return __builtin_##FUNCTION##f(x); } \
   LT_INLINE double NAME(double x) { return __builtin_##FUNCTION(x); }
 LT_ROUNDING(floor_of, floor)
@@ -28,8 +28,9 @@ struct TapsOfDim {
   S weights[3][kTaps][kPoints];
 };
 
-// What all taps of points are, row-major over the dimensions of the image. Loops are over all points
-// that there is room for, whose number the compiler knows: those beyond the last are at 0.
+// What all taps of points are, row-major over the dimensions of the image. Loops are over all
+// points that there is room for, whose number the compiler knows: those beyond the last are like
+// it.
 template <class S>
 struct Points {
   const lt_sample *p;
@@ -37,11 +38,12 @@ struct Points {
   bool inside;  // no tap lies outside of the image
   TapsOfDim<S> dims[LT_SAMPLE_DIMS];
   S along[LT_SAMPLE_DIMS][kPoints];
-  int32_t at[kAllTaps][kPoints], outside[kAllTaps][kPoints];
+  int32_t at[kAllTaps][kPoints];
+  IntOf<S> there[kAllTaps][kPoints];  // all bits where the tap lies inside
   S weights[kAllTaps][kPoints];
 
   template <class T>
-  void start(const lt_sample *of, int64_t example, int64_t begins) {
+  __attribute__((noinline)) void start(const lt_sample *of, int64_t example, int64_t begins) {
     p = of, first = begins;
     const int64_t left = p->points - first, d = p->dims;
     n = left < kPoints ? left : int64_t(kPoints);
@@ -49,12 +51,9 @@ struct Points {
     all = 1;
     const int64_t begin = (example * p->points + first) * d;
     for (int64_t k = 0; k < d; k++) {
-      S places[kPoints] = {};
-      for (int64_t i = 0; i < n; i++)
-        places[i] = load_value(((const T *)p->grid)[begin + i * d + d - 1 - k]);
-      if (p->along)
-        for (int64_t i = 0; i < n; i++)
-          along[k][i] = load_value(((const T *)p->along)[begin + i * d + d - 1 - k]);
+      S places[kPoints];
+      spread_out((const T *)p->grid + begin + d - 1 - k, d, places);
+      if (p->along) spread_out((const T *)p->along + begin + d - 1 - k, d, along[k]);
       // In the dtype of the elements, as PyTorch does.
       const S scale = S(p->align ? p->sizes[k] - 1 : p->sizes[k]) / 2, back = p->align ? 0 : S(0.5);
       const auto as_stored = [](S x) { return S(load_value(convert<T>(x))); };
@@ -65,37 +64,52 @@ struct Points {
     }
     int32_t missing = 0;
     for (int t = 0; t < all; t++) {
-      int32_t sums[kPoints] = {}, signs[kPoints] = {};
+      int32_t sums[kPoints], signs[kPoints];
       int64_t rest = t;
       for (int64_t k = d - 1; k >= 0; k--, rest /= taps) {
         const int32_t *index = dims[k].index[rest % taps], stride = int32_t(p->strides[k]);
-        for (int i = 0; i < kPoints; i++) sums[i] += index[i] * stride, signs[i] |= index[i];
+        const int32_t kept = k == d - 1 ? 0 : -1;
+        for (int i = 0; i < kPoints; i++) {
+          sums[i] = (sums[i] & kept) + index[i] * stride;
+          signs[i] = (signs[i] & kept) | index[i];
+        }
       }
       for (int i = 0; i < kPoints; i++) {
-        outside[t][i] = signs[i] >> 31;
-        at[t][i] = sums[i] & ~outside[t][i];
-        missing |= outside[t][i];
+        const int32_t outside = signs[i] >> 31;
+        at[t][i] = sums[i] & ~outside;
+        there[t][i] = ~outside;
+        missing |= outside;
       }
     }
     inside = missing == 0;
   }
 
-  // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction that
-  // points have.
-  void weigh(int by) {
+  // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction
+  // that points have.
+  __attribute__((noinline)) void weigh(int by) {
     for (int t = 0; t < all; t++) {
       S *to = weights[t];
       if (!p->along) {
         product(t, by, -1, to);
         continue;
       }
-      memset((void *)to, 0, sizeof weights[t]);
       for (int k = 0; k < p->dims; k++) {
         S part[kPoints];
         product(t, by, k, part);
-        for (int i = 0; i < kPoints; i++) to[i] += along[k][i] * part[i];
+        for (int i = 0; i < kPoints; i++)
+          to[i] = k == 0 ? along[k][i] * part[i] : to[i] + along[k][i] * part[i];
       }
     }
+  }
+
+  // Values of a plane or of points, a step apart, of which there are n.
+  template <class T>
+  LT_INLINE void spread_out(const T *from, int64_t step, S *to) const {
+    if (n == kPoints)
+      for (int i = 0; i < kPoints; i += Vec<S>::N)
+        store(to + i, load_lanes<true>(from + i * step, step, Vec<S>::N));
+    else
+      for (int i = 0; i < kPoints; i++) to[i] = load_value(from[(i < n ? i : n - 1) * step]);
   }
 
  private:
@@ -204,20 +218,12 @@ LT_INLINE void blocks(lt_sample *p, F &&f) {
   }
 }
 
-// What a plane has at a tap of each point, 0 outside.
-template <class T, class F>
-LT_INLINE void each_tap(const T *plane, const Points<Value<T>> &points, F &&f) {
-  using S = Value<T>;
-  for (int t = 0; t < points.all; t++) {
-    const int32_t *at = points.at[t], *outside = points.outside[t];
-    if (points.inside)
-      for (int i = 0; i < kPoints; i++) f(t, i, load_value(plane[at[i]]));
-    else
-      for (int i = 0; i < kPoints; i++) {
-        const S v = load_value(plane[at[i]]);
-        f(t, i, outside[i] ? S(0) : v);
-      }
-  }
+// What a plane has at tap t of points from i on, 0 outside.
+template <class T, class S>
+LT_INLINE Vec<S> at_tap(const T *plane, const Points<S> &points, int64_t t, int i) {
+  const Vec<S> v = gather(plane, points.at[t] + i);
+  if (points.inside) return v;
+  return (Raw<S>)((Raw<IntOf<S>>)v.v & load(points.there[t] + i).v);
 }
 
 struct Sampled {
@@ -228,11 +234,13 @@ struct Sampled {
       points.weigh(-1);
       const T *image = (const T *)p->image + example * p->example_stride;
       T *to = (T *)p->values + example * p->channels * p->points + points.first;
-      for (int64_t c = 0; c < p->channels; c++, image += p->channel_stride, to += p->points) {
-        S sums[kPoints] = {};
-        each_tap(image, points, [&](int t, int i, S v) { sums[i] += points.weights[t][i] * v; });
-        for (int64_t i = 0; i < points.n; i++) to[i] = convert<T>(sums[i]);
-      }
+      for (int64_t c = 0; c < p->channels; c++, image += p->channel_stride, to += p->points)
+        in_lanes<S>(points.n, [&](auto whole, int64_t i, int lanes) {
+          Vec<S> sum(S(0));
+          for (int64_t t = 0; t < points.all; t++)
+            sum = sum + load(points.weights[t] + i) * at_tap(image, points, t, int(i));
+          store_lanes<whole.value>(to + i, sum, lanes);
+        });
     });
   }
 };
@@ -243,27 +251,32 @@ struct SampledSlope {
   static void row(lt_sample *p) {
     using S = Value<T>;
     blocks<T>(p, [&](int64_t example, Points<S> &points) {
-      const int64_t d = p->dims, n = points.n;
+      const int64_t d = p->dims;
       T *to = (T *)p->slope + (example * p->points + points.first) * d;
       if (p->mode == LT_SAMPLE_NEAREST) {
-        memset((void *)to, 0, size_t(n * d) * sizeof(T));
+        memset((void *)to, 0, size_t(points.n * d) * sizeof(T));
         return;
       }
       const T *image = (const T *)p->image + example * p->example_stride;
       const T *given = (const T *)p->values + example * p->channels * p->points + points.first;
-      S sums[kAllTaps][kPoints];
-      memset((void *)sums, 0, size_t(points.all) * sizeof sums[0]);
+      S sums[kAllTaps][kPoints], total[kPoints];
       for (int64_t c = 0; c < p->channels; c++, image += p->channel_stride, given += p->points) {
-        S each[kPoints] = {};
-        for (int64_t i = 0; i < n; i++) each[i] = load_value(given[i]);
-        each_tap(image, points, [&](int t, int i, S v) { sums[t][i] += each[i] * v; });
+        S each[kPoints];
+        points.spread_out(given, 1, each);
+        for (int64_t t = 0; t < points.all; t++)
+          for (int i = 0; i < kPoints; i += Vec<S>::N) {
+            const Vec<S> part = load(each + i) * at_tap(image, points, t, i);
+            store(sums[t] + i, c == 0 ? part : load(sums[t] + i) + part);
+          }
       }
       for (int k = 0; k < d; k++) {
-        S total[kPoints] = {};
         points.weigh(k);
-        for (int t = 0; t < points.all; t++)
-          for (int i = 0; i < kPoints; i++) total[i] += points.weights[t][i] * sums[t][i];
-        for (int64_t i = 0; i < n; i++) to[i * d + d - 1 - k] = convert<T>(total[i]);
+        for (int64_t t = 0; t < points.all; t++)
+          for (int i = 0; i < kPoints; i += Vec<S>::N) {
+            const Vec<S> part = load(points.weights[t] + i) * load(sums[t] + i);
+            store(total + i, t == 0 ? part : load(total + i) + part);
+          }
+        for (int64_t i = 0; i < points.n; i++) to[i * d + d - 1 - k] = convert<T>(total[i]);
       }
     });
   }
@@ -305,17 +318,18 @@ struct SampledSpread {
   }
   template <class T, class S>
   static LT_INLINE void add(const Points<S> &points, const T *given, S *to) {
-    S values[kPoints] = {};
-    for (int64_t i = 0; i < points.n; i++) values[i] = load_value(given[i]);
-    for (int t = 0; t < points.all; t++) {
+    S values[kPoints];
+    points.spread_out(given, 1, values);
+    for (int64_t t = 0; t < points.all; t++) {
       S part[kPoints];
       for (int i = 0; i < kPoints; i++) part[i] = points.weights[t][i] * values[i];
-      const int32_t *at = points.at[t], *outside = points.outside[t];
+      const int32_t *at = points.at[t];
+      const IntOf<S> *there = points.there[t];
       if (points.inside)
         for (int64_t i = 0; i < points.n; i++) to[at[i]] += part[i];
       else
         for (int64_t i = 0; i < points.n; i++)
-          if (!outside[i]) to[at[i]] += part[i];
+          if (there[i]) to[at[i]] += part[i];
     }
   }
 };

@@ -92,6 +92,26 @@ LT_INLINE void store_lanes(T *to, Vec<Value<T>> v, int lanes) {
   }
 }
 
+// What lies at N indices, as values.
+template <class T>
+LT_INLINE Vec<Value<T>> gather(const T *from, const int32_t *at) {
+  constexpr int N = Vec<Value<T>>::N;
+#if LT_VECTOR_BYTES == 64 && defined(__AVX512F__)
+  if constexpr (__is_same(T, float))
+    return (Raw<T>)_mm512_i32gather_ps(_mm512_loadu_si512(at), from, sizeof(T));
+  if constexpr (__is_same(T, double))
+    return (Raw<T>)_mm512_i32gather_pd(_mm256_loadu_si256((const __m256i *)at), from, sizeof(T));
+#elif LT_VECTOR_BYTES == 32 && defined(__AVX2__)
+  if constexpr (__is_same(T, float))
+    return (Raw<T>)_mm256_i32gather_ps(from, _mm256_loadu_si256((const __m256i *)at), sizeof(T));
+  if constexpr (__is_same(T, double))
+    return (Raw<T>)_mm256_i32gather_pd(from, _mm_loadu_si128((const __m128i *)at), sizeof(T));
+#endif
+  Value<T> each[N];
+  for (int l = 0; l < N; l++) each[l] = load_value(from[at[l]]);
+  return load(each);
+}
+
 // f(whole, i, lanes) for the lanes of registers, n in all, from lane i on.
 template <class S, class F>
 LT_INLINE void in_lanes(int64_t n, F &&f) {

@@ -53,8 +53,6 @@ func tsType(a schema.Arg) string {
 			base = "Ints | string | readonly (Int | string)[]"
 		case base == "Int":
 			base = "Ints"
-		case a.Type.Base == "float":
-			base = "number | readonly number[]"
 		case a.Type.Optional && base == "TensorLike":
 			base = "readonly (TensorLike | null)[]"
 		default:

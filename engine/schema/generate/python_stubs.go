@@ -40,8 +40,8 @@ func pyType(t schema.Type, result bool) string {
 		return "tuple[" + s + ", ...]"
 	case result && t.Base == "device":
 		return "_device"
-	case t.List && (t.Base == "int" || t.Base == "float"):
-		s = s + " | Sequence[" + s + "]"
+	case t.List && t.Base == "int":
+		s = "_int | Sequence[_int]"
 	case t.List:
 		s = "Sequence[" + s + "]"
 	}

@@ -129,9 +129,7 @@ def sizes(value, function, argument):
 
 
 def floats(value, function, argument):
-    """The bytes of a list of floats, of which one may stand alone."""
-    if isinstance(value, (int, float)) and value.__class__ is not bool:
-        value = (value,)
+    """The bytes of a list of floats."""
     if not sequence(value):
         raise wrong_type(function, argument, "tuple of floats", value)
     return Struct(f"{len(value)}d").pack(*[real(v, function, argument) for v in value])

@@ -1306,10 +1306,8 @@ def fractional_max_pool2d_with_indices(input, kernel_size, output_size=None, out
 def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
     """The largest element of each window of volumes `input` (N, C, D, H, W), or of one (C, D, H, W): `fractional_max_pool2d` in three dimensions.
 
-    >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), (2, 2, 2), (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))
-    tensor([[[[ 7.]],
-
-             [[15.]]]])
+    >>> torch.nn.functional.fractional_max_pool3d(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3)).flatten()
+    tensor([ 7., 15.])
     """
 
 
@@ -1317,10 +1315,8 @@ def fractional_max_pool3d(input, kernel_size, output_size=None, output_ratio=Non
 def fractional_max_pool3d_with_indices(input, kernel_size, output_size=None, output_ratio=None, random_samples=None, *, generator=None):
     """`fractional_max_pool3d` and the place of each element in its volume, counted in row-major order.
 
-    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), (2, 2, 2), (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1]
-    tensor([[[[ 7]],
-
-             [[15]]]])
+    >>> torch.nn.functional.fractional_max_pool3d_with_indices(torch.arange(16.).reshape(1, 4, 2, 2), 2, (2, 1, 1), _random_samples=torch.zeros(1, 1, 3))[1].flatten()
+    tensor([ 7, 15])
     """
 
 

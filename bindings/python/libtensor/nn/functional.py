@@ -11,6 +11,7 @@ from .._gen.gen_nn_functional import log_softmax as _log_softmax
 from .._gen.gen_nn_functional import multi_head_attention_forward as _multi_head_attention_forward
 from .._gen.gen_nn_functional import softmax as _softmax
 from .._gen.gen_nn_functional import softmin as _softmin
+from .interpolation import *  # noqa: F403
 from .pooling import *  # noqa: F403
 
 

@@ -222,3 +222,29 @@ def fractional_max_pool3d_with_indices(  # type: ignore[no-redef]
     return_indices: bool = ...,
     _random_samples: Tensor | None = ...,
 ) -> tuple[Tensor, Tensor]: ...
+def interpolate(  # type: ignore[no-redef]
+    input: Tensor,
+    size: int | Sequence[int] | None = ...,
+    scale_factor: float | Sequence[float] | None = ...,
+    mode: str = ...,
+    align_corners: bool | None = ...,
+    recompute_scale_factor: bool | None = ...,
+    antialias: bool = ...,
+) -> Tensor: ...
+def upsample(  # type: ignore[no-redef]
+    input: Tensor,
+    size: int | Sequence[int] | None = ...,
+    scale_factor: float | Sequence[float] | None = ...,
+    mode: str = ...,
+    align_corners: bool | None = ...,
+) -> Tensor: ...
+def upsample_nearest(  # type: ignore[no-redef]
+    input: Tensor,
+    size: int | Sequence[int] | None = ...,
+    scale_factor: float | Sequence[float] | None = ...,
+) -> Tensor: ...
+def upsample_bilinear(  # type: ignore[no-redef]
+    input: Tensor,
+    size: int | Sequence[int] | None = ...,
+    scale_factor: float | Sequence[float] | None = ...,
+) -> Tensor: ...

@@ -2,6 +2,7 @@
 
 from .._core.tensor import Tensor
 from .._gen import gen_nn_functional as _functions
+from .interpolation import _factors
 
 __all__ = []
 
@@ -34,10 +35,10 @@ def _fractional(name):
 
     def plain(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
         function = placed if return_indices else largest
-        return function(input, kernel_size, output_size, output_ratio, _random_samples)
+        return function(input, kernel_size, output_size, _factors(output_ratio), _random_samples)
 
     def with_indices(input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
-        return placed(input, kernel_size, output_size, output_ratio, _random_samples)
+        return placed(input, kernel_size, output_size, _factors(output_ratio), _random_samples)
 
     _publish(name, plain, with_indices, largest, placed)
 
