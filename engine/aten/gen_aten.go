@@ -7136,6 +7136,16 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
+// NnGumbelSoftmax is the operator nn.gumbel_softmax.
+func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnGumbelSoftmax; does != nil {
+			return does(c, self, tau, hard, x4, dim, g)
+		}
+	}
+	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
+}
+
 // NnScaledDotProductAttention is the operator nn.scaled_dot_product_attention.
 func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask)); key != 0 {
@@ -7210,16 +7220,6 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 		}
 	}
 	return composed.NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
-}
-
-// NnGumbelSoftmax is the operator nn.gumbel_softmax.
-func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnGumbelSoftmax; does != nil {
-			return does(c, self, tau, hard, x4, dim)
-		}
-	}
-	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim)
 }
 
 // Conv1d is the operator conv1d.
