@@ -7189,19 +7189,6 @@ func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tens
 	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 }
 
-// NnAttentionWeights is the operator nn.attention_weights.
-func (c Ctx) NnAttentionWeights(q, k, mask *tensor.Tensor, causal bool, scale float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(q) | keys(k) | keys(mask)); key != 0 {
-		if err := unmixed("nn.attention_weights", key, keys(q)|keys(k)|keys(mask)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnAttentionWeights; does != nil {
-			return does(c, q, k, mask, causal, scale)
-		}
-	}
-	return composed.NnAttentionWeights(c, q, k, mask, causal, scale)
-}
-
 // NnMultiHeadAttentionForward is the operator nn.multi_head_attention_forward.
 func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {

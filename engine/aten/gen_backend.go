@@ -446,7 +446,6 @@ type Backend struct {
 	NnScaledDotProductAttention              func(c Ctx, q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error)
 	NnAttention                              func(c Ctx, query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (*tensor.Tensor, *tensor.Tensor, error)
 	NnAttentionGradient                      func(c Ctx, given, query, k, value, mask, result, lse *tensor.Tensor, causal bool, scale float64, ofQuery, ofKey, ofValue, ofMask bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error)
-	NnAttentionWeights                       func(c Ctx, q, k, mask *tensor.Tensor, causal bool, scale float64) (*tensor.Tensor, error)
 	NnMultiHeadAttentionForward              func(c Ctx, query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error)
 	Conv1d                                   func(c Ctx, self, weight, bias *tensor.Tensor, stride, padding, dilation []int64, groups int64) (*tensor.Tensor, error)
 	Conv1dPadding                            func(c Ctx, self, weight, bias *tensor.Tensor, stride []int64, padding string, dilation []int64, groups int64) (*tensor.Tensor, error)

@@ -384,7 +384,6 @@ var operators = [...]Operator{
 	{"nn.scaled_dot_product_attention", "nn", "query key value attn_mask dropout_p is_causal scale enable_gqa", 0, 0x0, 0x0, "refuse", 0, "NnScaledDotProductAttention", Ctx.NnScaledDotProductAttention, &composed},
 	{"nn.attention", "nn", "query key value mask is_causal scale laid", 0, 0x0, 0x0, "refuse", 0, "NnAttention", Ctx.NnAttention, nil},
 	{"nn.attention_gradient", "nn", "given query key value mask result lse is_causal scale for_query for_key for_value for_mask", 0, 0x0, 0x0, "refuse", 0, "NnAttentionGradient", Ctx.NnAttentionGradient, nil},
-	{"nn.attention_weights", "nn", "query key mask is_causal scale", 0, 0x0, 0x0, "refuse", 0, "NnAttentionWeights", Ctx.NnAttentionWeights, &composed},
 	{"nn.multi_head_attention_forward", "nn", "query key value embed_dim_to_check num_heads in_proj_weight in_proj_bias bias_k bias_v add_zero_attn dropout_p out_proj_weight out_proj_bias training key_padding_mask need_weights attn_mask use_separate_proj_weight q_proj_weight k_proj_weight v_proj_weight static_k static_v average_attn_weights is_causal", 0, 0x0, 0x0, "refuse", 0, "NnMultiHeadAttentionForward", Ctx.NnMultiHeadAttentionForward, &composed},
 	{"conv1d", "nn", "self weight bias stride padding dilation groups", 0, 0x0, 0x0, "refuse", 0, "Conv1d", Ctx.Conv1d, &composed},
 	{"conv1d", "nn", "self weight bias stride padding dilation groups", 0, 0x0, 0x0, "refuse", 0, "Conv1dPadding", Ctx.Conv1dPadding, &composed},

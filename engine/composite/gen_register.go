@@ -139,7 +139,6 @@ func init() {
 		NnSoftmin:                      NnSoftmin,
 		NnGumbelSoftmax:                NnGumbelSoftmax,
 		NnScaledDotProductAttention:    NnScaledDotProductAttention,
-		NnAttentionWeights:             NnAttentionWeights,
 		NnMultiHeadAttentionForward:    NnMultiHeadAttentionForward,
 		Conv1d:                         Conv1d,
 		Conv1dPadding:                  Conv1dPadding,

@@ -505,7 +505,6 @@ var operators = map[string]any{
 	"nn_scaled_dot_product_attention":     ctx.NnScaledDotProductAttention,
 	"nn_attention":                        ctx.NnAttention,
 	"nn_attention_gradient":               ctx.NnAttentionGradient,
-	"nn_attention_weights":                ctx.NnAttentionWeights,
 	"nn_multi_head_attention_forward":     ctx.NnMultiHeadAttentionForward,
 	"conv1d":                              ctx.Conv1d,
 	"conv1d_padding":                      ctx.Conv1dPadding,
