@@ -2428,7 +2428,7 @@ var calls = [...]func(aten.Ctx, frame) error{
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.gumbel_softmax
-		r0, err := c.NnGumbelSoftmax(f.tensor(0), f.float(1), f.bool(2), f.float(3), f.int(4))
+		r0, err := c.NnGumbelSoftmax(f.tensor(0), f.float(1), f.bool(2), f.float(3), f.int(4), f.generatorOptional(5))
 		return f.setTensors(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // nn.hardsigmoid

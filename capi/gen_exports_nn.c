@@ -231,6 +231,11 @@ TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t
   return lt_run(LT_OP(nn_log_softmax), LT_OUT, false, a);
 }
 
+TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_generator_t *generator, tensor_t **out) {
+  lt_value a[6] = {{.pointer = (void *)self}, {.f = tau}, {.i = hard}, {.f = eps}, {.i = dim}, {.pointer = (void *)generator}};
+  return lt_give(LT_OP(nn_gumbel_softmax), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_nn_scaled_dot_product_attention(const tensor_t *query, const tensor_t *key, const tensor_t *value, const tensor_t *attn_mask, double dropout_p, bool is_causal, const double *scale, bool enable_gqa, tensor_t **out) {
   lt_value a[8] = {{.pointer = (void *)query}, {.pointer = (void *)key}, {.pointer = (void *)value}, {.pointer = (void *)attn_mask}, {.f = dropout_p}, {.i = is_causal}, {.pointer = (void *)scale}, {.i = enable_gqa}};
   return lt_give(LT_OP(nn_scaled_dot_product_attention), false, a, out);
@@ -246,11 +251,6 @@ TENSOR_API tensor_status tensor_nn_multi_head_attention_forward(const tensor_t *
     *weights = (tensor_t *)a[1].pointer;
   }
   return status;
-}
-
-TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_t **out) {
-  lt_value a[5] = {{.pointer = (void *)self}, {.f = tau}, {.i = hard}, {.f = eps}, {.i = dim}};
-  return lt_give(LT_OP(nn_gumbel_softmax), false, a, out);
 }
 
 TENSOR_API tensor_status tensor_conv1d(const tensor_t *self, const tensor_t *weight, const tensor_t *bias, const int64_t *stride, int64_t stride_len, const int64_t *padding, int64_t padding_len, const int64_t *dilation, int64_t dilation_len, int64_t groups, tensor_t **out) {

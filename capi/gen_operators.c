@@ -3559,6 +3559,7 @@ static const lt_parameter of_nn_gumbel_softmax[] = {
     {"hard", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
     {"eps", NULL, 'F', -1, LT_DEFAULT, {.f = 1e-10}},
     {"dim", NULL, 'I', -1, LT_DEFAULT, {.i = -1}},
+    {"generator", NULL, 'g', -1, LT_BY_NAME | LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_nn_hardsigmoid[] = {
@@ -7127,7 +7128,7 @@ lt_operator lt_operators[] = {
     {lt_run, "nn.glu", "nn.glu", "nn.glu_", of_nn_glu, 2, "T", "out", "(Tensor input, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.grid_sample", "nn.grid_sample", "nn.grid_sample_", of_nn_grid_sample, 5, "T", "out", "(Tensor input, Tensor grid, str mode=\"bilinear\", str padding_mode=\"zeros\", bool align_corners=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.group_norm", "nn.group_norm", "nn.group_norm_", of_nn_group_norm, 5, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "nn.gumbel_softmax", "nn.gumbel_softmax", "nn.gumbel_softmax_", of_nn_gumbel_softmax, 5, "T", "out", "(Tensor input, float tau=1.0, bool hard=False, float eps=1e-10, int dim=-1)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "nn.gumbel_softmax", "nn.gumbel_softmax", "nn.gumbel_softmax_", of_nn_gumbel_softmax, 6, "T", "out", "(Tensor input, float tau=1.0, bool hard=False, float eps=1e-10, int dim=-1, *, Generator generator=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "nn.hardsigmoid", "nn.hardsigmoid", "nn.hardsigmoid_", of_nn_hardsigmoid, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardswish", "nn.hardswish", "nn.hardswish_", of_nn_hardswish, 1, "T", "out", "(Tensor input)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},
     {lt_run, "nn.hardtanh", "nn.hardtanh", "nn.hardtanh_", of_nn_hardtanh, 3, "T", "out", "(Tensor input, Number min_val=-1.0, Number max_val=1.0)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0), 0, 0},

@@ -3659,6 +3659,11 @@ TENSOR_API tensor_status tensor_nn_softmax_out(const tensor_t *self, int64_t dim
 TENSOR_API tensor_status tensor_nn_log_softmax(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t **out);
 TENSOR_API tensor_status tensor_nn_log_softmax_out(const tensor_t *self, int64_t dim, tensor_dtype dtype, tensor_t *out);
 
+// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
+// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+// Absent: generator NULL.
+TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_generator_t *generator, tensor_t **out);
+
 // softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
 // `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
 // `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
@@ -3675,10 +3680,6 @@ TENSOR_API tensor_status tensor_nn_scaled_dot_product_attention(const tensor_t *
 // weights are empty, and are not made; otherwise they are the mean over heads, or those of each without `average_attn_weights`.
 // Absent: in_proj_weight NULL, in_proj_bias NULL, bias_k NULL, bias_v NULL, out_proj_bias NULL, key_padding_mask NULL, attn_mask NULL, q_proj_weight NULL, k_proj_weight NULL, v_proj_weight NULL, static_k NULL, static_v NULL.
 TENSOR_API tensor_status tensor_nn_multi_head_attention_forward(const tensor_t *query, const tensor_t *key, const tensor_t *value, int64_t embed_dim_to_check, int64_t num_heads, const tensor_t *in_proj_weight, const tensor_t *in_proj_bias, const tensor_t *bias_k, const tensor_t *bias_v, bool add_zero_attn, double dropout_p, const tensor_t *out_proj_weight, const tensor_t *out_proj_bias, bool training, const tensor_t *key_padding_mask, bool need_weights, const tensor_t *attn_mask, bool use_separate_proj_weight, const tensor_t *q_proj_weight, const tensor_t *k_proj_weight, const tensor_t *v_proj_weight, const tensor_t *static_k, const tensor_t *static_v, bool average_attn_weights, bool is_causal, tensor_t **out, tensor_t **weights);
-
-// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
-// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
-TENSOR_API tensor_status tensor_nn_gumbel_softmax(const tensor_t *self, double tau, bool hard, double eps, int64_t dim, tensor_t **out);
 
 // The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
 // sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with

@@ -7136,6 +7136,16 @@ func (c Ctx) LogSoftmax(out, self *tensor.Tensor, dim int64, d dtype.DType) (r0 
 	return
 }
 
+// NnGumbelSoftmax is the operator nn.gumbel_softmax.
+func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
+	if key := c.ahead(keys(self)); key != 0 {
+		if does := backend(key).NnGumbelSoftmax; does != nil {
+			return does(c, self, tau, hard, x4, dim, g)
+		}
+	}
+	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim, g)
+}
+
 // NnScaledDotProductAttention is the operator nn.scaled_dot_product_attention.
 func (c Ctx) NnScaledDotProductAttention(q, k, v, mask *tensor.Tensor, dropout float64, causal bool, scale *float64, grouped bool) (*tensor.Tensor, error) {
 	if key := c.ahead(keys(q) | keys(k) | keys(v) | keys(mask)); key != 0 {
@@ -7179,19 +7189,6 @@ func (c Ctx) NnAttentionGradient(given, query, k, value, mask, result, lse *tens
 	return ops.NnAttentionGradient(given, query, k, value, mask, result, lse, causal, scale, ofQuery, ofKey, ofValue, ofMask)
 }
 
-// NnAttentionWeights is the operator nn.attention_weights.
-func (c Ctx) NnAttentionWeights(q, k, mask *tensor.Tensor, causal bool, scale float64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(q) | keys(k) | keys(mask)); key != 0 {
-		if err := unmixed("nn.attention_weights", key, keys(q)|keys(k)|keys(mask)); err != nil {
-			return nil, err
-		}
-		if does := backend(key).NnAttentionWeights; does != nil {
-			return does(c, q, k, mask, causal, scale)
-		}
-	}
-	return composed.NnAttentionWeights(c, q, k, mask, causal, scale)
-}
-
 // NnMultiHeadAttentionForward is the operator nn.multi_head_attention_forward.
 func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed, count int64, inWeight, inBias, biasK, biasV *tensor.Tensor, addZero bool, dropout float64, outWeight, outBias *tensor.Tensor, training bool, padding *tensor.Tensor, needWeights bool, mask *tensor.Tensor, separate bool, weightQ, weightK, weightV, staticK, staticV *tensor.Tensor, average, causal bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(query) | keys(of) | keys(value) | keys(inWeight) | keys(inBias) | keys(biasK) | keys(biasV) | keys(outWeight) | keys(outBias) | keys(padding) | keys(mask) | keys(weightQ) | keys(weightK) | keys(weightV) | keys(staticK) | keys(staticV)); key != 0 {
@@ -7210,16 +7207,6 @@ func (c Ctx) NnMultiHeadAttentionForward(query, of, value *tensor.Tensor, embed,
 		}
 	}
 	return composed.NnMultiHeadAttentionForward(c, query, of, value, embed, count, inWeight, inBias, biasK, biasV, addZero, dropout, outWeight, outBias, training, padding, needWeights, mask, separate, weightQ, weightK, weightV, staticK, staticV, average, causal)
-}
-
-// NnGumbelSoftmax is the operator nn.gumbel_softmax.
-func (c Ctx) NnGumbelSoftmax(self *tensor.Tensor, tau float64, hard bool, x4 float64, dim int64) (*tensor.Tensor, error) {
-	if key := c.ahead(keys(self)); key != 0 {
-		if does := backend(key).NnGumbelSoftmax; does != nil {
-			return does(c, self, tau, hard, x4, dim)
-		}
-	}
-	return composed.NnGumbelSoftmax(c, self, tau, hard, x4, dim)
 }
 
 // Conv1d is the operator conv1d.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	composed "github.com/libtensor/libtensor/engine/steps"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
@@ -17,7 +18,9 @@ func (s *steps) attentionGradient(grad, query, key, value, mask, result, lse *te
 		}
 		turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Transpose(nil, t, -2, -1)) }
 		product := func(a, b *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Matmul(nil, a, b)) }
-		weights := s.Keep(s.c.NnAttentionWeights(query, key, mask, causal, scale))
+		made := composed.Of(s.c, "nn_scaled_dot_product_attention")
+		defer made.Close()
+		weights := s.Keep(made.Give(made.AttentionWeights(query, key, mask, causal, scale)))
 		of := product(grad, turned(value))
 		along := s.Keep(s.c.Sum(nil, s.mul(of, weights), []int64{-1}, true, dtype.None))
 		slopes := s.mul(weights, s.sub(of, along))

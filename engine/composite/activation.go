@@ -117,14 +117,14 @@ func NnSoftmin(c aten.Ctx, self *tensor.Tensor, dim int64, d dtype.DType) (*tens
 }
 
 // NnGumbelSoftmax is softmax of logits and noise; with hard it is the largest class alone, and has the gradients of softmax.
-func NnGumbelSoftmax(c aten.Ctx, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64) (*tensor.Tensor, error) {
+func NnGumbelSoftmax(c aten.Ctx, self *tensor.Tensor, tau float64, hard bool, _ float64, dim int64, g *random.Generator) (*tensor.Tensor, error) {
 	s := within(c, "nn_gumbel_softmax")
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
 	waiting := s.Step(func() (*tensor.Tensor, error) {
 		return c.EmptyLike(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
 	})
-	s.Do(func() error { return c.FillExponential(waiting, 1, nil) })
+	s.Do(func() error { return c.FillExponential(waiting, 1, g) })
 	noise := s.Unary(c.Neg, s.Unary(c.Log, waiting))
 	logits := s.Div(s.Add(self, noise), s.Float(tau))
 	soft := s.Step(func() (*tensor.Tensor, error) { return c.Softmax(nil, logits, dim, dtype.None) })

@@ -42,7 +42,7 @@ func NnScaledDotProductAttention(c aten.Ctx, q, k, v, mask *tensor.Tensor, dropo
 	a.broadcast()
 	var result *tensor.Tensor
 	if dev := q.Device().Type; dropout > 0 || dev != device.CPU && dev != device.Meta {
-		weights := a.Step(func() (*tensor.Tensor, error) { return c.NnAttentionWeights(a.query, a.key, a.mask, causal, a.scale) })
+		weights := a.AttentionWeights(a.query, a.key, a.mask, causal, a.scale)
 		kept := a.Step(func() (*tensor.Tensor, error) { return c.Dropout(nil, weights, dropout, true, nil) })
 		result = a.Binary(c.Matmul, kept, a.value)
 	} else if a.Err == nil {
@@ -92,10 +92,14 @@ func (a *attention) likeQuery(grouped bool) bool {
 	return len(q) <= 4 && len(k) == len(q) && slices.Equal(k[:len(k)-1], v[:len(v)-1]) && first >= 0 && slices.Equal(q[:first], k[:first])
 }
 
-// inFloat converts what is computed in dtype d.
+// inFloat converts what is computed in dtype d, and has a mask that is added.
 func (a *attention) inFloat(d dtype.DType) {
 	a.query, a.key, a.value = a.Cast(a.query, d), a.Cast(a.key, d), a.Cast(a.value, d)
-	if a.mask != nil && a.mask.DType() != dtype.Bool {
+	switch {
+	case a.mask == nil:
+	case a.mask.DType() == dtype.Bool:
+		a.mask = a.Where(a.mask, a.Zeros(a.query, d), a.Float(math.Inf(-1)))
+	default:
 		a.mask = a.Cast(a.mask, d)
 	}
 }
@@ -182,41 +186,4 @@ func (a *attention) broadcast() {
 			*t = spread(*t, all, (*t).Sizes()[n-2], (*t).Sizes()[n-1])
 		}
 	}
-}
-
-// NnAttentionWeights is the softmax of products of queries and keys, 0 where nothing is to have a weight.
-func NnAttentionWeights(c aten.Ctx, q, k, mask *tensor.Tensor, causal bool, scale float64) (*tensor.Tensor, error) {
-	s := within(c, "nn_attention_weights")
-	defer s.Close()
-	root := math.Sqrt(math.Abs(scale)) // which both are scaled by, as PyTorch does
-	queries, keys := s.Mul(q, s.Float(math.Copysign(root, scale))), s.Mul(k, s.Float(root))
-	turned := s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Transpose(nil, t, -2, -1) }, keys)
-	scores := s.Binary(c.Matmul, queries, turned)
-	if s.Err != nil {
-		return nil, s.Err
-	}
-	if causal {
-		all := s.Ones(q, dtype.Bool, scores.Sizes()[scores.Dim()-2:]...)
-		mask = s.view(func(t *tensor.Tensor) (*tensor.Tensor, error) { return c.Tril(nil, t, 0) }, all)
-	}
-	never := s.Float(math.Inf(-1))
-	switch {
-	case s.Err != nil || mask == nil:
-		return s.result(nil, s.softmax(scores))
-	case mask.DType() == dtype.Bool:
-		scores = s.Where(mask, scores, never)
-	default:
-		scores = s.Add(scores, mask)
-	}
-	none := s.Step(func() (*tensor.Tensor, error) {
-		off := s.Binary(c.Eq, scores, never)
-		return c.All(nil, off, []int64{-1}, true)
-	})
-	weights := s.softmax(s.Where(none, s.Int(0), scores))
-	return s.result(nil, s.Where(none, s.Int(0), weights))
-}
-
-// softmax is that of the last dimension.
-func (s *scope) softmax(t *tensor.Tensor) *tensor.Tensor {
-	return s.Step(func() (*tensor.Tensor, error) { return s.C.Softmax(nil, t, -1, dtype.None) })
 }

@@ -261,7 +261,7 @@ func (h *heads) weighing(dropout float64) *tensor.Tensor {
 	} else {
 		scores = h.Binary(h.C.Bmm, scaled, turned)
 	}
-	weights := h.softmax(scores)
+	weights := h.Softmax(scores)
 	if dropout == 0 {
 		return weights
 	}

@@ -3,7 +3,6 @@ package host
 import (
 	"unsafe"
 
-	"github.com/libtensor/libtensor/engine/dtype"
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
@@ -32,7 +31,7 @@ type attentionArgs struct {
 	firstRow, lastRow, firstKey, lastKey, rowBlock, keyBlock, stride           int64
 	queryStep, keyStep, valueStep, maskStep, maskColumn, resultStep, givenStep int64
 	scale                                                                      float64
-	causal, truths                                                             int32
+	causal                                                                     int32
 }
 
 // attend makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
@@ -142,7 +141,6 @@ func attending(op string, w launch.Attention) (a attention, err error) {
 		}
 		a.moves = append(a.moves, move{m.of, lead, steps})
 	}
-	a.truths = flag(w.Mask != nil && w.Mask.DType() == dtype.Bool)
 	return a, nil
 }
 

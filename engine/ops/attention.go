@@ -32,11 +32,7 @@ func attending(op string, query, key, value, mask *tensor.Tensor, causal bool, s
 	a.sizes = with(rows, valueWidth)
 	a.fits("key", key, with(keys, width), query.DType())
 	a.fits("value", value, with(keys, valueWidth), query.DType())
-	if mask != nil && mask.DType() == dtype.Bool {
-		a.fits("mask", mask, with(rows, keys), dtype.Bool)
-	} else {
-		a.fits("mask", mask, with(rows, keys), query.DType())
-	}
+	a.fits("mask", mask, with(rows, keys), query.DType())
 	if d := query.DType(); d != d.Compute() || !d.IsFloatingPoint() {
 		a.Failf("not implemented for %v; convert to float32 or float64", d)
 	}

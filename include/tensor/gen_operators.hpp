@@ -6034,6 +6034,16 @@ inline void log_softmax_out(const Tensor &out, const Tensor &self, Int dim, cons
 }
 }  // namespace nn
 
+// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
+// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+namespace nn {
+inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1, const std::optional<Generator> &generator = std::nullopt) {
+  detail::Result<Tensor> out;
+  detail::check(::tensor_nn_gumbel_softmax(self.get(), tau, hard, eps, dim, detail::get(generator), out.put()));
+  return out.take();
+}
+}  // namespace nn
+
 // softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
 // `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
 // `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
@@ -6059,16 +6069,6 @@ inline nn::NnMultiHeadAttentionForwardResult multi_head_attention_forward(const 
   detail::Result<Tensor> weights;
   detail::check(::tensor_nn_multi_head_attention_forward(query.get(), key.get(), value.get(), embed_dim_to_check, num_heads, detail::get(in_proj_weight), detail::get(in_proj_bias), detail::get(bias_k), detail::get(bias_v), add_zero_attn, dropout_p, out_proj_weight.get(), detail::get(out_proj_bias), training, detail::get(key_padding_mask), need_weights, detail::get(attn_mask), use_separate_proj_weight, detail::get(q_proj_weight), detail::get(k_proj_weight), detail::get(v_proj_weight), detail::get(static_k), detail::get(static_v), average_attn_weights, is_causal, out.put(), weights.put()));
   return {out.take(), weights.take()};
-}
-}  // namespace nn
-
-// `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
-// the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
-namespace nn {
-inline Tensor gumbel_softmax(const Tensor &self, Real tau = 1.0, Bool hard = false, Real eps = 1e-10, Int dim = -1) {
-  detail::Result<Tensor> out;
-  detail::check(::tensor_nn_gumbel_softmax(self.get(), tau, hard, eps, dim, out.put()));
-  return out.take();
 }
 }  // namespace nn
 

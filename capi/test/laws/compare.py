@@ -15,6 +15,7 @@ SUMMING_NAMES = {
     *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"),
     *("linear", "bilinear", "cosine_similarity", "pairwise_distance", "normalize", "local_response_norm", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
     *("lp_pool1d", "lp_pool2d", "lp_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "fold"),
+    *("scaled_dot_product_attention", "multi_head_attention_forward", "linear_cross_entropy", "gumbel_softmax"),
     *("layer_norm", "group_norm", "batch_norm", "native_layer_norm", "native_group_norm", "native_batch_norm", "instance_norm", "rms_norm"),
 }
 STEP = {

@@ -23,7 +23,7 @@ struct attention_args {
   int64_t first_row, last_row, first_key, last_key, row_block, key_block, stride;
   int64_t query_step, key_step, value_step, mask_step, mask_column, result_step, given_step;
   double scale;
-  int32_t causal, truths;
+  int32_t causal;
 };
 
 // A matrix in memory, and what lies in it from an element on.
@@ -42,8 +42,8 @@ constexpr int64_t kSkinny = 8;  // rows that products read a second operand wher
 
 // c = a b, or c + a b with `more`; c has m rows, n columns and sums of k products.
 template <class T>
-void multiply(const attention_args *g, Matrix<T> a, Matrix<T> b, Matrix<T> c, int64_t m, int64_t n,
-              int64_t k, bool more) {
+__attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Matrix<T> b,
+                                        Matrix<T> c, int64_t m, int64_t n, int64_t k, bool more) {
   lt_gemm p = {};
   p.a = (uintptr_t)a.at, p.b = (uintptr_t)b.at, p.c = (uintptr_t)c.at;
   p.batch = 1, p.m = m, p.n = n, p.k = k;
@@ -73,32 +73,31 @@ void scores(const attention_args *g, T *tile, int64_t i, int64_t j, int64_t m, i
               false);
 }
 
+// x[i] = x[i] * by
+template <class T>
+__attribute__((noinline)) void times(T *x, int64_t n, T by) {
+#pragma GCC ivdep
+  for (int64_t k = 0; k < n; k++) x[k] *= by;
+}
+
 // Scales and masks the products of query i with w keys from j on; others follow up to a whole
 // vector, and do not count. Gives the largest.
 template <class T>
-T masked(const attention_args *g, T *x, int64_t i, int64_t j, int64_t w) {
+__attribute__((noinline)) T masked(const attention_args *g, T *x, int64_t i, int64_t j, int64_t w) {
   constexpr int64_t N = Vec<T>::N;
   const T never = -__builtin_inf();
-  const T by = T(g->scale);
-  const int64_t step = g->mask_column, at = i * g->mask_step + j * step;
   int64_t count = w;
   if (g->causal && i - j + 1 < w) count = i < j ? 0 : i - j + 1;
-  const auto apply = [&](auto more) __attribute__((always_inline)) {
+  times(x, count, T(g->scale));
+  if (g->mask) {
+    const int64_t step = g->mask_column;
+    const T *more = (const T *)g->mask + i * g->mask_step + j * step;
+    if (step == 1)
 #pragma GCC ivdep
-    for (int64_t k = 0; k < count; k++) x[k] = x[k] * by + more(k);
-  };
-  const auto *truth = (const uint8_t *)g->mask + at;
-  const auto *added = (const T *)g->mask + at;
-  if (!g->mask)
-    apply([](int64_t) { return T(0); });
-  else if (g->truths && step == 1)
-    apply([=](int64_t k) { return truth[k] ? T(0) : never; });
-  else if (g->truths)
-    apply([=](int64_t k) { return truth[k * step] ? T(0) : never; });
-  else if (step == 1)
-    apply([=](int64_t k) { return added[k]; });
-  else
-    apply([=](int64_t k) { return added[k * step]; });
+      for (int64_t k = 0; k < count; k++) x[k] += more[k];
+    else
+      for (int64_t k = 0; k < count; k++) x[k] += more[k * step];
+  }
   for (int64_t k = count; k < (w + N - 1) / N * N; k++) x[k] = never;
   Vec<T> most(never);
   for (int64_t k = 0; k < w; k += N) most = max(most, load(x + k));
@@ -109,7 +108,7 @@ T masked(const attention_args *g, T *x, int64_t i, int64_t j, int64_t w) {
 
 // Exponentials of w elements less `off`, up to a whole vector, and their sum.
 template <class T>
-T exponentials(T *x, int64_t w, T off) {
+__attribute__((noinline)) T exponentials(T *x, int64_t w, T off) {
   constexpr int64_t N = Vec<T>::N;
   Vec<T> sums[2] = {T(0), T(0)};
   int64_t k = 0;
@@ -159,9 +158,7 @@ struct Attention {
           if (j > 0 && top != tops[r]) {
             const T by = decline(Vec<T>(tops[r] - off))[0];
             sums[r] *= by;
-            T *of = to.at + r * to.row;
-#pragma GCC ivdep
-            for (int64_t k = 0; k < g->value_width; k++) of[k] *= by;
+            times(to.at + r * to.row, g->value_width, by);
           }
           sums[r] += sum, tops[r] = top;
         }
@@ -171,8 +168,10 @@ struct Attention {
       for (int64_t r = 0; r < m; r++) {
         T *of = to.at + r * to.row;
         const bool none = sums[r] == 0;  // no key has a weight
-        const T by = T(1) / sums[r];
-        for (int64_t k = 0; k < g->value_width; k++) of[k] = none ? T(0) : of[k] * by;
+        if (none)
+          memset(of, 0, size_t(g->value_width) * sizeof(T));
+        else
+          times(of, g->value_width, T(1) / sums[r]);
         ((T *)g->lse)[i + r] = none ? T(0) : tops[r] + vlog(Vec<T>(sums[r]))[0];
       }
     }
@@ -212,8 +211,7 @@ struct AttentionGradient {
 #pragma GCC ivdep
           for (int64_t k = 0; k < w; k++) x[k] = y[k] * (x[k] - along);
           if (of) memcpy(of, x, size_t(w) * sizeof(T));
-#pragma GCC ivdep
-          for (int64_t k = 0; k < w; k++) x[k] *= by;
+          times(x, w, by);
         }
         if (g->of_query)
           multiply<T>(g, s, rows_of<T>(g->key, g->key_step, j),
