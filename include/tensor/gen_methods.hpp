@@ -95,13 +95,13 @@ struct NnAdaptiveMaxPool2dWithIndicesResult;
 namespace nn {
 struct NnAdaptiveMaxPool3dWithIndicesResult;
 }  // namespace nn
-struct LstmInputResult;
+struct LstmResult;
 struct LstmDataResult;
-struct GruInputResult;
+struct GruResult;
 struct GruDataResult;
-struct RnnTanhInputResult;
+struct RnnTanhResult;
 struct RnnTanhDataResult;
-struct RnnReluInputResult;
+struct RnnReluResult;
 struct RnnReluDataResult;
 struct LstmCellResult;
 struct PackPaddedSequenceResult;

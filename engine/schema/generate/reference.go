@@ -30,6 +30,7 @@ var parts = map[string][]part{
 		{"activation", "activations and dropout", []string{"nn_activation", "nn_dropout", "scan"}},
 		{"pooling", "pooling", []string{"nn_pooling"}},
 		{"loss", "losses", []string{"nn_losses"}},
+		{"recurrence", "recurrence", []string{"nn_recurrence"}},
 		{"nn", "neural network functions", nil},
 	},
 }
