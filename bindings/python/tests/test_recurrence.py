@@ -114,7 +114,7 @@ def test_gradients_of_some_operands_alone():
         data, states, params = operands("gru", 4, PACKED)
         all_of = [data, states[0], *params[1::2]]
         expected = torch.autograd.grad(walk("gru", data, PACKED, states, params, True, False)[0].sum(), all_of)[wanted]
-        for i, t in enumerate([data, states[0], *params]):
+        for t in [data, states[0], *params]:
             t.requires_grad_(t is all_of[wanted])
         (grad,) = torch.autograd.grad(run("gru", data, PACKED, states, params)[0].sum(), [all_of[wanted]])
         close([grad], [expected])
@@ -281,7 +281,11 @@ def test_sequences_without_padding():
     packed = rnn.pack_sequence(parts)
     assert [t.tolist() for t in rnn.unpack_sequence(packed)] == [[1, 2, 3], [4]]
     assert [t.tolist() for t in rnn.unpad_sequence(rnn.pad_sequence(parts), torch.tensor([3, 1]))] == [[1, 2, 3], [4]]
-    assert packed.to(torch.float32).data.dtype == torch.float32 and packed.to(torch.int64) is packed and packed.double().batch_sizes is packed.batch_sizes
+    assert (
+        packed.to(torch.float32).data.dtype == torch.float32
+        and packed.to(torch.int64) is packed
+        and packed.double().batch_sizes is packed.batch_sizes
+    )
     assert rnn.PackedSequence((packed.data, packed.batch_sizes)).batch_sizes.tolist() == [2, 1, 1]
     with pytest.raises(RuntimeError, match=r"\[1, 3\].*enforce_sorted"):
         rnn.pack_sequence(parts[::-1])
