@@ -1322,12 +1322,12 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.GroupNorm(f.tensor(0), f.int(1), f.tensorOptional(2), f.tensorOptional(3), f.float(4), f.bool(5))
 		return f.setTensors(err, r0)
 	},
-	func(c aten.Ctx, f frame) error { // gru.data
-		r0, r1, err := c.GruData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // gru
+		r0, r1, err := c.Gru(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c aten.Ctx, f frame) error { // gru.input
-		r0, r1, err := c.GruInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // gru.data
+		r0, r1, err := c.GruData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
 	func(c aten.Ctx, f frame) error { // gru_cell
@@ -1995,12 +1995,12 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.Logsumexp(f.out(0), f.tensor(0), f.ints(1), f.bool(2))
 		return f.setTensors(err, r0)
 	},
-	func(c aten.Ctx, f frame) error { // lstm.data
-		r0, r1, r2, err := c.LstmData(f.tensor(0), f.tensor(1), f.tensors(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // lstm
+		r0, r1, r2, err := c.Lstm(f.tensor(0), f.tensors(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
-	func(c aten.Ctx, f frame) error { // lstm.input
-		r0, r1, r2, err := c.LstmInput(f.tensor(0), f.tensors(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // lstm.data
+		r0, r1, r2, err := c.LstmData(f.tensor(0), f.tensor(1), f.tensors(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1, r2)
 	},
 	func(c aten.Ctx, f frame) error { // lstm_cell
@@ -3199,24 +3199,24 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.RmsNorm(f.tensor(0), f.ints(1), f.tensorOptional(2), f.floatOptional(3))
 		return f.setTensors(err, r0)
 	},
-	func(c aten.Ctx, f frame) error { // rnn_relu.data
-		r0, r1, err := c.RnnReluData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // rnn_relu
+		r0, r1, err := c.RnnRelu(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c aten.Ctx, f frame) error { // rnn_relu.input
-		r0, r1, err := c.RnnReluInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // rnn_relu.data
+		r0, r1, err := c.RnnReluData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
 	func(c aten.Ctx, f frame) error { // rnn_relu_cell
 		r0, err := c.RnnReluCell(f.tensor(0), f.tensor(1), f.tensor(2), f.tensor(3), f.tensorOptional(4), f.tensorOptional(5))
 		return f.setTensors(err, r0)
 	},
-	func(c aten.Ctx, f frame) error { // rnn_tanh.data
-		r0, r1, err := c.RnnTanhData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // rnn_tanh
+		r0, r1, err := c.RnnTanh(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
-	func(c aten.Ctx, f frame) error { // rnn_tanh.input
-		r0, r1, err := c.RnnTanhInput(f.tensor(0), f.tensor(1), f.tensors(2), f.bool(3), f.int(4), f.float(5), f.bool(6), f.bool(7), f.bool(8))
+	func(c aten.Ctx, f frame) error { // rnn_tanh.data
+		r0, r1, err := c.RnnTanhData(f.tensor(0), f.tensor(1), f.tensor(2), f.tensors(3), f.bool(4), f.int(5), f.float(6), f.bool(7), f.bool(8))
 		return f.setTensors(err, r0, r1)
 	},
 	func(c aten.Ctx, f frame) error { // rnn_tanh_cell

@@ -912,12 +912,12 @@ TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *out
   return lt_give(LT_OP(nn_fold), false, a, out);
 }
 
-TENSOR_API tensor_status tensor_lstm_input(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn) {
-  LT_RESULT(output, "lstm.input", "output");
-  LT_RESULT(hn, "lstm.input", "hn");
-  LT_RESULT(cn, "lstm.input", "cn");
+TENSOR_API tensor_status tensor_lstm(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn) {
+  LT_RESULT(output, "lstm", "output");
+  LT_RESULT(hn, "lstm", "hn");
+  LT_RESULT(cn, "lstm", "cn");
   lt_value a[9] = {{.pointer = (void *)input}, {.list = {hx, hx_len}}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
-  const tensor_status status = lt_run(LT_OP(lstm_input), LT_FUNCTION, false, a);
+  const tensor_status status = lt_run(LT_OP(lstm), LT_FUNCTION, false, a);
   if (status == TENSOR_OK) {
     *output = (tensor_t *)a[0].pointer;
     *hn = (tensor_t *)a[1].pointer;
@@ -940,11 +940,11 @@ TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *
   return status;
 }
 
-TENSOR_API tensor_status tensor_gru_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
-  LT_RESULT(output, "gru.input", "output");
-  LT_RESULT(hn, "gru.input", "hn");
+TENSOR_API tensor_status tensor_gru(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "gru", "output");
+  LT_RESULT(hn, "gru", "hn");
   lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
-  const tensor_status status = lt_run(LT_OP(gru_input), LT_FUNCTION, false, a);
+  const tensor_status status = lt_run(LT_OP(gru), LT_FUNCTION, false, a);
   if (status == TENSOR_OK) {
     *output = (tensor_t *)a[0].pointer;
     *hn = (tensor_t *)a[1].pointer;
@@ -964,11 +964,11 @@ TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *b
   return status;
 }
 
-TENSOR_API tensor_status tensor_rnn_tanh_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
-  LT_RESULT(output, "rnn_tanh.input", "output");
-  LT_RESULT(hn, "rnn_tanh.input", "hn");
+TENSOR_API tensor_status tensor_rnn_tanh(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_tanh", "output");
+  LT_RESULT(hn, "rnn_tanh", "hn");
   lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
-  const tensor_status status = lt_run(LT_OP(rnn_tanh_input), LT_FUNCTION, false, a);
+  const tensor_status status = lt_run(LT_OP(rnn_tanh), LT_FUNCTION, false, a);
   if (status == TENSOR_OK) {
     *output = (tensor_t *)a[0].pointer;
     *hn = (tensor_t *)a[1].pointer;
@@ -988,11 +988,11 @@ TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor
   return status;
 }
 
-TENSOR_API tensor_status tensor_rnn_relu_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
-  LT_RESULT(output, "rnn_relu.input", "output");
-  LT_RESULT(hn, "rnn_relu.input", "hn");
+TENSOR_API tensor_status tensor_rnn_relu(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn) {
+  LT_RESULT(output, "rnn_relu", "output");
+  LT_RESULT(hn, "rnn_relu", "hn");
   lt_value a[9] = {{.pointer = (void *)input}, {.pointer = (void *)hx}, {.list = {params, params_len}}, {.i = has_biases}, {.i = num_layers}, {.f = dropout}, {.i = train}, {.i = bidirectional}, {.i = batch_first}};
-  const tensor_status status = lt_run(LT_OP(rnn_relu_input), LT_FUNCTION, false, a);
+  const tensor_status status = lt_run(LT_OP(rnn_relu), LT_FUNCTION, false, a);
   if (status == TENSOR_OK) {
     *output = (tensor_t *)a[0].pointer;
     *hn = (tensor_t *)a[1].pointer;

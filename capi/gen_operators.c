@@ -1881,6 +1881,18 @@ static const lt_parameter of_group_norm[] = {
     {"cudnn_enabled", NULL, 'B', -1, LT_DEFAULT, {.i = true}},
 };
 
+static const lt_parameter of_gru[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_gru_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
     {"batch_sizes", NULL, 'T', -1, 0, {0}},
@@ -1891,18 +1903,6 @@ static const lt_parameter of_gru_data[] = {
     {"dropout", NULL, 'F', -1, 0, {0}},
     {"train", NULL, 'B', -1, 0, {0}},
     {"bidirectional", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_gru_input[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-    {"batch_first", NULL, 'B', -1, 0, {0}},
 };
 
 static const lt_parameter of_gru_cell[] = {
@@ -2832,6 +2832,18 @@ static const lt_parameter of_logsumexp[] = {
     {"keepdim", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
+static const lt_parameter of_lstm[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'A', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_lstm_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
     {"batch_sizes", NULL, 'T', -1, 0, {0}},
@@ -2842,18 +2854,6 @@ static const lt_parameter of_lstm_data[] = {
     {"dropout", NULL, 'F', -1, 0, {0}},
     {"train", NULL, 'B', -1, 0, {0}},
     {"bidirectional", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_lstm_input[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'A', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-    {"batch_first", NULL, 'B', -1, 0, {0}},
 };
 
 static const lt_parameter of_lstm_cell[] = {
@@ -4785,6 +4785,18 @@ static const lt_parameter of_rms_norm[] = {
     {"eps", NULL, 'f', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
+static const lt_parameter of_rnn_relu[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"params", NULL, 'A', -1, 0, {0}},
+    {"has_biases", NULL, 'B', -1, 0, {0}},
+    {"num_layers", NULL, 'I', -1, 0, {0}},
+    {"dropout", NULL, 'F', -1, 0, {0}},
+    {"train", NULL, 'B', -1, 0, {0}},
+    {"bidirectional", NULL, 'B', -1, 0, {0}},
+    {"batch_first", NULL, 'B', -1, 0, {0}},
+};
+
 static const lt_parameter of_rnn_relu_data[] = {
     {"data", NULL, 'T', -1, 0, {0}},
     {"batch_sizes", NULL, 'T', -1, 0, {0}},
@@ -4797,7 +4809,16 @@ static const lt_parameter of_rnn_relu_data[] = {
     {"bidirectional", NULL, 'B', -1, 0, {0}},
 };
 
-static const lt_parameter of_rnn_relu_input[] = {
+static const lt_parameter of_rnn_relu_cell[] = {
+    {"input", NULL, 'T', -1, 0, {0}},
+    {"hx", NULL, 'T', -1, 0, {0}},
+    {"w_ih", NULL, 'T', -1, 0, {0}},
+    {"w_hh", NULL, 'T', -1, 0, {0}},
+    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
+};
+
+static const lt_parameter of_rnn_tanh[] = {
     {"input", NULL, 'T', -1, 0, {0}},
     {"hx", NULL, 'T', -1, 0, {0}},
     {"params", NULL, 'A', -1, 0, {0}},
@@ -4807,15 +4828,6 @@ static const lt_parameter of_rnn_relu_input[] = {
     {"train", NULL, 'B', -1, 0, {0}},
     {"bidirectional", NULL, 'B', -1, 0, {0}},
     {"batch_first", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_rnn_relu_cell[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"w_ih", NULL, 'T', -1, 0, {0}},
-    {"w_hh", NULL, 'T', -1, 0, {0}},
-    {"b_ih", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
-    {"b_hh", NULL, 't', -1, LT_DEFAULT | LT_OPTIONAL, {0}},
 };
 
 static const lt_parameter of_rnn_tanh_data[] = {
@@ -4828,18 +4840,6 @@ static const lt_parameter of_rnn_tanh_data[] = {
     {"dropout", NULL, 'F', -1, 0, {0}},
     {"train", NULL, 'B', -1, 0, {0}},
     {"bidirectional", NULL, 'B', -1, 0, {0}},
-};
-
-static const lt_parameter of_rnn_tanh_input[] = {
-    {"input", NULL, 'T', -1, 0, {0}},
-    {"hx", NULL, 'T', -1, 0, {0}},
-    {"params", NULL, 'A', -1, 0, {0}},
-    {"has_biases", NULL, 'B', -1, 0, {0}},
-    {"num_layers", NULL, 'I', -1, 0, {0}},
-    {"dropout", NULL, 'F', -1, 0, {0}},
-    {"train", NULL, 'B', -1, 0, {0}},
-    {"bidirectional", NULL, 'B', -1, 0, {0}},
-    {"batch_first", NULL, 'B', -1, 0, {0}},
 };
 
 static const lt_parameter of_rnn_tanh_cell[] = {
@@ -6852,8 +6852,8 @@ lt_operator lt_operators[] = {
     {lt_run, "grid_sampler_2d", "grid_sampler_2d", "grid_sampler_2d_", of_grid_sampler_2d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "grid_sampler_3d", "grid_sampler_3d", "grid_sampler_3d_", of_grid_sampler_3d, 5, "T", "out", "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "group_norm", "group_norm", "group_norm_", of_group_norm, 6, "T", "out", "(Tensor input, int num_groups, Tensor weight=None, Tensor bias=None, float eps=1e-05, bool cudnn_enabled=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "gru", "gru", "gru_", of_gru, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gru.data", "gru", "gru_", of_gru_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "gru.input", "gru", "gru_", of_gru_input, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gru_cell", "gru_cell", "gru_cell_", of_gru_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "gt", "gt", "gt_", of_gt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "hamming_window", "hamming_window", "hamming_window_", of_hamming_window, 7, "T", "out", "(int window_length, bool periodic=True, float alpha=0.54, float beta=0.46, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7020,8 +7020,8 @@ lt_operator lt_operators[] = {
     {lt_run, "logspace.tensor_scalar", "logspace", "logspace_", of_logspace_tensor_scalar, 7, "T", "out", "(Tensor start, Number end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 2},
     {lt_run, "logspace.tensor_tensor", "logspace", "logspace_", of_logspace_tensor_tensor, 7, "T", "out", "(Tensor start, Tensor end, int steps, float base=10, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "logsumexp", "logsumexp", "logsumexp_", of_logsumexp, 3, "T", "out", "(Tensor input, sequence of int dim, bool keepdim=False)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 0},
+    {lt_run, "lstm", "lstm", "lstm_", of_lstm, 9, "TTT", "output\0hn\0cn", "(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lstm.data", "lstm", "lstm_", of_lstm_data, 9, "TTT", "output\0hn\0cn", "(Tensor data, Tensor batch_sizes, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "lstm.input", "lstm", "lstm_", of_lstm_input, 9, "TTT", "output\0hn\0cn", "(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lstm_cell", "lstm_cell", "lstm_cell_", of_lstm_cell, 6, "TT", "h\0c", "(Tensor input, sequence of Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "lt", "lt", "lt_", of_lt, 2, "T", "out", "(Tensor input, Tensor|Number other)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_FUNCTION, 1) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_INPLACE, 1) | LT_HAS(LT_OUT, 0) | LT_HAS(LT_OUT, 1), 0, 0},
     {lt_run, "lu", "lu", "lu_", of_lu, 2, "TTT", "LU\0pivots\0info", "(Tensor A, bool pivot=True)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
@@ -7321,11 +7321,11 @@ lt_operator lt_operators[] = {
     {lt_run, "retain_grad", "retain_grad", "retain_grad_", of_retain_grad, 1, "", "", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "retains_grad", "retains_grad", "retains_grad_", of_retains_grad, 1, "B", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rms_norm", "rms_norm", "rms_norm_", of_rms_norm, 4, "T", "out", "(Tensor input, sequence of int normalized_shape, Tensor weight=None, float eps=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_relu", "rnn_relu", "rnn_relu_", of_rnn_relu, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rnn_relu.data", "rnn_relu", "rnn_relu_", of_rnn_relu_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "rnn_relu.input", "rnn_relu", "rnn_relu_", of_rnn_relu_input, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rnn_relu_cell", "rnn_relu_cell", "rnn_relu_cell_", of_rnn_relu_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "rnn_tanh", "rnn_tanh", "rnn_tanh_", of_rnn_tanh, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rnn_tanh.data", "rnn_tanh", "rnn_tanh_", of_rnn_tanh_data, 9, "TT", "output\0hn", "(Tensor data, Tensor batch_sizes, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 1},
-    {lt_run, "rnn_tanh.input", "rnn_tanh", "rnn_tanh_", of_rnn_tanh_input, 9, "TT", "output\0hn", "(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rnn_tanh_cell", "rnn_tanh_cell", "rnn_tanh_cell_", of_rnn_tanh_cell, 6, "T", "out", "(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor b_ih=None, Tensor b_hh=None)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "roll", "roll", "roll_", of_roll, 3, "T", "out", "(Tensor input, sequence of int shifts, sequence of int dims=None)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "rot90", "rot90", "rot90_", of_rot90, 3, "T", "out", "(Tensor input, int k=1, sequence of int dims=[0,1])", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},

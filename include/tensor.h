@@ -4150,26 +4150,26 @@ TENSOR_API tensor_status tensor_nn_fold(const tensor_t *self, const int64_t *out
 // (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
 // after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
 // probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
-TENSOR_API tensor_status tensor_lstm_input(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn);
+TENSOR_API tensor_status tensor_lstm(const tensor_t *input, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn, tensor_t **cn);
 
 // `lstm` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
 TENSOR_API tensor_status tensor_lstm_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *const *hx, int64_t hx_len, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn, tensor_t **cn);
 
 // Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
 // n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
-TENSOR_API tensor_status tensor_gru_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
+TENSOR_API tensor_status tensor_gru(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
 // `gru` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
 TENSOR_API tensor_status tensor_gru_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
 // Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
-TENSOR_API tensor_status tensor_rnn_tanh_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
+TENSOR_API tensor_status tensor_rnn_tanh(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
 // `rnn_tanh` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
 TENSOR_API tensor_status tensor_rnn_tanh_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);
 
 // Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
-TENSOR_API tensor_status tensor_rnn_relu_input(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
+TENSOR_API tensor_status tensor_rnn_relu(const tensor_t *input, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, bool batch_first, tensor_t **output, tensor_t **hn);
 
 // `rnn_relu` of packed sequences: `data` has the rows of each step behind those of the one before, and `batch_sizes`, int64, how many sequences have each step.
 TENSOR_API tensor_status tensor_rnn_relu_data(const tensor_t *data, const tensor_t *batch_sizes, const tensor_t *hx, const tensor_t *const *params, int64_t params_len, bool has_biases, int64_t num_layers, double dropout, bool train, bool bidirectional, tensor_t **output, tensor_t **hn);

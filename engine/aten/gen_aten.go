@@ -8768,17 +8768,17 @@ func (c Ctx) NnFromColumns(given *tensor.Tensor, sizes, taps, stride, padding, d
 	return ops.NnFromColumns(given, sizes, taps, stride, padding, dilation)
 }
 
-// LstmInput is the operator lstm.
-func (c Ctx) LstmInput(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
+// Lstm is the operator lstm.
+func (c Ctx) Lstm(input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keysOf(hx) | keysOf(params)); key != 0 {
 		if err := unmixed("lstm", key, keys(input)|keysOf(hx)|keysOf(params)); err != nil {
 			return nil, nil, nil, err
 		}
-		if does := backend(key).LstmInput; does != nil {
+		if does := backend(key).Lstm; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
-	return composed.LstmInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return composed.Lstm(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // LstmData is the operator lstm.
@@ -8794,17 +8794,17 @@ func (c Ctx) LstmData(data, batchSizes *tensor.Tensor, hx, params []*tensor.Tens
 	return composed.LstmData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// GruInput is the operator gru.
-func (c Ctx) GruInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+// Gru is the operator gru.
+func (c Ctx) Gru(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
 		if err := unmixed("gru", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
-		if does := backend(key).GruInput; does != nil {
+		if does := backend(key).Gru; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
-	return composed.GruInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return composed.Gru(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // GruData is the operator gru.
@@ -8820,17 +8820,17 @@ func (c Ctx) GruData(data, batchSizes, hx *tensor.Tensor, params []*tensor.Tenso
 	return composed.GruData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// RnnTanhInput is the operator rnn_tanh.
-func (c Ctx) RnnTanhInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+// RnnTanh is the operator rnn_tanh.
+func (c Ctx) RnnTanh(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
 		if err := unmixed("rnn_tanh", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
-		if does := backend(key).RnnTanhInput; does != nil {
+		if does := backend(key).RnnTanh; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
-	return composed.RnnTanhInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return composed.RnnTanh(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // RnnTanhData is the operator rnn_tanh.
@@ -8846,17 +8846,17 @@ func (c Ctx) RnnTanhData(data, batchSizes, hx *tensor.Tensor, params []*tensor.T
 	return composed.RnnTanhData(c, data, batchSizes, hx, params, biases, layers, dropout, train, both)
 }
 
-// RnnReluInput is the operator rnn_relu.
-func (c Ctx) RnnReluInput(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
+// RnnRelu is the operator rnn_relu.
+func (c Ctx) RnnRelu(input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (*tensor.Tensor, *tensor.Tensor, error) {
 	if key := c.ahead(keys(input) | keys(hx) | keysOf(params)); key != 0 {
 		if err := unmixed("rnn_relu", key, keys(input)|keys(hx)|keysOf(params)); err != nil {
 			return nil, nil, err
 		}
-		if does := backend(key).RnnReluInput; does != nil {
+		if does := backend(key).RnnRelu; does != nil {
 			return does(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 		}
 	}
-	return composed.RnnReluInput(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
+	return composed.RnnRelu(c, input, hx, params, biases, layers, dropout, train, both, batchFirst)
 }
 
 // RnnReluData is the operator rnn_relu.

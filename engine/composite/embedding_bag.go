@@ -111,7 +111,7 @@ func (b *bags) without(padding int64) {
 	kept := b.Step(func() (*tensor.Tensor, error) { return b.C.Nonzero(nil, mask) })
 	kept = b.Step(func() (*tensor.Tensor, error) { return b.C.Reshape(kept, []int64{-1}) })
 	before := b.Step(func() (*tensor.Tensor, error) { return b.C.Cumsum(nil, mask, 0, b.crow.DType()) })
-	before = b.Cat(0, b.Zeros(before, before.DType(), 1), before)
+	before = b.Cat(0, b.Zeros(b.crow, b.crow.DType(), 1), before)
 	b.crow, b.indices = b.picked(before, b.crow), b.picked(b.indices, kept)
 	if b.values != nil {
 		b.values = b.picked(b.values, kept)
@@ -160,10 +160,14 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 	bag := b.Cast(b.Unsqueeze(b.owners(n), 1), dtype.Int64)
 	bag = b.Expand(bag, n, width)
 	reduced := func(t *tensor.Tensor, by string) *tensor.Tensor {
+		if b.Err != nil {
+			return nil
+		}
 		to := b.Zeros(t, t.DType(), b.number, width)
 		return b.Step(func() (*tensor.Tensor, error) { return b.C.ScatterReduce(nil, to, 0, bag, t, by, false) })
 	}
-	most := b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, reduced(each, "amax"), 0, bag, false) })
+	most := reduced(each, "amax")
+	most = b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, most, 0, bag, false) })
 	places := b.Unsqueeze(b.Step(func() (*tensor.Tensor, error) {
 		return b.C.Arange(nil, dtype.IntScalar(n), dtype.Int64, tensor.NoLayout, b.crow.Device())
 	}), 1)
@@ -171,7 +175,8 @@ func (b *bags) largest() (rows, elements *tensor.Tensor) {
 	first := reduced(b.Where(is, places, b.Int(n-1)), "amin")
 	at := b.Step(func() (*tensor.Tensor, error) { return b.C.Take(nil, b.indices, first) })
 	at = b.Where(empty, b.Int(0), at)
-	found := b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, b.weight, 0, b.Cast(at, dtype.Int64), false) })
+	wide := b.Cast(at, dtype.Int64)
+	found := b.Step(func() (*tensor.Tensor, error) { return b.C.Gather(nil, b.weight, 0, wide, false) })
 	return at, b.Where(empty, b.Int(0), found)
 }
 

@@ -32,10 +32,10 @@ func (s *losing) aligned(logs, targets *tensor.Tensor, steps, labels []int64, bl
 		logs = s.Unsqueeze(logs, 1)
 		targets = s.Reshape(targets, targets.Numel())
 	}
-	if targets.DType() == dtype.Bool || targets.DType().IsComplex() {
+	if s.Err == nil && (targets.DType() == dtype.Bool || targets.DType().IsComplex()) {
 		s.Failf("targets must be of integers, but is of %v", targets.DType())
 	}
-	targets = s.Cast(targets, dtype.Int64)
+	targets = s.Cast(targets, dtype.Int64) // floats too, as PyTorch
 	if s.Err != nil {
 		return nil, s.Err
 	}

@@ -51,6 +51,9 @@ func (n *network) directions() int64 {
 	return 1
 }
 
+// mostSteps bounds the list of steps.
+const mostSteps = 1 << 24
+
 // states are those that all layers begin with: h, and for an LSTM c.
 type states struct{ h, c *tensor.Tensor }
 
@@ -124,12 +127,18 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 	if batchFirst {
 		input = n.Permute(input, 1, 0, 2)
 	}
+	if n.Err != nil {
+		return nil, end
+	}
 	steps, sequences := input.Sizes()[0], input.Sizes()[1]
-	if steps == 0 {
-		n.Failf("input must have at least one step, but has sizes %v", input.Sizes())
+	if steps == 0 || steps > mostSteps {
+		n.Failf("input must have at least one step, and at most %d, but has sizes %v", mostSteps, input.Sizes())
 	}
 	n.fits(input, begin, sequences)
-	n.batches = slices.Repeat([]int64{sequences}, int(min(steps, 1<<31)))
+	if n.Err != nil {
+		return nil, end
+	}
+	n.batches = slices.Repeat([]int64{sequences}, int(steps))
 	output, end = n.run(n.Reshape(input, shape.Times(steps, sequences), input.Sizes()[2]), begin)
 	if n.Err != nil {
 		return nil, end
@@ -160,20 +169,6 @@ func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output 
 	}
 	n.fits(data, begin, n.batches[0])
 	return n.run(data, begin)
-}
-
-// counts are the elements of a vector of int64 of the CPU.
-func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
-	if s.Err != nil {
-		return nil
-	}
-	if t.Dim() != 1 || t.DType() != dtype.Int64 {
-		s.Failf("%s must be a vector of int64, but has sizes %v, of %v", name, t.Sizes(), t.DType())
-		return nil
-	}
-	list, err := s.C.NnCounts(t)
-	s.Fail(err)
-	return list
 }
 
 // run runs the layers on rows of steps. 16-bit numbers are computed with in float32.
@@ -311,56 +306,56 @@ func (n *network) two(output *tensor.Tensor, end states) (y, h *tensor.Tensor, e
 	return n.both(output, end.h)
 }
 
-// LstmInput runs layers of long short-term memory.
-func LstmInput(c aten.Ctx, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
+// Lstm runs layers of long short-term memory.
+func Lstm(c aten.Ctx, input *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h, cells *tensor.Tensor, err error) {
 	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.three(n.padded(input, n.ofList(hx), batchFirst))
 }
 
-// LstmData is LstmInput for packed sequences.
+// LstmData is Lstm for packed sequences.
 func LstmData(c aten.Ctx, data, batchSizes *tensor.Tensor, hx, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h, cells *tensor.Tensor, err error) {
 	n := recurring(c, "lstm", "lstm", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.three(n.packed(data, batchSizes, n.ofList(hx)))
 }
 
-// GruInput runs layers of gated recurrent units.
-func GruInput(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+// Gru runs layers of gated recurrent units.
+func Gru(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
-// GruData is GruInput for packed sequences.
+// GruData is Gru for packed sequences.
 func GruData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "gru", "gru", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
-// RnnTanhInput runs layers whose states are hyperbolic tangents.
-func RnnTanhInput(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+// RnnTanh runs layers whose states are hyperbolic tangents.
+func RnnTanh(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
-// RnnTanhData is RnnTanhInput for packed sequences.
+// RnnTanhData is RnnTanh for packed sequences.
 func RnnTanhData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_tanh", "tanh", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.packed(data, batchSizes, states{h: hx}))
 }
 
-// RnnReluInput runs layers whose states are what is positive of sums.
-func RnnReluInput(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
+// RnnRelu runs layers whose states are what is positive of sums.
+func RnnRelu(c aten.Ctx, input, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both, batchFirst bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()
 	return n.two(n.padded(input, states{h: hx}, batchFirst))
 }
 
-// RnnReluData is RnnReluInput for packed sequences.
+// RnnReluData is RnnRelu for packed sequences.
 func RnnReluData(c aten.Ctx, data, batchSizes, hx *tensor.Tensor, params []*tensor.Tensor, biases bool, layers int64, dropout float64, train, both bool) (y, h *tensor.Tensor, err error) {
 	n := recurring(c, "rnn_relu", "relu", params, biases, layers, dropout, train, both)
 	defer n.Close()

@@ -10,6 +10,20 @@ import (
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
+// counts are the elements of a vector of int64.
+func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
+	if s.Err != nil {
+		return nil
+	}
+	if t.Dim() != 1 || t.DType() != dtype.Int64 {
+		s.Failf("%s must be a vector of int64, but has sizes %v, of %v", name, t.Sizes(), t.DType())
+		return nil
+	}
+	list, err := s.C.NnCounts(t)
+	s.Fail(err)
+	return list
+}
+
 // conjugate has the counts that go with lengths, or the lengths that go with counts.
 func (s *scope) conjugate(t *tensor.Tensor) *tensor.Tensor { return s.view(s.C.NnConjugate, t) }
 
@@ -22,18 +36,10 @@ func (s *scope) places(t, counts *tensor.Tensor, sequences int64) *tensor.Tensor
 	return s.Keep(s.C.ToOptions(at, dtype.None, tensor.NoLayout, t.Device(), false, false, shape.Preserve))
 }
 
-// onHost refuses counts that are not a vector of int64 on the CPU.
-func (s *scope) onHost(name string, t *tensor.Tensor) {
-	if s.Err == nil && (t.Dim() != 1 || t.DType() != dtype.Int64 || t.Device().Type != device.CPU) {
-		s.Failf("%s must be a vector of int64 on the cpu, but has sizes %v, of %v, on %v", name, t.Sizes(), t.DType(), t.Device())
-	}
-}
-
 // PackPaddedSequence leaves out what sequences are padded with.
 func PackPaddedSequence(c aten.Ctx, input, lengths *tensor.Tensor, batchFirst bool) (data, counts *tensor.Tensor, err error) {
 	s := within(c, "pack_padded_sequence")
 	defer s.Close()
-	s.onHost("lengths", lengths)
 	if s.Err == nil && (input.Dim() < 2 || input.Numel() == 0) {
 		s.Failf("input must have two dimensions or more, of which the first ones are those of steps and sequences, and elements, but has sizes %v", input.Sizes())
 	}
@@ -78,7 +84,6 @@ func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error
 func PadPackedSequence(c aten.Ctx, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
 	s := within(c, "pad_packed_sequence")
 	defer s.Close()
-	s.onHost("batch_sizes", counts)
 	list := s.counts(counts, "batch_sizes")
 	rows := int64(0)
 	for i, n := range list {

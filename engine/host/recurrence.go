@@ -18,6 +18,9 @@ var (
 	recurrencePackingKernel = kernel.Get("recurrence_packing")
 )
 
+// cellKinds are the kinds of cells in the kernel's terms.
+var cellKinds = map[string]int32{"tanh": kernel.TanhCell, "relu": kernel.ReluCell, "lstm": kernel.LSTMCell, "gru": kernel.GRUCell}
+
 // panelVectors are the vectors of a panel whose units are all of one gate.
 const panelVectors = 4
 
@@ -84,7 +87,7 @@ func recur(op string, w launch.Recurrence) error {
 	r := &recurring{Scope: owner.Scope{Op: op}, w: w, units: w.Hidden.Sizes()[1]}
 	defer r.Close()
 	r.gates = w.Weight.Sizes()[0] / r.units
-	r.k.Units, r.k.Kind = r.units, w.Kind
+	r.k.Units, r.k.Kind = r.units, cellKinds[w.Cell]
 	var err error
 	if r.fn, err = recurrenceKernel.For(op, w.Hidden.DType()); err != nil {
 		return err
@@ -215,7 +218,7 @@ func (r *recurring) backward(list []stretch) {
 	depth := r.gates * r.units
 	square := r.units * r.units
 	whole := kernel.RecurrencePacking{Matrix: at(r.w.Weight, 0), Depth: depth, Step: r.units, Unit: 1}
-	if r.w.Kind == kernel.GRUCell { // whose slopes begin with the last gate
+	if r.w.Cell == "gru" { // whose slopes begin with the last gate
 		last, rest := whole, whole
 		last.Matrix, last.Depth = at(r.w.Weight, 2*square), r.units
 		rest.First, rest.Depth = r.units, 2*r.units

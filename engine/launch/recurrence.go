@@ -3,7 +3,7 @@ package launch
 import "github.com/libtensor/libtensor/engine/tensor"
 
 // Recurrence runs the cells of a layer in one direction over all steps. Step t has Batches[t] rows, one for each sequence that is as long, and
-// rows of steps lie behind one another. Kind is that of the cells in the kernels' terms.
+// rows of steps lie behind one another. Cell is their kind: tanh, relu, lstm or gru.
 //
 // X (rows, gates of units), to which the products of the states before and of Weight (gates of units, units) and Bias are added, becomes Hidden, Cells and
 // Gates; Last and LastCell are the states of sequences after all steps, H and C those before. Bias, and C and LastCell, are nil where the kind has none.
@@ -14,7 +14,7 @@ import "github.com/libtensor/libtensor/engine/tensor"
 //
 // All are contiguous and of one dtype, float32 or float64.
 type Recurrence struct {
-	Kind                    int32
+	Cell                    string
 	X, H, C, Weight, Bias   *tensor.Tensor
 	Gates, Cells, Hidden    *tensor.Tensor
 	Last, LastCell          *tensor.Tensor

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/iter"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
@@ -117,6 +118,9 @@ func NnAlignmentGradient(given, logs, targets *tensor.Tensor, times, labels []in
 	sizes := logs.Sizes()
 	if !slices.Equal(losses.Sizes(), sizes[1:2]) || !slices.Equal(given.Sizes(), sizes[1:2]) || !slices.Equal(forward.Sizes(), []int64{sizes[1], sizes[0], a.most}) {
 		a.Failf("losses, their gradients and sums must be those of the examples, but have sizes %v, %v and %v", losses.Sizes(), given.Sizes(), forward.Sizes())
+	}
+	if _, err := iter.Device(a.Op, logs, given, losses, forward); err != nil {
+		a.Fail(err)
 	}
 	if a.Err != nil {
 		return nil, a.Err

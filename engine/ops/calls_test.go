@@ -197,6 +197,35 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 	"nn_multilabel_margin_loss": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"target": profile{dtype.Int64, p.sizes, nil, zeros}.tensor(t, "")}
 	},
+	"lstm":                   recurrent(4, 1),
+	"lstm_data":              recurrent(4, 1),
+	"gru":                    recurrent(3, 1),
+	"gru_data":               recurrent(3, 1),
+	"rnn_tanh":               recurrent(1, 1),
+	"rnn_tanh_data":          recurrent(1, 1),
+	"rnn_relu":               recurrent(1, 1),
+	"rnn_relu_data":          recurrent(1, 1),
+	"lstm_cell":              recurrent(4, 0),
+	"gru_cell":               recurrent(3, 0),
+	"rnn_tanh_cell":          recurrent(1, 0),
+	"rnn_relu_cell":          recurrent(1, 0),
+	"nn_recurrence":          recurrent(1, 0),
+	"nn_recurrence_gradient": recurrent(1, 0),
+	"nn_recurrence_steps":    recurrent(1, 0),
+	"pack_padded_sequence":   packed,
+	"pad_packed_sequence":    packed,
+	"nn_counts":              packed,
+	"nn_conjugate":           packed,
+	"nn_places":              packed,
+	"ctc_loss":               aligned,
+	"ctc_loss_tensor":        alignedByTensors,
+	"nn_ctc_loss":            aligned,
+	"nn_ctc_loss_tensor":     alignedByTensors,
+	"nn_alignment":           aligned,
+	"nn_alignment_gradient":  aligned,
+	"embedding_bag":          inBags,
+	"nn_embedding_bag":       inBags,
+	"nn_bag":                 inBags,
 	"nn_cosine_embedding_loss": func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"target": p.cut(len(p.sizes)-1).tensor(t, "")}
 	},
@@ -351,6 +380,54 @@ func sampledCall(n int, mode any) func(p profile, t *testing.T) map[string]any {
 		return map[string]any{"self": x, "given": x, "grid": given(t, p.d, append(append([]int64{1}, one...), d), make([]float64, d)...), "theta": given(t, p.d, []int64{1, d, d + 1}, make([]float64, d*(d+1))...), "sizes": one,
 			"size": append([]int64{1, 1}, one...), "mode": mode, "padding_mode": "zeros", "interpolation_mode": int64(0), "padding": int64(0)}
 	}
+}
+
+// recurrent are the arguments of a layer of cells of one unit for a step, whose states have so many dimensions before those of a matrix.
+func recurrent(gates int64, before int) func(p profile, t *testing.T) map[string]any {
+	return func(p profile, t *testing.T) map[string]any {
+		matrix := given(t, p.d, []int64{1, 1}, 1)
+		state := given(t, p.d, append(slices.Repeat([]int64{1}, before), 1, 1), 1)
+		weight := profile{p.d, []int64{gates, 1}, nil, ones}.tensor(t, "")
+		own := map[string]any{"input": state, "data": matrix, "batch_sizes": given(t, dtype.Int64, []int64{1}, 1), "params": []*tensor.Tensor{weight, weight},
+			"num_layers": int64(1), "dropout": 0.0, "w_ih": weight, "w_hh": weight, "weight": weight, "hx": state, "x": matrix, "given": matrix, "given_hn": matrix,
+			"output": matrix, "batches": []int64{1}, "cells": "tanh"}
+		for _, name := range []string{"given_cn", "gates", "kept"} {
+			own[name] = profile{p.d, []int64{0, 1}, nil, ones}.tensor(t, "")
+		}
+		if gates == 4 {
+			own["hx"] = []*tensor.Tensor{state, state}
+		}
+		return own
+	}
+}
+
+// packed are the arguments of what packs and pads one sequence of one step.
+func packed(p profile, t *testing.T) map[string]any {
+	count := given(t, dtype.Int64, []int64{1}, 1)
+	return map[string]any{"input": given(t, p.d, []int64{1, 1}, 1), "data": given(t, p.d, []int64{1}, 1), "self": count, "lengths": count, "batch_sizes": count,
+		"counts": count, "sequences": int64(1), "total_length": int64(-1)}
+}
+
+// aligned are the arguments of a loss of one example of one label.
+func aligned(p profile, t *testing.T) map[string]any {
+	one := []int64{1}
+	return map[string]any{"input_lengths": one, "target_lengths": one, "log_probs": given(t, p.d, []int64{1, 1, 2}, 1, 1), "targets": given(t, dtype.Int64, []int64{1, 1}, 1), "times": one, "labels": one,
+		"blank": int64(0), "reduction": int64(1), "given": given(t, dtype.Float64, one, 1), "losses": given(t, dtype.Float64, one, 1),
+		"forward": given(t, dtype.Float64, []int64{1, 1, 3}, 1, 1, 1)}
+}
+
+// alignedByTensors is aligned with lengths in tensors.
+func alignedByTensors(p profile, t *testing.T) map[string]any {
+	own, count := aligned(p, t), given(t, dtype.Int64, []int64{1}, 1)
+	own["input_lengths"], own["target_lengths"] = count, count
+	return own
+}
+
+// inBags are the arguments of a bag of one row.
+func inBags(p profile, t *testing.T) map[string]any {
+	zero := given(t, dtype.Int64, []int64{1}, 0)
+	return map[string]any{"weight": given(t, p.d, []int64{1, 1}, 1), "indices": zero, "self": zero, "offsets": zero, "col": zero, "crow": given(t, dtype.Int64, []int64{2}, 0, 1),
+		"mode": int64(0), "padding_idx": ops.NoInt}
 }
 
 // convolved are the arguments of a convolution in n dimensions, in which one position meets one tap.

@@ -4,18 +4,14 @@ import (
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/dtype"
-	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
 
-// cellKinds are the kinds of cells, and how many gates each has.
-var cellKinds = map[string]struct {
-	kind  int32
-	gates int64
-}{"tanh": {kernel.TanhCell, 1}, "relu": {kernel.ReluCell, 1}, "lstm": {kernel.LSTMCell, 4}, "gru": {kernel.GRUCell, 3}}
+// cellGates is how many gates each kind of cells has.
+var cellGates = map[string]int64{"tanh": 1, "relu": 1, "lstm": 4, "gru": 3}
 
 // recurrence is a layer of cells in one direction.
 type recurrence struct {
@@ -27,7 +23,7 @@ type recurrence struct {
 // recurring begins the work on a layer whose operands fit.
 func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, reverse bool, cells string) *recurrence {
 	r := &recurrence{scope: within(op)}
-	kind, ok := cellKinds[cells]
+	gates, ok := cellGates[cells]
 	if !ok {
 		r.Failf("cells must be tanh, relu, lstm or gru, but are %s", cells)
 		return r
@@ -49,8 +45,8 @@ func recurring(op string, x, h, c, weight *tensor.Tensor, batches []int64, rever
 	if h.Dim() == 2 {
 		r.units = h.Sizes()[1]
 	}
-	r.gates = kind.gates
-	r.Kind, r.Batches, r.Reverse = kind.kind, batches, reverse
+	r.gates = gates
+	r.Cell, r.Batches, r.Reverse = cells, batches, reverse
 	r.fit("x", x, x, r.rows, r.gates*r.units)
 	r.fit("the state", x, h, r.sequences, r.units)
 	r.fit("weight", x, weight, r.gates*r.units, r.units)
@@ -121,12 +117,11 @@ func NnRecurrence(x, h, cell, weight, bias *tensor.Tensor, batches []int64, reve
 // NnRecurrenceGradient gives the gradients of the sums of gates, with a fourth for a GRU, which comes first, and of the states before; and the
 // states that each step began with.
 func NnRecurrenceGradient(given, givenLast, givenCell, gates, kept, output, h, cell, weight *tensor.Tensor, batches []int64, reverse bool, cells string) (slopes, ofState, ofCell, previous *tensor.Tensor, err error) {
-	r := &recurrence{}
-	if kind, ok := cellKinds[cells]; ok && kind.gates == 1 {
-		r = recurring("nn_recurrence_gradient", output, h, cell, weight, batches, reverse, cells)
-	} else {
-		r = recurring("nn_recurrence_gradient", gates, h, cell, weight, batches, reverse, cells)
+	sums := gates
+	if cellGates[cells] == 1 { // which keep nothing but their states
+		sums = output
 	}
+	r := recurring("nn_recurrence_gradient", sums, h, cell, weight, batches, reverse, cells)
 	defer r.Close()
 	r.fit("the gradient", output, given, r.rows, r.units)
 	r.fit("output", gates, output, r.rows, r.units)

@@ -32,6 +32,7 @@ var parts = map[string][]part{
 		{"resampling", "interpolation and sampling", []string{"nn_resampling"}},
 		{"attention", "attention", []string{"nn_attention"}},
 		{"loss", "losses", []string{"nn_losses"}},
+		{"recurrence", "recurrence", []string{"nn_recurrence"}},
 		{"nn", "neural network functions", nil},
 	},
 }

@@ -1341,7 +1341,7 @@ def fold(input, output_size, kernel_size, dilation=(1,), padding=(0,), stride=(1
     """
 
 
-@_operator("lstm.input lstm.data")
+@_operator("lstm lstm.data")
 def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """lstm(Tensor input, sequence of Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
     Layers of long short-term memory over all steps of `input` (steps, sequences, features), or, with `batch_first`, (sequences, steps, features). Step t of a layer computes
@@ -1356,11 +1356,11 @@ def lstm(hx, params, has_biases, num_layers, dropout, train, bidirectional, inpu
     >>> params = [torch.ones(4, 1), torch.zeros(4, 1)]
     >>> output, hn, cn = torch.lstm(torch.ones(2, 1, 1), (torch.zeros(1, 1, 1), torch.zeros(1, 1, 1)), params, False, 1, 0., False, False, False)
     >>> output.flatten(), cn.flatten()
-    (tensor([0.3696, 0.5486]), tensor([0.9638]))
+    (tensor([0.3696, 0.5453]), tensor([0.9638]))
     """
 
 
-@_operator("gru.input gru.data")
+@_operator("gru gru.data")
 def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """gru(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
     Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
@@ -1376,7 +1376,7 @@ def gru(hx, params, has_biases, num_layers, dropout, train, bidirectional, input
     """
 
 
-@_operator("rnn_tanh.input rnn_tanh.data")
+@_operator("rnn_tanh rnn_tanh.data")
 def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """rnn_tanh(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
     Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
@@ -1391,7 +1391,7 @@ def rnn_tanh(hx, params, has_biases, num_layers, dropout, train, bidirectional, 
     """
 
 
-@_operator("rnn_relu.input rnn_relu.data")
+@_operator("rnn_relu rnn_relu.data")
 def rnn_relu(hx, params, has_biases, num_layers, dropout, train, bidirectional, input=None, batch_first=None, data=None, batch_sizes=None):
     """rnn_relu(Tensor input, Tensor hx, sequence of Tensor params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first)
     Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.

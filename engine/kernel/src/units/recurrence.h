@@ -1,5 +1,5 @@
-// Steps of recurrences: the product of the states of some rows and a packed matrix, and in registers
-// still what cells make of it; and the way back.
+// Steps of recurrences: the product of the states of some rows and a packed matrix, and in
+// registers still what cells make of it; and the way back.
 #include "../rows.h"
 // Comes after rows.h, which sets the compiler up.
 #include "../../recurrence.h"
@@ -12,12 +12,22 @@ namespace {
 // Vectors of a panel at most, and rows whose sums fill the registers.
 constexpr int kVectors = 4, kRows = LT_VECTOR_BYTES == 64 ? 4 : 2;
 
+// Parts of vectors, which are few.
+template <class T>
+__attribute__((noinline)) Vec<T> read_part(const T *p, int n) {
+  return load_partial(p, n);
+}
+template <class T>
+__attribute__((noinline)) void write_part(T *p, Vec<T> x, int n) {
+  store_partial(p, x, n);
+}
+
 // A vector of elements of a row, of which n count; nothing is at 0.
 template <class T>
 LT_INLINE Vec<T> read(uintptr_t all, int64_t at, int n) {
   if (!all) return T(0);
   const T *p = (const T *)all + at;
-  return n == Vec<T>::N ? load(p) : load_partial(p, n);
+  return n == Vec<T>::N ? load(p) : read_part(p, n);
 }
 template <class T>
 LT_INLINE void write(uintptr_t all, int64_t at, int n, Vec<T> x) {
@@ -25,7 +35,7 @@ LT_INLINE void write(uintptr_t all, int64_t at, int n, Vec<T> x) {
   if (n == Vec<T>::N)
     store(p, x);
   else
-    store_partial(p, x, n);
+    write_part(p, x, n);
 }
 
 // The sums of kR rows over a panel, each in the order of depth.
@@ -75,37 +85,46 @@ struct Place {
   }
 };
 
+// Functions that are called, as they are long and have many places.
+template <class T>
+__attribute__((noinline)) Vec<T> sigmoid_of(Vec<T> x) {
+  return vsigmoid(x);
+}
+template <class T>
+__attribute__((noinline)) Vec<T> tanh_of(Vec<T> x) {
+  return vtanh(x);
+}
+
 // What a cell makes of the sums of a vector of units.
 template <class T>
 LT_INLINE void forward(const lt_recurrence *g, int64_t row, int64_t unit, const Vec<T> *sums) {
   using V = Vec<T>;
   if (g->kind == LT_LSTM) {
     const Place<T> p(g, row, unit, 4);
-    const V i = vsigmoid(sums[0] + p.gate(g->x, 0)), f = vsigmoid(sums[1] + p.gate(g->x, 1));
-    const V n = vtanh(sums[2] + p.gate(g->x, 2)), o = vsigmoid(sums[3] + p.gate(g->x, 3));
+    const V i = sigmoid_of<T>(sums[0] + p.gate(g->x, 0)),
+            f = sigmoid_of<T>(sums[1] + p.gate(g->x, 1));
+    const V n = tanh_of<T>(sums[2] + p.gate(g->x, 2)), o = sigmoid_of<T>(sums[3] + p.gate(g->x, 3));
     const V c = f * p.one(g->c) + i * n;
     p.put_gate(g->gates, 0, i), p.put_gate(g->gates, 1, f);
     p.put_gate(g->gates, 2, n), p.put_gate(g->gates, 3, o);
-    p.put(g->cell, c), p.put(g->hidden, o * vtanh(c));
+    p.put(g->cell, c), p.put(g->hidden, o * tanh_of<T>(c));
   } else if (g->kind == LT_GRU) {
     const Place<T> p(g, row, unit, 3);
-    const auto bias = [&](int i) {
-      return read<T>(g->bias, i * g->units + unit, p.n);
-    };
-    const V r = vsigmoid(sums[0] + bias(0) + p.gate(g->x, 0));
-    const V z = vsigmoid(sums[1] + bias(1) + p.gate(g->x, 1));
-    const V own = sums[2] + bias(2), n = vtanh(p.gate(g->x, 2) + r * own);
+    const auto bias = [&](int i) { return read<T>(g->bias, i * g->units + unit, p.n); };
+    const V r = sigmoid_of<T>(sums[0] + bias(0) + p.gate(g->x, 0));
+    const V z = sigmoid_of<T>(sums[1] + bias(1) + p.gate(g->x, 1));
+    const V own = sums[2] + bias(2), n = tanh_of<T>(p.gate(g->x, 2) + r * own);
     p.put_gate(g->gates, 0, r), p.put_gate(g->gates, 1, z), p.put_gate(g->gates, 2, n);
     p.put(g->cell, own), p.put(g->hidden, n + z * (p.one(g->h) - n));
   } else {
     const Place<T> p(g, row, unit, 1);
     const V x = sums[0] + p.one(g->x);
-    p.put(g->hidden, g->kind == LT_TANH ? vtanh(x) : select(x <= T(0), V(T(0)), x));
+    p.put(g->hidden, g->kind == LT_TANH ? tanh_of<T>(x) : select(x <= T(0), V(T(0)), x));
   }
 }
 
-// What goes back through a cell. A GRU's gradients are those of the sum of its last gate's states, of
-// all gates' sums in turn: the first three go with states, the last three with x.
+// What goes back through a cell. A GRU's gradients are those of the sum of its last gate's states,
+// of all gates' sums in turn: the first three go with states, the last three with x.
 template <class T>
 LT_INLINE void backward(const lt_recurrence *g, int64_t row, int64_t unit, Vec<T> sum) {
   using V = Vec<T>;
@@ -115,7 +134,7 @@ LT_INLINE void backward(const lt_recurrence *g, int64_t row, int64_t unit, Vec<T
   V carry = T(0);
   if (g->kind == LT_LSTM) {
     const V i = p.gate(g->gates, 0), f = p.gate(g->gates, 1), n = p.gate(g->gates, 2);
-    const V o = p.gate(g->gates, 3), t = vtanh(p.one(g->cell));
+    const V o = p.gate(g->gates, 3), t = tanh_of<T>(p.one(g->cell));
     const V c = p.one(g->carry_cell) + given * o * (one - t * t);
     q.put_gate(g->slopes, 0, c * n * i * (one - i));
     q.put_gate(g->slopes, 1, c * p.one(g->c) * f * (one - f));
@@ -134,8 +153,8 @@ LT_INLINE void backward(const lt_recurrence *g, int64_t row, int64_t unit, Vec<T
     carry = given;
   } else {
     const V y = p.one(g->hidden);
-    q.put(g->slopes, g->kind == LT_TANH ? given * (one - y * y)
-                                        : select(y <= T(0), V(T(0)), given));
+    q.put(g->slopes,
+          g->kind == LT_TANH ? given * (one - y * y) : select(y <= T(0), V(T(0)), given));
   }
   p.put(g->carry, carry);
 }

@@ -1,6 +1,6 @@
 """Sequences of different lengths, padded to one length or packed without padding, as layers of recurrent cells take them."""
 
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ..._base.dtypes import contiguous_format, int64
 from ..._core.tensor import Tensor
@@ -25,8 +25,8 @@ __all__ = [
 class _Parts(NamedTuple):
     data: Tensor
     batch_sizes: Tensor
-    sorted_indices: Optional[Tensor]
-    unsorted_indices: Optional[Tensor]
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 
 
 class PackedSequence(_Parts):
@@ -203,7 +203,9 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     """
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
-    return [sequence[: max(int(length), 0)].clone(memory_format=contiguous_format) for sequence, length in zip(padded_sequences, lengths)]
+    return [
+        sequence[: max(int(length), 0)].clone(memory_format=contiguous_format) for sequence, length in zip(padded_sequences, lengths, strict=False)
+    ]
 
 
 def pack_sequence(sequences, enforce_sorted=True):

@@ -1,21 +1,21 @@
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Optional, Union
+from typing import Any, NamedTuple
 
 from ..._core.tensor import Tensor
 
 class _Parts(NamedTuple):
     data: Tensor
     batch_sizes: Tensor
-    sorted_indices: Optional[Tensor]
-    unsorted_indices: Optional[Tensor]
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 
 class PackedSequence(_Parts):
     def __new__(
         cls,
-        data: Union[Tensor, Sequence[Tensor]],
-        batch_sizes: Optional[Tensor] = None,
-        sorted_indices: Optional[Tensor] = None,
-        unsorted_indices: Optional[Tensor] = None,
+        data: Tensor | Sequence[Tensor],
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
     ) -> PackedSequence: ...
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence: ...
     def pin_memory(self) -> PackedSequence: ...
@@ -33,15 +33,15 @@ class PackedSequence(_Parts):
     def char(self) -> PackedSequence: ...
     def byte(self) -> PackedSequence: ...
 
-def invert_permutation(permutation: Optional[Tensor]) -> Optional[Tensor]: ...
+def invert_permutation(permutation: Tensor | None) -> Tensor | None: ...
 def pack_padded_sequence(
-    input: Tensor, lengths: Union[Tensor, Sequence[int]], batch_first: bool = False, enforce_sorted: bool = True
+    input: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence: ...
 def pad_packed_sequence(
-    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: Optional[int] = None
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]: ...
 def pad_sequence(
-    sequences: Union[Tensor, Iterable[Tensor]], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+    sequences: Tensor | Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor: ...
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]: ...
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence: ...

@@ -1,0 +1,136 @@
+"""Rows of a matrix in bags, beside what their elements say."""
+
+import pytest
+
+import libtensor as torch
+
+F = torch.nn.functional
+ROWS = torch.tensor([[1.0, 9.0], [2.0, 8.0], [3.0, 7.0], [4.0, 6.0]])
+INDICES, OFFSETS = torch.tensor([0, 1, 3, 3, 2]), torch.tensor([0, 2, 2])
+
+
+def test_modes():
+    for number, (mode, expected) in enumerate(
+        [("sum", [[3, 17], [0, 0], [11, 19]]), ("mean", [[1.5, 8.5], [0, 0], [11 / 3, 19 / 3]]), ("max", [[2, 9], [0, 0], [4, 7]])]
+    ):
+        output = F.embedding_bag(INDICES, ROWS, OFFSETS, mode=mode)
+        assert torch.allclose(output, torch.tensor(expected, dtype=torch.float32))
+        results = torch.embedding_bag(ROWS, INDICES, OFFSETS, False, number)
+        assert isinstance(results, tuple) and torch.equal(results[0], output)
+    assert torch.equal(F.embedding_bag(INDICES, ROWS, OFFSETS), F.embedding_bag(INDICES, ROWS, OFFSETS, mode="mean"))
+
+
+def test_what_comes_beside_the_output():
+    assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 0)[1:]] == [[], [0, 0, 0], [0, 0, 0]]
+    assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 1)[1:]] == [[0, 0, 2, 2, 2], [2, 0, 3], [2, 0, 3]]
+    assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 2)[1:]] == [[0, 0, 2, 2, 2], [2, 0, 3], [[1, 0], [0, 0], [3, 2]]]
+    padded = torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 1, False, None, False, 3)
+    assert [t.tolist() for t in padded[1:]] == [[0, 0, 2, 2, 2], [2, 0, 1], [2, 0, 1]]
+    assert torch.embedding_bag(ROWS, INDICES.int(), OFFSETS.int(), False, 1)[1].dtype == torch.int32
+
+
+def test_bags_are_rows_or_end_with_the_last_offset():
+    matrix = torch.tensor([[0, 1], [3, 3]])
+    assert F.embedding_bag(matrix, ROWS, mode="sum").tolist() == [[3, 17], [8, 12]]
+    assert F.embedding_bag(matrix.t(), ROWS, mode="sum").tolist() == [[5, 15], [6, 14]]
+    assert F.embedding_bag(INDICES, ROWS, torch.tensor([0, 2, 5]), mode="sum", include_last_offset=True).tolist() == [[3, 17], [11, 19]]
+    assert F.embedding_bag(INDICES, ROWS, torch.tensor([0, 2]), mode="sum", include_last_offset=True).tolist() == [[3, 17]]
+    assert F.embedding_bag(INDICES[:0], ROWS, torch.tensor([0, 0]), mode="max").tolist() == [[0, 0], [0, 0]]
+    assert F.embedding_bag(INDICES[:0], ROWS, INDICES[:0], mode="sum").shape == (0, 2)
+
+
+def test_rows_that_do_not_count():
+    rows = ROWS.clone()
+    rows[3] = float("nan")
+    for padding in (3, -1):
+        assert F.embedding_bag(INDICES, rows, OFFSETS, mode="sum", padding_idx=padding).tolist() == [[3, 17], [0, 0], [3, 7]]
+        assert F.embedding_bag(INDICES, rows, OFFSETS, mode="mean", padding_idx=padding).tolist() == [[1.5, 8.5], [0, 0], [3, 7]]
+        assert F.embedding_bag(INDICES, rows, OFFSETS, mode="max", padding_idx=padding).tolist() == [[2, 9], [0, 0], [3, 7]]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
+def test_gradients(dtype):
+    given = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=dtype)
+
+    def gradients(weights=None, **how):
+        rows = ROWS.to(dtype).requires_grad_()
+        output = F.embedding_bag(INDICES, rows, OFFSETS, per_sample_weights=weights, **how)
+        return torch.autograd.grad((output * given).sum(), [rows] + ([] if weights is None else [weights]))
+
+    assert gradients(mode="sum")[0].tolist() == [[1, 2], [1, 2], [5, 6], [10, 12]]
+    assert gradients(mode="sum", scale_grad_by_freq=True)[0].tolist() == [[1, 2], [1, 2], [5, 6], [5, 6]]
+    assert gradients(mode="max")[0].tolist() == [[0, 2], [1, 0], [0, 6], [5, 0]]
+    assert gradients(mode="sum", padding_idx=3)[0].tolist() == [[1, 2], [1, 2], [5, 6], [0, 0]]
+    third = torch.tensor([5.0, 6.0], dtype=dtype) / 3
+    assert torch.allclose(gradients(mode="mean")[0][2], third)
+    weights = torch.tensor([1.0, 2.0, 0.5, 0.25, 3.0], dtype=dtype).requires_grad_()
+    rows, of_weights = gradients(weights, mode="sum")
+    assert rows.tolist() == [[1, 2], [2, 4], [15, 18], [3.75, 4.5]] and of_weights.tolist() == [19, 18, 56, 56, 57]
+
+
+def test_sparse_gradients():
+    for how, values in [({}, [[1, 1], [1, 1], [1, 1], [1, 1], [1, 1]]), ({"padding_idx": 3}, [[1, 1], [1, 1], [1, 1]])]:
+        rows = ROWS.clone().requires_grad_()
+        (grad,) = torch.autograd.grad(F.embedding_bag(INDICES, rows, OFFSETS, mode="sum", sparse=True, **how).sum(), rows)
+        assert grad.layout == torch.sparse_coo and grad._values().tolist() == values
+        (dense,) = torch.autograd.grad(F.embedding_bag(INDICES, rows, OFFSETS, mode="sum", **how).sum(), rows)
+        assert torch.equal(grad.to_dense(), dense)
+
+
+def test_second_derivatives():
+    rows, weights = ROWS.double().requires_grad_(), torch.linspace(1, 2, 5, dtype=torch.float64).requires_grad_()
+    of = [rows, weights]
+
+    def gathered():
+        each = rows[INDICES] * weights.unsqueeze(1)
+        return torch.stack([each[:2].sum(0), each[2:2].sum(0), each[2:].sum(0)])
+
+    results = []
+    for output in (F.embedding_bag(INDICES, rows, OFFSETS, mode="sum", per_sample_weights=weights), gathered()):
+        first = torch.autograd.grad((output**2).sum(), of, create_graph=True)
+        results.append(torch.autograd.grad(sum((g**2).sum() for g in first), of))
+    assert all(torch.allclose(a, b) for a, b in zip(*results, strict=True))
+
+
+def test_rows_are_shortened_where_they_lie():
+    rows = torch.tensor([[3.0, 4.0], [0.3, 0.4], [6.0, 8.0]])
+    F.embedding_bag(torch.tensor([0, 1]), rows, torch.tensor([0]), max_norm=1.0)
+    assert torch.allclose(rows, torch.tensor([[0.6, 0.8], [0.3, 0.4], [6.0, 8.0]]))
+
+
+def test_the_same_bits_on_any_number_of_threads():
+    torch.manual_seed(0)
+    rows, indices = torch.randn(500, 65, requires_grad=True), torch.randint(0, 500, (4000,))
+    threads, results = torch.get_num_threads(), []
+    try:
+        for n in (1, 2, 5):
+            torch.set_num_threads(n)
+            output = F.embedding_bag(indices, rows, torch.arange(0, 4000, 40), mode="mean")
+            results.append((output, torch.autograd.grad((output**2).sum(), rows)[0]))
+    finally:
+        torch.set_num_threads(threads)
+    assert all(torch.equal(a, b) for other in results[1:] for a, b in zip(results[0], other, strict=True))
+
+
+def test_refusals_and_meta():
+    for call, kind, text in [
+        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([1, 2])), RuntimeError, "begin with 0.*1"),
+        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 9])), RuntimeError, "5 indices.*9"),
+        (lambda: F.embedding_bag(torch.tensor([0, 7]), ROWS, torch.tensor([0])), (IndexError, RuntimeError), "7"),
+        (lambda: F.embedding_bag(INDICES, ROWS), ValueError, "offsets"),
+        (lambda: F.embedding_bag(INDICES.reshape(1, 5), ROWS, OFFSETS), ValueError, "offsets"),
+        (lambda: F.embedding_bag(INDICES, ROWS, OFFSETS, mode="median"), ValueError, "median"),
+        (lambda: F.embedding_bag(INDICES, ROWS, OFFSETS, mode="max", sparse=True), ValueError, "max"),
+        (lambda: F.embedding_bag(INDICES, ROWS, OFFSETS, per_sample_weights=torch.ones(5)), NotImplementedError, "mean"),
+        (lambda: F.embedding_bag(INDICES, ROWS, OFFSETS, mode="sum", per_sample_weights=torch.ones(4)), ValueError, "4"),
+        (lambda: F.embedding_bag(INDICES, ROWS, OFFSETS, padding_idx=4), RuntimeError, "padding_idx.*4"),
+        (lambda: F.embedding_bag(INDICES, ROWS.int(), OFFSETS), RuntimeError, "int32"),
+        (lambda: F.embedding_bag(INDICES.float(), ROWS, OFFSETS), RuntimeError, "float32"),
+        (lambda: torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 3), RuntimeError, "mode.*3"),
+    ]:
+        with pytest.raises(kind, match=text):
+            call()
+    with pytest.raises(RuntimeError):
+        F.embedding_bag(INDICES, ROWS, torch.tensor([0, 3, 2]))
+    meta = torch.embedding_bag(ROWS.to("meta"), INDICES.to("meta"), OFFSETS.to("meta"))
+    assert meta[0].shape == (3, 2) and meta[0].device.type == "meta"
