@@ -123,8 +123,8 @@ func (k *blocks) subtract(c, a, b block) {
 		blas.Gemm(k.d, &p)
 		return
 	}
-	g := kernel.Gemm{A: uintptr(a.at), B: uintptr(b.at), C: uintptr(c.at), Batch: 1, M: c.rows, N: c.cols, K: a.cols,
-		ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column, CRow: c.row, CCol: c.column}
+	g := kernel.Gemm{A: uintptr(a.at), B: uintptr(b.at), C: uintptr(c.at), D: uintptr(c.at), Batch: 1, M: c.rows, N: c.cols, K: a.cols,
+		ARow: a.row, ACol: a.column, BRow: b.row, BCol: b.column, CRow: c.row, CCol: c.column, DRow: c.row, DCol: c.column}
 	tensor.Put(unsafe.Pointer(&g.Alpha), k.d, dtype.IntScalar(-1))
 	tensor.Put(unsafe.Pointer(&g.Beta), k.d, dtype.IntScalar(1))
 	kernel.Call(k.product, unsafe.Pointer(&g))

@@ -38,6 +38,19 @@ func matricesOf(t *tensor.Tensor) matrices {
 	return m
 }
 
+// broadcastOf views t, which broadcasts to c, as many matrices as c has; those and rows and columns that it repeats are 0 apart.
+func broadcastOf(t, c *tensor.Tensor) matrices {
+	m := matricesOf(c)
+	m.data, m.batchStep, m.row, m.column = uintptr(t.Data()), 0, 0, 0
+	sizes, strides := t.Sizes(), t.Strides()
+	for i, step := range []*int64{&m.column, &m.row, &m.batchStep} {
+		if d := len(sizes) - 1 - i; d >= 0 && sizes[d] != 1 {
+			*step = strides[d]
+		}
+	}
+	return m
+}
+
 func (m matrices) transposed() matrices {
 	m.rows, m.cols, m.row, m.column = m.cols, m.rows, m.column, m.row
 	return m

@@ -13,9 +13,13 @@ import (
 )
 
 const (
-	// A matrix that lies along the summed dimension, of leastAlong elements or more, is read as it lies instead of being
-	// packed where the other one has at most skinny rows.
-	skinny, leastAlong = 8, 64
+	// Products of matrices that lie along the summed dimension, of leastAlong elements or more, read them as they lie where the first
+	// has few rows: packing the second costs as much as adding up what lies in the lanes of vectors does where there is a row for each
+	// alongSteps elements, and for each pairSteps where they are multiplied in pairs. More than skinny rows must fit into the second cache
+	// beside the other operand.
+	leastAlong, alongSteps, pairSteps, alongBytes = 32, 8, 24, 1 << 19
+	// A product of at most skinny columns, and more rows, is turned over.
+	skinny = 8
 	// Threads share blocks of at least so many rows and columns, multiples of the kernels' panels; a block of fewer rows than
 	// the product packs the second operand once more.
 	leastBlockRows, leastBlockColumns = 32, 32
@@ -69,7 +73,7 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 		a, ma, mb, mc = b, mb.transposed(), ma.transposed(), mc.transposed()
 	}
 	run := fn.tiles
-	along := fn.dots != 0 && mc.rows <= skinny && ma.cols >= leastAlong && mb.row == 1
+	along := fn.dots != 0 && mb.row == 1 && fn.readsAlong(mc.rows, ma.cols, d)
 	if along {
 		run = fn.dots
 	}
@@ -88,17 +92,30 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 		}
 		ma = matricesOf(whole)
 	}
-	if self != nil {
-		if s.copy(c, self); s.Err != nil {
-			return
-		}
-	}
 	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
 		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
 		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
+	if self == nil {
+		g.D, g.DBatch, g.DRow, g.DCol = g.C, g.CBatch, g.CRow, g.CCol
+	} else {
+		md := broadcastOf(self, c)
+		if turned {
+			md = md.transposed()
+		}
+		g.D, g.DBatch, g.DRow, g.DCol = md.data, md.batchStep, md.row, md.column
+	}
 	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
 	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
+}
+
+// readsAlong tells whether dots of so many rows of depth elements are no slower than packing is.
+func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
+	steps := int64(alongSteps)
+	if k.left == d && d.Size() == 2 {
+		steps = pairSteps
+	}
+	return depth >= leastAlong && rows*steps <= depth && (rows <= skinny || rows*depth*k.left.Size() <= alongBytes)
 }
 
 // multiplySlabs is multiplyBlocks for n rows of c after the other.
@@ -169,6 +186,7 @@ func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, 
 			p.A += uintptr((batch*g.ABatch + i*g.ARow) * da.Size())
 			p.B += uintptr((batch*g.BBatch + j*g.BCol) * db.Size())
 			p.C += uintptr((batch*g.CBatch + i*g.CRow + j*g.CCol) * dc.Size())
+			p.D += uintptr((batch*g.DBatch + i*g.DRow + j*g.DCol) * dc.Size())
 			run(p, i, j)
 		}
 	})

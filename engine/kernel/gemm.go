@@ -5,13 +5,14 @@ import "C"
 
 import "unsafe"
 
-// Gemm is a batch of matrix products c = Alpha*a*b + Beta*c over any strides, which count elements; it mirrors lt_gemm.
+// Gemm is a batch of matrix products c = Alpha*a*b + Beta*d over any strides, which count elements; it mirrors lt_gemm.
 type Gemm struct {
-	A, B, C            uintptr
+	A, B, C, D         uintptr
 	Batch, M, N, K     int64
 	ABatch, ARow, ACol int64
 	BBatch, BRow, BCol int64
 	CBatch, CRow, CCol int64
+	DBatch, DRow, DCol int64
 	Alpha, Beta        [16]byte
 }
 

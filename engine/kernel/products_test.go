@@ -113,10 +113,10 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 			})
 			b, c := newMatrix(d, k, n, bRow, bCol, number), newMatrix(d, m, n, cRow, cCol, number)
 			before := append([]byte{}, c.bytes...)
-			g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: c.col}
+			g := Gemm{Batch: 1, M: m, N: n, K: k, ARow: a.row, ACol: a.col, BRow: b.row, BCol: b.col, CRow: c.row, CCol: c.col, DRow: c.row, DCol: c.col}
 			tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
 			tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
-			call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C = at[0], at[1], at[2] })
+			call(fn, g, [][]byte{a.bytes, b.bytes, c.bytes}, func(g *Gemm, at []uintptr) { g.A, g.B, g.C, g.D = at[0], at[1], at[2], at[2] })
 			old := &matrix{d, c.row, c.col, before}
 			for i := range m {
 				for j := range n {

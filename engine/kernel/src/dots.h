@@ -13,49 +13,92 @@ namespace {
 // The n values at p, fewer than a vector holds, and zeros.
 template <class P, class T>
 LT_INLINE Vec<typename P::Unit> along(const T *p, int64_t n) {
-  T values[Vec<typename P::Unit>::N * P::kSteps] = {};
-  memcpy(values, p, size_t(n) * sizeof(T));
+  T values[Vec<typename P::Unit>::N * P::kSteps];
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+  const uint64_t bytes = (uint64_t(1) << (uint64_t(n) * sizeof(T))) - 1;
+  if constexpr (sizeof(values) == 64)
+    _mm512_storeu_si512(values, _mm512_maskz_loadu_epi8(bytes, p));
+  else
+    _mm256_storeu_si256((__m256i *)values, _mm256_maskz_loadu_epi8(__mmask32(bytes), p));
+#else
+  memset((void *)values, 0, sizeof values);
+  memcpy((void *)values, p, size_t(n) * sizeof(T));
+#endif
   return along<P>(values);
 }
 
-// c = alpha * a b + beta * c for I rows of a and J columns of b.
+// The lanes of a and b, in groups of 2h, with the halves of each group added to each other.
+template <int h, class T, size_t... I>
+LT_INLINE Vec<T> halves_added(Vec<T> a, Vec<T> b, std::index_sequence<I...>) {
+  constexpr int N = Vec<T>::N, M = N / 2;
+  const Vec<T> low =
+      __builtin_shufflevector(a.v, b.v, int(I % M / h * 2 * h + I % h + I / M * N)...);
+  const Vec<T> high =
+      __builtin_shufflevector(a.v, b.v, int(I % M / h * 2 * h + I % h + I / M * N + h)...);
+  return low + high;
+}
+
+// The sums of the lanes of n vectors, one after the other, in the vectors from v on; h is 1 or half
+// the lanes that are left of each.
+template <int n, int h, class T>
+LT_INLINE void add_lanes(Vec<T> *v) {
+  constexpr int left = (n + 1) / 2;
+  for (int i = 0; i < left; i++)
+    v[i] = halves_added<h>(v[2 * i], v[2 * i + 1 < n ? 2 * i + 1 : 2 * i],
+                           std::make_index_sequence<Vec<T>::N>());
+  if constexpr (h > 1) add_lanes<left, h / 2>(v);
+}
+
+// Where a part of a product finds its operands.
+template <class P, class T>
+struct Part {
+  const typename P::Left *a;
+  const T *b, *d;
+  T *c;
+  LT_INLINE Part row(const lt_gemm *g, int64_t i) const {
+    return {a + i * g->a_row, b, d + i * g->d_row, c + i * g->c_row};
+  }
+  LT_INLINE Part column(const lt_gemm *g, int64_t j) const {
+    return {a, b + j * g->b_col, d + j * g->d_col, c + j * g->c_col};
+  }
+};
+
+// c = alpha * a b + beta * d for I rows of a and J columns of b.
 template <class P, int I, int J, class T>
-void dots(const lt_gemm *g, const typename P::Left *a, const T *b, T *c) {
+void dots(const lt_gemm *g, const Part<P, T> &part) {
   using Sum = typename P::Sum;
   constexpr int N = Vec<Sum>::N;
   constexpr int64_t kWhole = N * P::kSteps;
-  Vec<Sum> sums[I][J];
-  for (int i = 0; i < I; i++)
-    for (int j = 0; j < J; j++) sums[i][j] = Sum(0);
+  Vec<Sum> sums[I * J];
+  for (int t = 0; t < I * J; t++) sums[t] = Sum(0);
   const auto step = [&](int64_t p, auto... n) __attribute__((always_inline)) {
     Vec<typename P::Unit> y[J];
-    for (int j = 0; j < J; j++) y[j] = along<P>(b + j * g->b_col + p, n...);
+    for (int j = 0; j < J; j++) y[j] = along<P>(part.b + j * g->b_col + p, n...);
     for (int i = 0; i < I; i++) {
-      const auto x = along<P>(a + i * g->a_row + p, n...);
-      for (int j = 0; j < J; j++) sums[i][j] = P::add(sums[i][j], x, y[j]);
+      const auto x = along<P>(part.a + i * g->a_row + p, n...);
+      for (int j = 0; j < J; j++) sums[i * J + j] = P::add(sums[i * J + j], x, y[j]);
     }
   };
   int64_t p = 0;
   for (; p + kWhole <= g->k; p += kWhole) step(p);
   if (p < g->k) step(p, g->k - p);
+  add_lanes<I * J, N / 2>(sums);
+  constexpr int kVectors = (I * J + N - 1) / N;
+  Sum each[kVectors * N];
+  for (int v = 0; v < kVectors; v++) store(each + v * N, sums[v]);
   const Sum alpha = factor<Sum, T>(g->alpha), beta = factor<Sum, T>(g->beta);
   for (int i = 0; i < I; i++) {
-    for (int j = 0; j < J; j++) {
-      Sum lanes[N];
-      store(lanes, sums[i][j]);
-      for (int h = N / 2; h > 0; h /= 2)
-        for (int l = 0; l < h; l++) lanes[l] = lanes[l] + lanes[l + h];
-      finish(lanes, alpha, beta, c + i * g->c_row + j * g->c_col, 1, 1);
-    }
+    const Part<P, T> to = part.row(g, i);
+    finish(each + i * J, alpha, beta, to.d, g->d_col, to.c, g->c_col, J);
   }
 }
 
 // dots of J columns and any number of rows.
 template <class P, int I, int J, class T>
-void dots_of_rows(const lt_gemm *g, const typename P::Left *a, const T *b, T *c, int64_t rows) {
-  for (; rows >= I; rows -= I, a += I * g->a_row, c += I * g->c_row) dots<P, I, J>(g, a, b, c);
+void dots_of_rows(const lt_gemm *g, Part<P, T> part, int64_t rows) {
+  for (; rows >= I; rows -= I, part = part.row(g, I)) dots<P, I, J>(g, part);
   if constexpr (I > 1) {
-    if (rows > 0) dots_of_rows<P, I / 2, J>(g, a, b, c, rows);
+    if (rows > 0) dots_of_rows<P, I - 1, J>(g, part, rows);
   }
 }
 
@@ -63,13 +106,13 @@ template <class P, class T>
 void multiply_dots(const lt_gemm *g) {
   constexpr int I = LT_VECTOR_BYTES == 64 ? 4 : 2;
   for (int64_t s = 0; s < g->batch; s++) {
-    const auto *a = (const typename P::Left *)g->a + s * g->a_batch;
-    const T *b = (const T *)g->b + s * g->b_batch;
-    T *c = (T *)g->c + s * g->c_batch;
-    int64_t j = 0;
-    for (; j + 4 <= g->n; j += 4)
-      dots_of_rows<P, I, 4>(g, a, b + j * g->b_col, c + j * g->c_col, g->m);
-    for (; j < g->n; j++) dots_of_rows<P, I, 1>(g, a, b + j * g->b_col, c + j * g->c_col, g->m);
+    Part<P, T> part{(const typename P::Left *)g->a + s * g->a_batch,
+                    (const T *)g->b + s * g->b_batch, (const T *)g->d + s * g->d_batch,
+                    (T *)g->c + s * g->c_batch};
+    int64_t columns = g->n;
+    for (; columns >= 4; columns -= 4, part = part.column(g, 4))
+      dots_of_rows<P, I, 4>(g, part, g->m);
+    for (; columns > 0; columns--, part = part.column(g, 1)) dots_of_rows<P, I, 1>(g, part, g->m);
   }
 }
 

@@ -49,7 +49,7 @@ struct Target {
   }
 };
 
-// What becomes of sums: c = alpha * sums + beta * c.
+// What becomes of sums: c = alpha * sums + beta * d.
 template <class P, class T>
 struct Scaled {
   using Sum = typename P::Sum;
@@ -62,6 +62,9 @@ struct Scaled {
   T *at(int64_t s, int64_t i, int64_t j) const {
     return (T *)g->c + s * g->c_batch + i * g->c_row + j * g->c_col;
   }
+  const T *added(int64_t s, int64_t i, int64_t j) const {
+    return (const T *)g->d + s * g->d_batch + i * g->d_row + j * g->d_col;
+  }
   // Where the columns of b, from row p on, are read: in the panel, once they are packed there.
   Packed<P> source(const T *b, int64_t, int64_t depth, const Target<P, Scaled> &to,
                    typename P::Unit *panel) const {
@@ -71,29 +74,30 @@ struct Scaled {
   // Whether elements lie in whole vectors, and products with the factors are not rounded, so that
   // vectors come to what finish does.
   bool direct(int64_t w) const {
-    return (alpha == Sum(1) || alpha == Sum(-1)) && (beta == Sum(0) || beta == Sum(1)) &&
-           g->c_col == 1 && w == kPanel<typename P::Unit>;
+    return (alpha == Sum(1) || alpha == Sum(-1)) &&
+           (beta == Sum(0) || (beta == Sum(1) && g->d_col == 1)) && g->c_col == 1 &&
+           w == kPanel<typename P::Unit>;
   }
-  // A vector of elements at c.
-  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *c) const {
+  // A vector of elements, to which those at d are added.
+  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *d) const {
     const Vec<Sum> x = alpha == Sum(1) ? sums : -sums;
-    return beta == Sum(0) ? x : x + load(c);
+    return beta == Sum(0) ? x : x + load(d);
   }
   // Writes a panel's columns of rows from i on from registers.
   template <int kRows>
   LT_INLINE void whole(const Vec<Sum> (&sums)[kRows][2], int64_t s, int64_t i, int64_t j) const {
     T *const c = at(s, i, j);
-    const int64_t row = g->c_row;
+    const T *const d = added(s, i, j);
     unrolled<kRows>([&](int r) __attribute__((always_inline)) {
       for (int v = 0; v < 2; v++) {
-        Sum *const p = c + r * row + v * Vec<Sum>::N;
-        store(p, elements(sums[r][v], p));
+        const int at = v * Vec<Sum>::N;
+        store(c + r * g->c_row + at, elements(sums[r][v], d + r * g->d_row + at));
       }
     });
   }
   // Writes w columns of row i from column j on; the sums are changed.
   void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
-    finish(sums, alpha, beta, at(s, i, j), g->c_col, w);
+    finish(sums, alpha, beta, added(s, i, j), g->d_col, at(s, i, j), g->c_col, w);
   }
 };
 

@@ -141,13 +141,15 @@ LT_INLINE typename P::Unit unit_at(const typename P::Left *p, int64_t values = P
   return u;
 }
 
-// c = alpha * sums + beta * c for one row of w columns, step elements apart; the sums are changed.
+// c = alpha * sums + beta * d for one row of w columns, step and d_step elements apart; the sums
+// are changed.
 template <class Sum, class T>
-void finish(Sum *sums, Sum alpha, Sum beta, T *c, int64_t step, int64_t w) {
+void finish(Sum *sums, Sum alpha, Sum beta, const T *d, int64_t d_step, T *c, int64_t step,
+            int64_t w) {
   if (alpha != Sum(1))
     for (int64_t k = 0; k < w; k++) sums[k] = alpha * sums[k];
   if (beta != Sum(0))
-    for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + beta * convert<Sum>(c[k * step]);
+    for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + beta * convert<Sum>(d[k * d_step]);
   if (__is_same(Sum, T) && step == 1)
     for (int64_t k = 0; k < w; k++) c[k] = convert<T>(sums[k]);
   else
