@@ -10443,6 +10443,21 @@ export namespace nn {
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, options?: { dtype?: DType | null; out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   export function logSoftmaxAsync(input: TensorLike, dim: Int | string, dtype: DType | null, options?: { out?: Tensor | null; signal?: Signal | null }): Promise<Tensor>;
   /**
+   * `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
+   * the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+   */
+  export function gumbelSoftmax(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int; generator?: Generator | null }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int; generator?: Generator | null }): Tensor;
+  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int, options?: { generator?: Generator | null }): Tensor;
+  /** gumbelSoftmax, off the event loop. */
+  export function gumbelSoftmaxAsync(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int; generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int, options?: { generator?: Generator | null; signal?: Signal | null }): Promise<Tensor>;
+  /**
    * softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
    * `value`, weighted by how far its `key` goes along with it. The n × n matrix of weights is not made, but with dropout. `scale` is 1 / sqrt(the size of the last dimension of
    * `query`) unless given. `attn_mask`, of float32 or of the dtype of `query`, is added to the products; one of bool tells which weights there are. With `is_causal`, query i has
@@ -10497,21 +10512,6 @@ export namespace nn {
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, options?: { averageAttnWeights?: boolean; isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, options?: { isCausal?: boolean; signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
   export function multiHeadAttentionForwardAsync(query: TensorLike, key: TensorLike, value: TensorLike, embedDimToCheck: Int, numHeads: Int, inProjWeight: TensorLike | null, inProjBias: TensorLike | null, biasK: TensorLike | null, biasV: TensorLike | null, addZeroAttn: boolean, dropoutP: number, outProjWeight: TensorLike, outProjBias: TensorLike | null, training: boolean, keyPaddingMask: TensorLike | null, needWeights: boolean, attnMask: TensorLike | null, useSeparateProjWeight: boolean, qProjWeight: TensorLike | null, kProjWeight: TensorLike | null, vProjWeight: TensorLike | null, staticK: TensorLike | null, staticV: TensorLike | null, averageAttnWeights: boolean, isCausal: boolean, options?: { signal?: Signal | null }): Promise<{ out: Tensor; weights: Tensor }>;
-  /**
-   * `softmax` of (`self` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `self`, the closer to one of them
-   * the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
-   */
-  export function gumbelSoftmax(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int }): Tensor;
-  export function gumbelSoftmax(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int }): Tensor;
-  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int }): Tensor;
-  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int }): Tensor;
-  export function gumbelSoftmax(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int): Tensor;
-  /** gumbelSoftmax, off the event loop. */
-  export function gumbelSoftmaxAsync(input: TensorLike, options?: { tau?: number; hard?: boolean; eps?: number; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, options?: { hard?: boolean; eps?: number; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, options?: { eps?: number; dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, options?: { dim?: Int; signal?: Signal | null }): Promise<Tensor>;
-  export function gumbelSoftmaxAsync(input: TensorLike, tau: number, hard: boolean, eps: number, dim: Int, options?: { signal?: Signal | null }): Promise<Tensor>;
   /**
    * The convolution of signals `self` (N, C, L), or of one (C, L), with kernels `weight` (M, C / `groups`, K): at each position that kernels have, `stride` apart, for each kernel the
    * sum of the products of its taps, `dilation` apart, with what they meet of the signal, to which `bias` (M) is added. `padding` zeros stand before the signal and behind it, or with

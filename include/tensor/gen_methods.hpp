@@ -104,13 +104,13 @@ struct NnFractionalMaxPool2dWithIndicesResult;
 namespace nn {
 struct NnFractionalMaxPool3dWithIndicesResult;
 }  // namespace nn
-struct LstmInputResult;
+struct LstmResult;
 struct LstmDataResult;
-struct GruInputResult;
+struct GruResult;
 struct GruDataResult;
-struct RnnTanhInputResult;
+struct RnnTanhResult;
 struct RnnTanhDataResult;
-struct RnnReluInputResult;
+struct RnnReluResult;
 struct RnnReluDataResult;
 struct LstmCellResult;
 struct PackPaddedSequenceResult;

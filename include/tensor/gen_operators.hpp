@@ -282,7 +282,7 @@ struct NnFractionalMaxPool3dWithIndicesResult {
   Tensor indices;
 };
 }  // namespace nn
-struct LstmInputResult {
+struct LstmResult {
   Tensor output;
   Tensor hn;
   Tensor cn;
@@ -292,7 +292,7 @@ struct LstmDataResult {
   Tensor hn;
   Tensor cn;
 };
-struct GruInputResult {
+struct GruResult {
   Tensor output;
   Tensor hn;
 };
@@ -300,7 +300,7 @@ struct GruDataResult {
   Tensor output;
   Tensor hn;
 };
-struct RnnTanhInputResult {
+struct RnnTanhResult {
   Tensor output;
   Tensor hn;
 };
@@ -308,7 +308,7 @@ struct RnnTanhDataResult {
   Tensor output;
   Tensor hn;
 };
-struct RnnReluInputResult {
+struct RnnReluResult {
   Tensor output;
   Tensor hn;
 };
@@ -7062,11 +7062,11 @@ inline Tensor fold(const Tensor &self, const Ints &output_size, const Ints &kern
 // (layers times directions, sequences, units) that steps begin with, `params` w_ih, w_hh and, with `has_biases`, b_ih and b_hh of each layer and direction, with the gates i, f, g, o one
 // after another, and w_hr, which h_t is multiplied by, where h has fewer units than c. With `train` the elements that go from layer to layer are left out with the
 // probability `dropout`. Gives the states h of the last layer at all steps, `bidirectional` those of both directions side by side, and those of all layers after the last step.
-inline LstmInputResult lstm(const Tensor &input, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+inline LstmResult lstm(const Tensor &input, const Tensors &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
   detail::Result<Tensor> cn;
-  detail::check(::tensor_lstm_input(input.get(), hx.data(), hx.size(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put(), cn.put()));
+  detail::check(::tensor_lstm(input.get(), hx.data(), hx.size(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put(), cn.put()));
   return {output.take(), hn.take(), cn.take()};
 }
 
@@ -7081,10 +7081,10 @@ inline LstmDataResult lstm(const Tensor &data, const Tensor &batch_sizes, const 
 
 // Layers of gated recurrent units over all steps of `input`, with arguments as `lstm` has them, but for one state: r, z = sigmoid(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh),
 // n = tanh(w_ih x_t + b_ih + r (w_hh h_(t-1) + b_hh)) and h_t = (1 - z) n + z h_(t-1), with the gates r, z, n one after another in `params`.
-inline GruInputResult gru(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+inline GruResult gru(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
-  detail::check(::tensor_gru_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  detail::check(::tensor_gru(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
   return {output.take(), hn.take()};
 }
 
@@ -7097,10 +7097,10 @@ inline GruDataResult gru(const Tensor &data, const Tensor &batch_sizes, const Te
 }
 
 // Layers with states h_t = tanh(w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
-inline RnnTanhInputResult rnn_tanh(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+inline RnnTanhResult rnn_tanh(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
-  detail::check(::tensor_rnn_tanh_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  detail::check(::tensor_rnn_tanh(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
   return {output.take(), hn.take()};
 }
 
@@ -7113,10 +7113,10 @@ inline RnnTanhDataResult rnn_tanh(const Tensor &data, const Tensor &batch_sizes,
 }
 
 // Layers with states h_t = max(0, w_ih x_t + b_ih + w_hh h_(t-1) + b_hh) over all steps of `input`, with arguments as `lstm` has them, but for one state.
-inline RnnReluInputResult rnn_relu(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
+inline RnnReluResult rnn_relu(const Tensor &input, const Tensor &hx, const Tensors &params, Bool has_biases, Int num_layers, Real dropout, Bool train, Bool bidirectional, Bool batch_first) {
   detail::Result<Tensor> output;
   detail::Result<Tensor> hn;
-  detail::check(::tensor_rnn_relu_input(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
+  detail::check(::tensor_rnn_relu(input.get(), hx.get(), params.data(), params.size(), has_biases, num_layers, dropout, train, bidirectional, batch_first, output.put(), hn.put()));
   return {output.take(), hn.take()};
 }
 

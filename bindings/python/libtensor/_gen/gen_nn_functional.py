@@ -347,6 +347,17 @@ def log_softmax(input, dim, dtype=None, *, out=None):
     """
 
 
+@_operator("nn.gumbel_softmax")
+def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=None):
+    """`softmax` of (`input` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `input`, the closer to one of them
+    the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
+
+    >>> _ = torch.manual_seed(0)
+    >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
+    tensor([0., 0., 1.])
+    """
+
+
 @_operator("nn.scaled_dot_product_attention")
 def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, *, scale=None, enable_gqa=False):
     """softmax(`scale` `query` `key`^T + `attn_mask`) `value`, for each of the leading dimensions, which are broadcast: each query, a row of `query`, gets a mean of the rows of
@@ -376,17 +387,6 @@ def multi_head_attention_forward(query, key, value, embed_dim_to_check, num_head
     (tensor([[0.6698, 0.3302],
             [0.3302, 0.6698]]), tensor([[0.6698, 0.3302],
             [0.3302, 0.6698]]))
-    """
-
-
-@_operator("nn.gumbel_softmax")
-def gumbel_softmax(input, tau=1.0, hard=False, eps=1e-10, dim=-1):
-    """`softmax` of (`input` + noise) / `tau` along `dim`, with noise from the standard Gumbel distribution: a sample of the classes whose logits are `input`, the closer to one of them
-    the smaller `tau` is. With `hard` it is one of them, and has the gradients of `softmax`. `eps` has no effect.
-
-    >>> _ = torch.manual_seed(0)
-    >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
-    tensor([0., 0., 1.])
     """
 
 
@@ -1575,4 +1575,4 @@ def relu_(input):
     """
 
 
-__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "scaled_dot_product_attention", "multi_head_attention_forward", "gumbel_softmax", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "embedding_bag", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "ctc_loss", "linear_cross_entropy", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "unfold", "fold", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "grid_sample", "affine_grid", "affine_grid_generator", "relu", "relu_"]
+__all__ = ["pdist", "cosine_similarity", "leaky_relu", "leaky_relu_", "prelu", "hardtanh", "hardtanh_", "relu6", "relu6_", "threshold", "threshold_", "hardshrink", "softshrink", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "elu", "elu_", "celu", "celu_", "selu", "selu_", "softplus", "logsigmoid", "gelu", "silu", "silu_", "mish", "mish_", "tanhshrink", "softsign", "rrelu", "rrelu_", "glu", "gumbel_softmax", "scaled_dot_product_attention", "multi_head_attention_forward", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc", "dropout", "dropout_", "feature_dropout", "feature_dropout_", "dropout1d", "dropout1d_", "dropout2d", "dropout2d_", "dropout3d", "dropout3d_", "alpha_dropout", "alpha_dropout_", "feature_alpha_dropout", "feature_alpha_dropout_", "linear", "bilinear", "normalize", "pairwise_distance", "one_hot", "pixel_shuffle", "pixel_unshuffle", "channel_shuffle", "native_channel_shuffle", "pad", "embedding", "embedding_renorm_", "embedding_bag", "l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "nll_loss", "cross_entropy", "binary_cross_entropy", "binary_cross_entropy_with_logits", "poisson_nll_loss", "gaussian_nll_loss", "hinge_embedding_loss", "margin_ranking_loss", "soft_margin_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "cosine_embedding_loss", "triplet_margin_loss", "ctc_loss", "linear_cross_entropy", "native_layer_norm", "layer_norm", "rms_norm", "native_group_norm", "group_norm", "native_batch_norm", "batch_norm", "instance_norm", "local_response_norm", "max_pool1d", "max_pool2d", "max_pool3d", "max_pool1d_with_indices", "max_pool2d_with_indices", "max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d_with_indices", "adaptive_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_unpool1d", "max_unpool2d", "max_unpool3d", "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d", "fractional_max_pool3d_with_indices", "unfold", "fold", "lstm", "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "rnn_tanh_cell", "rnn_relu_cell", "interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "grid_sample", "affine_grid", "affine_grid_generator", "relu", "relu_"]
