@@ -72,6 +72,8 @@ from ._data.sparse import validate_compressed as _validate_sparse_compressed_ten
 from ._data.sparse import validate_coo as _validate_sparse_coo_tensor_args
 from ._devices.threadpools import watch as _watch_for_threadpoolctl
 from ._gen import gen_functions as _functions
+from ._gen.gen_functions import pack_padded_sequence as _pack_padded_sequence  # as PyTorch calls it
+from ._gen.gen_functions import pad_packed_sequence as _pad_packed_sequence
 from ._gradients import grad as _grad  # for the methods that they give Tensor
 from ._gradients import hooks as _hooks
 from ._gradients.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
