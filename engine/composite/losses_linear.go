@@ -75,6 +75,10 @@ func (s *losing) factor(target, weight *tensor.Tensor, d dtype.DType, left int64
 func NnLinearLosses(c aten.Ctx, self, linear, target, bias, weight *tensor.Tensor, left, rows int64) (*tensor.Tensor, error) {
 	s := within(c, "nn_linear_cross_entropy")
 	defer s.Close()
+	if self.Dim() != 2 || rows <= 0 {
+		s.Failf("self must be a matrix, and rows positive, but they are of sizes %v, and %d", self.Sizes(), rows)
+		return nil, s.Err
+	}
 	n := self.Sizes()[0]
 	if target.Dim() == 0 || target.Sizes()[0] != n {
 		s.Failf("target must be of the %d examples of self, but has sizes %v", n, target.Sizes())

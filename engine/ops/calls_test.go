@@ -192,6 +192,24 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		channels := profile{p.d, p.sizes[1:2], nil, ones}.tensor(t, "")
 		return map[string]any{"mean": channels, "rstd": channels, "weight": channels}
 	},
+	"nn_attention_gradient": func(p profile, t *testing.T) map[string]any {
+		if len(p.sizes) < 2 {
+			return nil
+		}
+		return map[string]any{"lse": profile{p.d, p.sizes[:len(p.sizes)-1], nil, ones}.tensor(t, "")}
+	},
+	"nn_multi_head_attention_forward": func(p profile, t *testing.T) map[string]any {
+		if len(p.sizes) != 2 || p.sizes[1] == 0 || p.sizes[1] > 100 {
+			return nil
+		}
+		n, set := p.sizes[1], map[string]any{"embed_dim_to_check": p.sizes[1], "num_heads": int64(1), "is_causal": false, "use_separate_proj_weight": false, "dropout_p": 0.0}
+		for _, name := range []string{"in_proj_bias", "bias_k", "bias_v", "out_proj_bias", "key_padding_mask", "attn_mask", "q_proj_weight", "k_proj_weight", "v_proj_weight", "static_k", "static_v"} {
+			set[name] = (*tensor.Tensor)(nil)
+		}
+		set["in_proj_weight"] = profile{p.d, []int64{3 * n, n}, nil, ones}.tensor(t, "")
+		set["out_proj_weight"] = profile{p.d, []int64{n, n}, nil, ones}.tensor(t, "")
+		return set
+	},
 	"nn_nll_loss":          labelled,
 	"nn_multi_margin_loss": labelled,
 	"nn_multilabel_margin_loss": func(p profile, t *testing.T) map[string]any {
