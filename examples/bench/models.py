@@ -86,22 +86,13 @@ def layers(t: Any, width: int, depth: int) -> list[dict[str, Any]]:
     ]
 
 
-def attention(t: Any, F: Any, q: Any, k: Any, v: Any, causal: bool) -> Any:
-    if hasattr(F, "scaled_dot_product_attention"):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
-    likeness = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
-    if causal:
-        n = q.shape[-2]
-        likeness = likeness.masked_fill(t.ones(n, n, dtype=t.bool).triu(1), -float("inf"))
-    return F.softmax(likeness, -1) @ v
-
-
-def transformed(t: Any, F: Any, x: Any, blocks: list[dict[str, Any]], heads: int, causal: bool, approximate: str) -> Any:
+def transformed(F: Any, x: Any, blocks: list[dict[str, Any]], heads: int, causal: bool, approximate: str) -> Any:
     width = x.shape[-1]
     for w in blocks:
         mixed = F.linear(F.layer_norm(x, (width,), *w["ln1"]), *w["qkv"])
         q, k, v = mixed.unflatten(-1, (3, heads, -1)).permute(2, 0, 3, 1, 4).unbind()
-        x = x + F.linear(attention(t, F, q, k, v, causal).transpose(1, 2).flatten(2), *w["proj"])
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        x = x + F.linear(attended.transpose(1, 2).flatten(2), *w["proj"])
         up = F.linear(F.layer_norm(x, (width,), *w["ln2"]), *w["up"])
         x = x + F.linear(F.gelu(up, approximate=approximate), *w["down"])
     return x
@@ -116,7 +107,7 @@ def vit_small(t: Any, F: Any, batch: int) -> Forward:
     def forward() -> Any:
         x = F.conv2d(images, *patches, stride=16).flatten(2).transpose(1, 2)
         x = t.cat([first.expand(batch, -1, -1), x], 1) + places
-        x = transformed(t, F, x, blocks, 6, False, "none")
+        x = transformed(F, x, blocks, 6, False, "none")
         return F.linear(F.layer_norm(x[:, 0], (width,), *norm), *head)
 
     return forward
@@ -130,7 +121,7 @@ def gpt2_small(t: Any, F: Any, batch: int) -> Forward:
 
     def forward() -> Any:
         x = F.embedding(tokens, table) + places[: tokens.shape[1]]
-        x = transformed(t, F, x, blocks, 12, True, "tanh")
+        x = transformed(F, x, blocks, 12, True, "tanh")
         return F.linear(F.layer_norm(x[:, -1], (width,), *norm), table)
 
     return forward
@@ -164,7 +155,7 @@ def counted(t: Any, times: dict[str, float], clock: Callable[[], float]) -> Simp
 
         return call
 
-    return SimpleNamespace(**{name: watch(name) for name in WATCHED if hasattr(functions(t), name)})
+    return SimpleNamespace(**{name: watch(name) for name in WATCHED})
 
 
 WATCHED = "conv2d batch_norm relu max_pool2d adaptive_avg_pool2d linear layer_norm gelu softmax embedding scaled_dot_product_attention".split()

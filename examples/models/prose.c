@@ -1,30 +1,11 @@
 // A small transformer writes prose, letter after letter, in C: prose FOLDER. The same steps as
 // prose.py; writes the scores of the beginning, and both texts, to prose.c.bin.
-#include <math.h>
-
 #include "model.h"
 
 static const char BEGINNING[] = "A tensor ";
 enum { CONTEXT = 64, WIDTH = 96, HEADS = 4, BLOCKS = 3, LENGTH = 240 };
 enum { BEGUN = sizeof BEGINNING - 1 };
 static const double BOLDNESS = 0.6;
-
-// Each place takes of the values of those before it, and its own, by the likeness of its query to
-// their keys.
-static tensor_t *attention(tensor_t *q, tensor_t *k, tensor_t *v) {
-  const int64_t n = tensor_sizes(q)[2], size = tensor_sizes(q)[3];
-  tensor_t *turned = keep(tensor_transpose(k, -2, -1, &made));
-  tensor_t *products = keep(tensor_matmul(q, turned, &made));
-  tensor_t *likeness =
-      keep(tensor_mul_scalar(products, tensor_float(1 / sqrt((double)size)), &made));
-  tensor_t *ones = keep(tensor_ones((int64_t[]){n, n}, 2, TENSOR_BOOL, TENSOR_LAYOUT_NONE,
-                                    tensor_device_default(), &made));
-  tensor_t *later = keep(tensor_triu(ones, 1, &made));
-  tensor_t *known =
-      keep(tensor_masked_fill_scalar(likeness, later, tensor_float(-INFINITY), &made));
-  tensor_t *shares = keep(tensor_softmax(known, -1, TENSOR_DTYPE_NONE, &made));
-  return keep(tensor_matmul(shares, v, &made));
-}
 
 static tensor_t *linear(tensor_t *x, weights w, int block, const char *name) {
   return keep(tensor_nn_linear(x, of(w, "blocks.%d.%s.weight", block, name),
@@ -44,7 +25,9 @@ static tensor_t *attended(tensor_t *x, weights w, int i) {
   tensor_t *q = keep(tensor_select(heads, 0, 0, &made));
   tensor_t *k = keep(tensor_select(heads, 0, 1, &made));
   tensor_t *v = keep(tensor_select(heads, 0, 2, &made));
-  tensor_t *turned = keep(tensor_transpose(attention(q, k, v), 1, 2, &made));
+  tensor_t *taken =
+      keep(tensor_nn_scaled_dot_product_attention(q, k, v, NULL, 0, true, NULL, false, &made));
+  tensor_t *turned = keep(tensor_transpose(taken, 1, 2, &made));
   return linear(keep(tensor_flatten(turned, 2, -1, &made)), w, i, "proj");
 }
 

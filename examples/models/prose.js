@@ -9,14 +9,6 @@ const { load, folderOf, bytes } = require('./model.js');
 const [CONTEXT, WIDTH, HEADS, BLOCKS] = [64, 96, 4, 3];
 const [BEGINNING, LENGTH, BOLDNESS] = ['A tensor ', 240, 0.6];
 
-// Each place takes of the values of those before it, and its own, by the likeness of its query to their keys.
-function attention(q, k, v) {
-  const [n, size] = q.shape.slice(-2);
-  const likeness = q.matmul(k.transpose(-2, -1)).mul(lt.float(1 / Math.sqrt(size)));
-  const later = lt.ones(n, n, { dtype: lt.bool }).triu(1);
-  return likeness.maskedFill(later, -Infinity).softmax(-1).matmul(v);
-}
-
 // Of every letter as the next one, after each of `letters` (N, n): (N, n, LETTERS).
 function scores(letters, w) {
   const linear = (x, name) => lt.nn.linear(x, w[`${name}.weight`], w[`${name}.bias`]);
@@ -26,7 +18,8 @@ function scores(letters, w) {
   for (let i = 0; i < BLOCKS; i++) {
     const mixed = linear(normed(x, `blocks.${i}.ln1`), `blocks.${i}.qkv`);
     const [q, k, v] = mixed.unflatten(-1, [3, HEADS, -1]).permute(2, 0, 3, 1, 4).unbind();
-    x = x.add(linear(attention(q, k, v).transpose(1, 2).flatten(2), `blocks.${i}.proj`));
+    const attended = lt.nn.scaledDotProductAttention(q, k, v, { isCausal: true });
+    x = x.add(linear(attended.transpose(1, 2).flatten(2), `blocks.${i}.proj`));
     x = x.add(linear(lt.nn.gelu(linear(normed(x, `blocks.${i}.ln2`), `blocks.${i}.up`)), `blocks.${i}.down`));
   }
   return lt.nn.linear(normed(x, 'ln'), w['letters.weight']);

@@ -5,7 +5,6 @@ how likely they are. Writes the scores of all letters after each of the beginnin
 """
 
 import argparse
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,14 +14,6 @@ from libtensor.nn import functional as F
 
 LETTERS, CONTEXT, WIDTH, HEADS, BLOCKS = 128, 64, 96, 4, 3
 BEGINNING, LENGTH, BOLDNESS = "A tensor ", 240, 0.6
-
-
-def attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
-    """Each place takes of the values of those before it, and its own, by the likeness of its query to their keys."""
-    n = q.size(-2)
-    likeness = q @ k.transpose(-2, -1) * (1 / math.sqrt(q.size(-1)))
-    later = torch.ones(n, n, dtype=torch.bool).triu(1)
-    return likeness.masked_fill(later, -math.inf).softmax(-1) @ v
 
 
 def scores(letters: torch.Tensor, w: dict[str, torch.Tensor]) -> torch.Tensor:
@@ -38,7 +29,7 @@ def scores(letters: torch.Tensor, w: dict[str, torch.Tensor]) -> torch.Tensor:
     for i in range(BLOCKS):
         mixed = linear(normed(x, f"blocks.{i}.ln1"), f"blocks.{i}.qkv")
         q, k, v = mixed.unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4).unbind()
-        x = x + linear(attention(q, k, v).transpose(1, 2).flatten(2), f"blocks.{i}.proj")
+        x = x + linear(F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2), f"blocks.{i}.proj")
         x = x + linear(F.gelu(linear(normed(x, f"blocks.{i}.ln2"), f"blocks.{i}.up")), f"blocks.{i}.down")
     return F.linear(normed(x, "ln"), w["letters.weight"])
 
