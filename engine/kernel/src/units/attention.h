@@ -45,10 +45,10 @@ template <class T>
 __attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Matrix<T> b,
                                         Matrix<T> c, int64_t m, int64_t n, int64_t k, bool more) {
   lt_gemm p = {};
-  p.a = (uintptr_t)a.at, p.b = (uintptr_t)b.at, p.c = (uintptr_t)c.at;
+  p.a = (uintptr_t)a.at, p.b = (uintptr_t)b.at, p.c = p.d = (uintptr_t)c.at;
   p.batch = 1, p.m = m, p.n = n, p.k = k;
   p.a_row = a.row, p.a_col = a.column, p.b_row = b.row, p.b_col = b.column;
-  p.c_row = c.row, p.c_col = c.column;
+  p.c_row = p.d_row = c.row, p.c_col = p.d_col = c.column;
   const T factors[2] = {T(1), T(more)};
   memcpy(p.alpha, &factors[0], sizeof(T));
   memcpy(p.beta, &factors[1], sizeof(T));
