@@ -63,7 +63,7 @@ struct Same {
   static constexpr auto write = write_elements<Unit, Unit>;
 };
 
-// Elements of other dtypes, which all have the code of one.
+// Elements of other dtypes, which all have the code of one; so have those of int32, which are few.
 template <class Unit>
 struct Casting {
   static constexpr bool kSame = false;
@@ -75,7 +75,7 @@ struct Casting {
 
 template <class T, class Unit>
 auto elements_of() {
-  if constexpr (__is_same(T, Unit))
+  if constexpr (__is_same(T, Unit) && !__is_same(T, int32_t))
     return Same<Unit>();
   else
     return Casting<Unit>{sizeof(T), read_elements<T, Unit>, write_elements<T, Unit>};
