@@ -29,6 +29,13 @@ func (c Ctx) Past(k tensor.Keys) Ctx {
 // ahead is the first of the keys whose layer the call has not passed, 0 when it goes to the operator.
 func (c Ctx) ahead(k tensor.Keys) tensor.Keys { return (k &^ c.passed).First() }
 
+// Plain tells whether a call on tensors, some of which may be nil, goes straight to the operator: no layer is ahead of it but that of
+// gradients, which records nothing now.
+func (c Ctx) Plain(list ...*tensor.Tensor) bool {
+	ahead := keysOf(list) &^ c.passed
+	return ahead == 0 || ahead == tensor.Gradient && !c.Recording()
+}
+
 func keys(t *tensor.Tensor) tensor.Keys {
 	if t == nil {
 		return 0

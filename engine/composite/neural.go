@@ -22,6 +22,9 @@ func NnLinear(c aten.Ctx, out, self, weight, bias *tensor.Tensor) (*tensor.Tenso
 	if weight.Dim() == 1 && bias != nil {
 		return nil, status.Runtimef("%s: weight must be a matrix where there is a bias, but it has sizes %v", op, weight.Sizes())
 	}
+	if out == nil && c.Plain(self, weight, bias) && ops.Linears(self, weight, bias) {
+		return ops.Linear(op, self, weight, bias)
+	}
 	s := within(c, op)
 	defer s.Close()
 	if weight.Dim() == 2 {

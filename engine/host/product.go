@@ -42,13 +42,23 @@ func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scal
 	case c:
 		self = nil
 	}
+	if d := c.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(matricesOf(a), matricesOf(b), matricesOf(c)) {
+		s.multiplyBlocks(c, self, a, b, alpha, beta)
+	} else {
+		s.multiplyByBLAS(c, self, a, b, alpha, beta)
+	}
+}
+
+// servedByBLAS tells whether a product is so large that a call of BLAS pays, and BLAS's integers hold its sizes and steps.
+func servedByBLAS(a, b, c matrices) bool {
+	return c.rows*c.cols*a.cols > smallProduct && a.served() && b.served() && c.served()
+}
+
+// multiplyByBLAS is multiply for what BLAS serves.
+func (s *products) multiplyByBLAS(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
 	d := c.DType()
 	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
 	work := mc.rows * mc.cols * ma.cols
-	if work <= smallProduct || !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !ma.served() || !mb.served() || !mc.served() {
-		s.multiplyBlocks(c, self, a, b, alpha, beta)
-		return
-	}
 	ld, turned, ok := mc.leading()
 	if !ok {
 		// BLAS writes adjacent elements only.

@@ -165,6 +165,15 @@ func partOf(n, parts, least int64) int64 {
 // column of each. How it is cut does not show in the results.
 func shareBlocks(g kernel.Gemm, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
 	work := max(g.M, packingRows)*g.N*g.K + matrixCost
+	if g.Batch*work <= productGrain {
+		run(g, 0, 0)
+	} else {
+		shareWork(g, work, da, db, dc, run)
+	}
+}
+
+// shareWork is shareBlocks where each matrix of the batch takes so much work that there may be several blocks.
+func shareWork(g kernel.Gemm, work int64, da, db, dc dtype.DType, run func(p kernel.Gemm, i, j int64)) {
 	rows, columns := g.M, g.N
 	blocks := func() (down, across int64) { return (g.M + rows - 1) / rows, (g.N + columns - 1) / columns }
 	if wanted := productParts(g.Batch, work); wanted > 1 {

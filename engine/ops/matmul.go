@@ -434,3 +434,33 @@ func (s *scope) batched(t *tensor.Tensor, batch []int64, count int64) *tensor.Te
 	wide := s.Keep(view.Expand(s.Op, t, append(slices.Clone(batch), matrix...)))
 	return s.reshape(wide, count, matrix[0], matrix[1])
 }
+
+// Linears tells whether Linear takes the operands: matrices with elements, and a bias, if any, with one for each row of weight, all of one dtype
+// that is multiplied and on one device.
+func Linears(self, weight, bias *tensor.Tensor) bool {
+	alike := func(t *tensor.Tensor) bool { return t.DType() == self.DType() && t.Device() == self.Device() }
+	if self.Dim() != 2 || weight.Dim() != 2 || !alike(weight) || !gemmKernel.Has(self.DType()) || self.Numel() == 0 || weight.Numel() == 0 {
+		return false
+	}
+	n := weight.Sizes()[0]
+	return self.Sizes()[1] == weight.Sizes()[1] && (bias == nil || alike(bias) && bias.Dim() == 1 && bias.Numel() == n)
+}
+
+// Linear is the product of self and the transposed weight, plus bias where there is one, without the steps of a composition, which take longer
+// than small products do.
+func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
+	turned, err := view.Transpose(op, nil, weight, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer turned.Release()
+	to, err := tensor.Empty(op, []int64{self.Sizes()[0], weight.Sizes()[0]}, self.DType(), self.Device())
+	if err != nil {
+		return nil, err
+	}
+	if err = launch.On(to).Product(op, launch.Product{To: to, Self: bias, A: self, B: turned, Alpha: unscale, Beta: unscale}); err != nil {
+		to.Release()
+		return nil, err
+	}
+	return to, nil
+}

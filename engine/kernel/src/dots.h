@@ -63,6 +63,13 @@ struct Part {
   }
 };
 
+// finish, in one place for all numbers of rows.
+template <class Sum, class T>
+__attribute__((noinline)) void finish_dots(Sum *sums, const lt_gemm *g, const T *d, T *c,
+                                           int64_t w) {
+  finish(sums, factor<Sum, T>(g->alpha), factor<Sum, T>(g->beta), d, g->d_col, c, g->c_col, w);
+}
+
 // c = alpha * a b + beta * d for I rows of a and J columns of b.
 template <class P, int I, int J, class T>
 void dots(const lt_gemm *g, const Part<P, T> &part) {
@@ -86,10 +93,9 @@ void dots(const lt_gemm *g, const Part<P, T> &part) {
   constexpr int kVectors = (I * J + N - 1) / N;
   Sum each[kVectors * N];
   for (int v = 0; v < kVectors; v++) store(each + v * N, sums[v]);
-  const Sum alpha = factor<Sum, T>(g->alpha), beta = factor<Sum, T>(g->beta);
   for (int i = 0; i < I; i++) {
     const Part<P, T> to = part.row(g, i);
-    finish(each + i * J, alpha, beta, to.d, g->d_col, to.c, g->c_col, J);
+    finish_dots(each + i * J, g, to.d, to.c, J);
   }
 }
 
@@ -98,7 +104,7 @@ template <class P, int I, int J, class T>
 void dots_of_rows(const lt_gemm *g, Part<P, T> part, int64_t rows) {
   for (; rows >= I; rows -= I, part = part.row(g, I)) dots<P, I, J>(g, part);
   if constexpr (I > 1) {
-    if (rows > 0) dots_of_rows<P, I - 1, J>(g, part, rows);
+    if (rows > 0) dots_of_rows<P, I / 2, J>(g, part, rows);
   }
 }
 
