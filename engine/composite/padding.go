@@ -60,8 +60,12 @@ func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *flo
 func checkPadding(op, mode string, dim, n, before, after int64) error {
 	widest := max(before, after)
 	switch {
-	case mode == "reflect" && widest >= n, mode == "circular" && widest > n:
-		return status.Runtimef("%s: the mode %s pads dimension %d, whose size is %d, by less than that, but pad has %d and %d", op, mode, dim, n, before, after)
+	case mode == "reflect" && widest >= n:
+		return status.Runtimef("%s: the mode reflect pads dimension %d, whose size is %d, by less than that, but pad has %d and %d", op, dim, n, before, after)
+	case mode == "circular" && widest > n:
+		return status.Runtimef("%s: the mode circular pads dimension %d, whose size is %d, by at most that, but pad has %d and %d", op, dim, n, before, after)
+	case mode == "circular" && widest > 0 && n+min(before, 0)+min(after, 0) < 1:
+		return status.Runtimef("%s: of dimension %d, whose size is %d, nothing is left to be continued with a padding of %d and %d", op, dim, n, before, after)
 	case before < -n || after < -n || n+before+after < 0 || mode != "circular" && n+before+after < 1:
 		return status.Runtimef("%s: of dimension %d, whose size is %d, nothing is left with a padding of %d and %d", op, dim, n, before, after)
 	}
@@ -88,16 +92,24 @@ func (s *scope) bordered(t *tensor.Tensor, widths []int64, sign int64) *tensor.T
 // border is a part of a dimension that padding adds: where it begins, its width, and where the part that it continues begins.
 type border struct{ at, width, from int64 }
 
-// bordersOf are the two borders of a dimension of size n in what is padded.
-func bordersOf(mode string, n, before, after int64) [2]border {
-	begin, end := border{0, before, before}, border{before + n, after, before + n - 1}
+// bordersOf are the borders of a dimension, whose size is n, in what is padded. Circular ones that are wider than that continue each other.
+func bordersOf(mode string, n, before, after int64) (list []border) {
 	switch mode {
 	case "reflect":
-		begin.from, end.from = before+1, before+n-1-after
-	case "circular":
-		begin.from, end.from = n, before
+		list = []border{{0, before, before + 1}, {before + n, after, before + n - 1 - after}}
+	case "replicate":
+		list = []border{{0, before, before}, {before + n, after, before + n - 1}}
+	default:
+		n := max(n, 1)
+		for end := before; end > 0; end -= n {
+			width := min(end, n)
+			list = append(list, border{end - width, width, end - width + n})
+		}
+		for at := before + n; at < before+n+after; at += n {
+			list = append(list, border{at, min(before+n+after-at, n), at - n})
+		}
 	}
-	return [2]border{begin, end}
+	return slices.DeleteFunc(list, func(b border) bool { return b.width == 0 })
 }
 
 // NnPadInside copies what is inside to its place, and fills the borders from there. What is cut off is there to be mirrored, but does not come
@@ -129,9 +141,7 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 		dim := self.Dim() - len(pad)/2 + i
 		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
 		for _, b := range bordersOf(mode, self.Sizes()[dim], before, after) {
-			if b.width > 0 {
-				s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b))
-			}
+			s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b))
 		}
 	}
 	if cuts && mode != "circular" {
@@ -183,10 +193,8 @@ func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (
 		}
 		dim, before, after := y.Dim()-1-i, added[2*i], added[2*i+1]
 		n := y.Sizes()[dim] - before - after
-		for _, b := range bordersOf(mode, n, before, after) {
-			if b.width > 0 {
-				s.giveBack(y, mode, int64(dim), b)
-			}
+		for _, b := range slices.Backward(bordersOf(mode, n, before, after)) {
+			s.giveBack(y, mode, int64(dim), b)
 		}
 		y = s.Narrow(y, int64(dim), before, n)
 	}

@@ -134,6 +134,19 @@ def test_pad_of_all_dimensions(mode, widths, dtype):
         assert torch.allclose(gradient, given, rtol=1e-14)
 
 
+# What is cut off does not come back from the other end.
+@pytest.mark.parametrize(("widths", "want"), [((-3, 3), [4, 4, 4, 4]), ((-2, 3), [3, 4, 3, 4, 3]), ((3, -2), [2, 1, 2, 1, 2]), ((4, -1), [3, 1, 2, 3, 1, 2, 3])])
+def test_circular_pad_of_what_is_cut(widths, want):
+    x = torch.tensor([[1.0, 2.0, 3.0, 4.0]], dtype=torch.float64, requires_grad=True)
+    y = F.pad(x, widths, mode="circular")
+    assert y.tolist() == [want]
+    given = torch.arange(1.0, len(want) + 1, dtype=torch.float64)
+    (gradient,) = torch.autograd.grad(y, x, given.unsqueeze(0))
+    assert gradient.tolist() == [[given[y[0] == v].sum().item() for v in (1, 2, 3, 4)]]
+    with pytest.raises(RuntimeError, match="nothing is left to be continued"):
+        F.pad(x, (-4, 3), mode="circular")
+
+
 @pytest.mark.parametrize("sizes", [(0, 2, 3), (2, 0, 3), (0, 3)], ids=str)
 def test_circular_pad_of_nothing(sizes):
     x = torch.zeros(sizes, requires_grad=True)
