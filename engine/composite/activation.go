@@ -121,6 +121,8 @@ func NnGumbelSoftmax(c aten.Ctx, self *tensor.Tensor, tau float64, hard bool, _ 
 	s := within(c, "nn_gumbel_softmax")
 	defer s.Close()
 	s.Fail(floating(s.Op, self))
+	_, err := shape.WrapDim(s.Op, dim, self.Dim()) // before anything is drawn
+	s.Fail(err)
 	waiting := s.Step(func() (*tensor.Tensor, error) {
 		return c.EmptyLike(self, self.DType(), tensor.NoLayout, self.Device(), shape.Contiguous)
 	})

@@ -19,10 +19,19 @@ func (s *scope) parameterDType(self *tensor.Tensor, parameters ...*tensor.Tensor
 			d = dtype.Float32
 		}
 	}
+	var have []dtype.DType
+	fit := d == self.DType() || self.DType().IsReducedFloat()
 	for _, t := range parameters {
-		if s.Err == nil && t != nil && (t.DType() != d || d != self.DType() && !self.DType().IsReducedFloat()) {
-			s.Failf("weight, bias and running statistics must all have the dtype of self, %v, or float32 where that has 16 bits, but one has %v", self.DType(), t.DType())
+		if t != nil {
+			have, fit = append(have, t.DType()), fit && t.DType() == d
 		}
+	}
+	if !fit {
+		wanted := status.Textf("have the dtype of self, %v", self.DType())
+		if self.DType().IsReducedFloat() {
+			wanted += ", or all have float32"
+		}
+		s.Failf("weight, bias and running statistics must all %s, but those that are given have %v", wanted, have)
 	}
 	return d
 }

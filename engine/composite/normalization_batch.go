@@ -28,6 +28,10 @@ func (s *scope) checkRunning(r running, used bool) {
 		} else if wanted {
 			s.Failf("%s is written to, and so has no gradient, but requires one", []string{"running_mean", "running_var"}[i])
 		}
+		if made, err := s.C.IsInference(t); err != nil || made && !s.C.Inferring() {
+			s.Fail(err)
+			s.Failf("%s was made in inference mode, outside of which it is not written to; clone() gives one that is", []string{"running_mean", "running_var"}[i])
+		}
 		if t.Layout() != tensor.Strided {
 			s.Fail(status.NotImplementedf("%s is not implemented for running statistics that are %v; to_dense() converts", s.Op, t.Layout()))
 		}

@@ -161,6 +161,14 @@ def test_sizes_and_scales():
     assert F.interpolate(torch.ones(2, 2, 3, 3, device="meta"), 5, mode="bicubic").shape == (2, 2, 5, 5)
 
 
+@pytest.fixture
+def every_warning():
+    torch.set_warn_always(True)
+    yield
+    torch.set_warn_always(False)
+
+
+@pytest.mark.usefixtures("every_warning")
 def test_older_names():
     x = torch.randn(1, 2, 3, 3)
     with pytest.warns(UserWarning, match="interpolate"):

@@ -231,6 +231,11 @@ def test_infinities_pass_given_statistics():
     assert x.grad.tolist() == [[0.5, 0.5], [0.5, 0.5]]
 
 
+def inferred(n):
+    with torch.inference_mode():
+        return torch.ones(n)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_running_statistics_move(dtype):
     x = torch.tensor([[1.0, 2.0], [3.0, 6.0]], dtype=dtype)
@@ -259,8 +264,9 @@ def test_running_statistics_move(dtype):
         (torch.zeros(2), torch.ones(2, requires_grad=True)),
         (torch.zeros(2), torch.ones(3)),
         (torch.zeros(2), torch.ones(2, dtype=torch.float64)),
+        (torch.zeros(2), inferred(2)),
     ],
-    ids=["overlapping", "with gradient", "of another size", "of another dtype"],
+    ids=["overlapping", "with gradient", "of another size", "of another dtype", "of inference"],
 )
 def test_running_statistics_that_are_refused_stay(mean, variance):
     with pytest.raises(RuntimeError):
