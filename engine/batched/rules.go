@@ -31,7 +31,7 @@ var rules = map[string]func(b *batch) bool{
 	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
 	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
 	"any": (*batch).ofNone, "all": (*batch).ofNone,
-	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped,
+	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped, "cholesky_solve": stepped,
 	"embedding": stepped, "nn.bag": stepped, "nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
 	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
 }

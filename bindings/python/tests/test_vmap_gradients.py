@@ -53,8 +53,14 @@ CASES = {
     "interpolate": (lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), numbers(3, 1, 1, 3, 3)),
     "grid_sample": (lambda x: F.grid_sample(x, x[:, 0, :, :2, None].expand(-1, -1, 2, 2) - 0.5, align_corners=False), numbers(3, 1, 1, 3, 3)),
     "lstm": (lambda x: torch.lstm(x, [STATE, STATE], GATES, True, 1, 0.0, False, False, False)[0], numbers(3, 4, 2, 3)),
-    "fractional_max_pool2d": (lambda x: F.fractional_max_pool2d(x, 2, 2, _random_samples=torch.full((1, 1, 2), 0.3, dtype=D)), numbers(3, 1, 1, 5, 5)),
-    "fractional_max_pool3d": (lambda x: F.fractional_max_pool3d(x, 2, 2, _random_samples=torch.full((1, 1, 3), 0.3, dtype=D)), numbers(3, 1, 1, 5, 5, 5)),
+    "fractional_max_pool2d": (
+        lambda x: F.fractional_max_pool2d(x, 2, 2, _random_samples=torch.full((1, 1, 2), 0.3, dtype=D)),
+        numbers(3, 1, 1, 5, 5),
+    ),
+    "fractional_max_pool3d": (
+        lambda x: F.fractional_max_pool3d(x, 2, 2, _random_samples=torch.full((1, 1, 3), 0.3, dtype=D)),
+        numbers(3, 1, 1, 5, 5, 5),
+    ),
     "dropout without training": (lambda x: F.dropout(x, 0.5, False), numbers(3, 4)),
     "rrelu without training": (lambda x: F.rrelu(x - 0.5), numbers(3, 4)),
 }
