@@ -1986,7 +1986,7 @@ func (c Ctx) KaiserWindow(length int64, periodic bool, beta float64, d dtype.DTy
 
 // Vander is the operator vander.
 func (c Ctx) Vander(x *tensor.Tensor, n ops.Int, increasing bool) (*tensor.Tensor, error) {
-	if key := c.ahead((keys(x)) &^ tensor.Gradient); key != 0 {
+	if key := c.ahead(keys(x)); key != 0 {
 		if does := backend(key).Vander; does != nil {
 			return does(c, x, n, increasing)
 		}

@@ -167,7 +167,7 @@ var entries = []entry{
 	{"hamming_window", "HammingWindow", "composite", "constant", true, false, false, 0x1e00, ""},
 	{"blackman_window", "BlackmanWindow", "composite", "constant", true, false, false, 0x1e00, ""},
 	{"kaiser_window", "KaiserWindow", "composite", "constant", true, false, false, 0x1e00, ""},
-	{"vander", "Vander", "composite", "constant", false, false, false, 0x1ffff, ""},
+	{"vander", "Vander", "composite", "composite", false, false, false, 0x1ffff, ""},
 	{"fft_c2c", "FftC2c", "kernel", "rule", true, false, false, 0x6000, ""},
 	{"fft_r2c", "FftR2c", "kernel", "rule", true, false, false, 0x1800, ""},
 	{"fft_c2r", "FftC2r", "kernel", "rule", true, false, false, 0x6000, ""},

@@ -107,7 +107,7 @@ var operators = [...]Operator{
 	{"hamming_window", "creation", "window_length periodic alpha beta dtype layout device", 0, 0x0, 0x0, "drop", Constant, "HammingWindow", Ctx.HammingWindow, &composed},
 	{"blackman_window", "creation", "window_length periodic dtype layout device", 0, 0x0, 0x0, "drop", Constant, "BlackmanWindow", Ctx.BlackmanWindow, &composed},
 	{"kaiser_window", "creation", "window_length periodic beta dtype layout device", 0, 0x0, 0x0, "drop", Constant, "KaiserWindow", Ctx.KaiserWindow, &composed},
-	{"vander", "creation", "x N increasing", 0, 0x0, 0x0, "refuse", Constant, "Vander", Ctx.Vander, &composed},
+	{"vander", "creation", "x N increasing", 0, 0x0, 0x0, "refuse", 0, "Vander", Ctx.Vander, &composed},
 	{"fft_c2c", "fft", "self dim forward scale", 0, 0x0, 0x2, "keep", Linear, "FftC2c", Ctx.FftC2c, nil},
 	{"fft_r2c", "fft", "self dim onesided scale", 0, 0x0, 0x2, "keep", Linear, "FftR2c", Ctx.FftR2c, nil},
 	{"fft_c2r", "fft", "self dim size scale", 0, 0x0, 0x2, "keep", Linear, "FftC2r", Ctx.FftC2r, nil},

@@ -89,6 +89,7 @@ var formulas = aten.Backend{
 	LogspaceScalarTensor:                  recordLogspaceScalarTensor,
 	Eye:                                   recordEye,
 	EyeM:                                  recordEyeM,
+	Vander:                                recordVander,
 	FftC2c:                                recordFftC2c,
 	FftR2c:                                recordFftR2c,
 	FftC2r:                                recordFftC2r,
@@ -1697,6 +1698,13 @@ func recordEyeM(c aten.Ctx, out *tensor.Tensor, n, m int64, d dtype.DType, layou
 	}
 	result, err = r.c.EyeM(out, n, m, d, layout, dev)
 	r.cleared(err)
+	return
+}
+
+func recordVander(c aten.Ctx, x *tensor.Tensor, n ops.Int, increasing bool) (result *tensor.Tensor, err error) {
+	since := numbers.Load()
+	result, err = aten.Composed().Vander(c, x, n, increasing)
+	named(since, "FlipBackward0", result)
 	return
 }
 

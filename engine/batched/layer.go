@@ -49,6 +49,8 @@ func (b *batch) serve() {
 	case b.sparse(), b.Category == "quantized": // whose parts are no examples
 		b.loop(b.c)
 	case rule != nil && rule(b):
+	case b.Is(aten.Derived) && b.differentiated():
+		b.derived()
 	case b.Composed():
 		b.steps()
 	case b.Is(aten.Elementwise) && b.pointwise():
@@ -79,7 +81,7 @@ func (b *batch) steps() {
 	if err == nil {
 		return
 	}
-	if len(b.written()) > 0 {
+	if len(b.written()) > 0 || b.Is(aten.Random) {
 		b.Check(err)
 	}
 	c := b.c
@@ -87,6 +89,21 @@ func (b *batch) steps() {
 		c = c.Around(b.level)
 	}
 	b.loop(c)
+}
+
+// differentiated tells whether the call is recorded, or has operands with tangents.
+func (b *batch) differentiated() bool {
+	return slices.ContainsFunc(b.Operands(), func(t *tensor.Tensor) bool { return b.c.Recording() && t.SlopeWanted() || t.Dual() != nil })
+}
+
+// derived makes a composition that has derivatives of its own one call, for all examples or for each. Its steps would lose them, where they
+// write to parts of what they make, or have others.
+func (b *batch) derived() {
+	if b.Names == "batch" && b.self.Dim() > 1 {
+		b.direct()
+		return
+	}
+	b.loop(b.c)
 }
 
 // written are the tensors that the call writes to: of normalizations running statistics, unless they are read alone.

@@ -142,6 +142,10 @@ func (b *batch) stacked(made []*tensor.Tensor, step, start int) *tensor.Tensor {
 
 // draw is what becomes of random operators.
 func (b *batch) draw() {
+	if b.Composed() && !b.Is(aten.Derived) && b.level.Randomness != "different" {
+		b.steps() // of which some may draw
+		return
+	}
 	outside := b.c.Around(b.level)
 	mapped := false
 	for _, t := range b.Tensors() {

@@ -15,6 +15,7 @@ import (
 // rules are what operators do beside what follows from their facts, by name. One that tells false leaves the call to these, or to the loop.
 var rules = map[string]func(b *batch) bool{
 	"clone": (*batch).unary, "contiguous": (*batch).unary, "to": (*batch).unary, "zero_": (*batch).unary, "detach": (*batch).unary, "constant_pad_nd": (*batch).unary,
+	"nn.pad_inside": (*batch).unary, "nn.pad_gradient": (*batch).unary,
 	"empty_like": (*batch).unary, "zeros_like": (*batch).unary, "ones_like": (*batch).unary, "full_like": (*batch).unary, "is_conj": (*batch).unary, "is_set_to": (*batch).direct, "is_neg": (*batch).unary,
 	"real": (*batch).unary, "imag": (*batch).unary, "view_as_real": (*batch).unary,
 	"view_as_complex": matrices(1), "mT": matrices(2), "adjoint": matrices(2), "tril": matrices(2), "triu": matrices(2),
@@ -30,7 +31,15 @@ var rules = map[string]func(b *batch) bool{
 	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
 	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
 	"any": (*batch).ofNone, "all": (*batch).ofNone,
+	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped, "cholesky_solve": stepped,
+	"embedding": stepped, "nn.bag": stepped, "nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
 	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
+}
+
+// stepped is the rule of compositions whose steps have the same derivatives as they have themselves.
+func stepped(b *batch) bool {
+	b.steps()
+	return true
 }
 
 // unary is the rule of operators of a tensor whose elements, wherever they are, become those of the result.

@@ -45,7 +45,7 @@ func (p *pushed) serve() {
 	case !p.moves() && !p.Composed():
 		p.rest()
 	case rule != nil && rule(p):
-	case p.Is(aten.Constant) || p.Is(aten.Random) || p.plain():
+	case p.Is(aten.Constant) || p.plain() || p.Is(aten.Random) && (!p.Composed() || p.Is(aten.Derived)): // what is drawn moves with nothing
 		p.constant()
 	case p.Is(aten.Linear) || p.Is(aten.View) && !p.Composed():
 		p.linear()

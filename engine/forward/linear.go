@@ -122,7 +122,7 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		}
 	}
 	p.receive()
-	written := p.primals()
+	written := p.rewritten(outs, made)
 	for k, out := range outs {
 		switch into := p.tangent(out); {
 		case into == nil:
@@ -133,6 +133,19 @@ func (p *pushed) tangents(rule func() (made, slopes []*tensor.Tensor)) {
 		}
 	}
 	p.give(written, nil)
+}
+
+// rewritten writes the results to the outputs, without tangents: in a call of its own, but for what is drawn at random, which is drawn once.
+func (p *pushed) rewritten(outs, made []*tensor.Tensor) []*tensor.Tensor {
+	if !p.Is(aten.Random) {
+		return p.primals()
+	}
+	for k, out := range outs {
+		if out != nil {
+			p.Check(p.c.Copy(p.primal(out), made[k], false))
+		}
+	}
+	return make([]*tensor.Tensor, len(made))
 }
 
 // multilinear is the rule of operators that are linear in each tensor: the derivative is the sum of what they make with each tangent in the

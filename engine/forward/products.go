@@ -61,7 +61,7 @@ func (p *pushed) input(r *recorded, t *tensor.Tensor) *tensor.Tensor {
 // made are the results as the caller gets them: without the history that only the record has.
 func (p *pushed) made(r *recorded) []*tensor.Tensor {
 	switch {
-	case r.spread:
+	case r.spread && !p.Is(aten.Random): // another call would draw other numbers
 		return p.primals()
 	case r.values:
 		return r.results

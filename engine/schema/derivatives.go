@@ -63,7 +63,7 @@ var untouched = []string{"creation", "random", "query", "storage", "file", "comp
 
 // Constant tells whether no gradient flows through the operator: it returns no tensor, or none that has one.
 func (o *Operator) Constant() bool {
-	if o.Derivatives.Given() {
+	if o.Derivatives.Given() || o.Derivatives.Node != "" { // whose history has that name
 		return false
 	}
 	changes := slices.ContainsFunc(o.Args, func(a Arg) bool { return a.Mutated })

@@ -41,6 +41,7 @@ class Product(Recorded):
 
     def function_of(self, chosen):
         def function(*given):
+            torch.manual_seed(0)
             given = iter(given)
             made = self(*(next(given) if i in chosen else t for i, t in enumerate(self.first)))
             return tuple(t for t in flat(made) if smooth(t))
@@ -73,7 +74,7 @@ def problem(call, chosen):
 
 def problems(path, problem, part=PART):
     for number, case in enumerate(golden_player.cases(path)):
-        if number % part or "raises" in case or "out_meta" in case or "call" not in case:
+        if number % part or "raises" in case or "call" not in case or "empty" in case["call"]:
             continue
         try:
             call = Product(case)
@@ -85,7 +86,7 @@ def problems(path, problem, part=PART):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for chosen in {tuple(floats), *((i,) for i in floats)}:
-                torch.manual_seed(0)
+                torch.manual_seed(1)
                 if why := problem(call, chosen):
                     yield f"{case['call']} {number} of {path.name}, of tensors {chosen}: {why}"
 
@@ -99,7 +100,7 @@ def test_recorded_calls(letter):
 # -------------------------------------------------------------------------------------------------------- differences
 
 STEP = 1e-4
-TAKEN_AS_NUMBERS = ("torch.linspace", "torch.logspace", "torch.nextafter")  # tensors that no derivative is with respect to
+TAKEN_AS_NUMBERS = ("torch.linspace", "torch.logspace", "torch.nextafter", "torch.normal")  # tensors that no derivative is with respect to
 
 
 def wide(t):
