@@ -83,8 +83,7 @@ struct Placed {
     if (bias)
       for (int64_t k = 0; k < w; k++) sums[k] = sums[k] + bias[i];
     for (int r = 0; r < count; r++)
-      elements.write(sums + runs[r].lane,
-                     result + (i * row_step + runs[r].at) * elements.size(),
+      elements.write(sums + runs[r].lane, result + (i * row_step + runs[r].at) * elements.size(),
                      step * elements.size(), runs[r].n);
   }
 };

@@ -56,8 +56,8 @@ struct Moments {
   }
 };
 
-// Writes the statistics of unit i, whose elements are of M. Rounded, they are those of PyTorch: sums of
-// squares of bfloat16 are rounded, too.
+// Writes the statistics of unit i, whose elements are of M. Rounded, they are those of PyTorch:
+// sums of squares of bfloat16 are rounded, too.
 template <class M, class Args>
 LT_INLINE void write_statistics(const Args *g, int64_t i, const Moments &m) {
   using T = Wider<M>;
