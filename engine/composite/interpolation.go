@@ -96,7 +96,7 @@ func interpolate(c aten.Ctx, op string, self *tensor.Tensor, sizes []int64, scal
 	if recompute == ops.True || mode == "area" {
 		scales = nil
 	}
-	if slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1 || slices.Max(sizes) > math.MaxInt32 {
+	if mode != "area" && (slices.Contains(self.Sizes()[1:], 0) || slices.Min(sizes) < 1) || slices.Max(sizes) > math.MaxInt32 {
 		return nil, status.Runtimef("%s: sizes must be greater than 0, but for that of examples, and not greater than %d, but input has sizes %v, and output %v", op, math.MaxInt32, self.Sizes(), sizes)
 	}
 	s := within(c, op)

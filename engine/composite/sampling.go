@@ -66,15 +66,15 @@ func NnAffineGrid(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners o
 	if err := cornersUnsaid(op, alignCorners); err != nil {
 		return nil, err
 	}
-	return affineGrid(c, op, theta, size, alignCorners == ops.True)
+	return affineGrid(c, op, theta, size, alignCorners == ops.True, 1)
 }
 
 // AffineGridGenerator is NnAffineGrid by another name.
 func AffineGridGenerator(c aten.Ctx, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
-	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners)
+	return affineGrid(c, "affine_grid_generator", theta, size, alignCorners, 0)
 }
 
-func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool) (*tensor.Tensor, error) {
+func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, alignCorners bool, least int64) (*tensor.Tensor, error) {
 	if !theta.DType().IsFloatingPoint() {
 		return nil, status.Valuef("%s: expected theta to have floating point type, but got %v", op, theta.DType())
 	}
@@ -82,8 +82,8 @@ func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, align
 	if n != 2 && n != 3 {
 		return nil, status.NotImplementedf("%s: only 4D and 5D sizes are supported, for 2D and 3D affine transforms, but got size %v", op, size)
 	}
-	if slices.Min(size) < 1 {
-		return nil, status.Valuef("%s: expected non-zero, positive output size, but got %v", op, size)
+	if slices.Min(size) < least {
+		return nil, status.Valuef("%s: expected sizes of at least %d, but got %v", op, least, size)
 	}
 	if !slices.Equal(theta.Sizes(), []int64{size[0], n, n + 1}) {
 		return nil, status.Valuef("%s: expected a batch of %dD affine matrices of sizes %v for size %v, but got %v", op, n, []int64{size[0], n, n + 1}, size, theta.Sizes())
@@ -98,7 +98,7 @@ func affineGrid(c aten.Ctx, op string, theta *tensor.Tensor, size []int64, align
 			end = float64(steps-1) / float64(steps)
 		}
 		line := s.Zeros(theta, theta.DType(), 1)
-		if steps > 1 {
+		if steps != 1 {
 			line = s.Step(func() (*tensor.Tensor, error) {
 				return c.Linspace(nil, dtype.FloatScalar(-end), dtype.FloatScalar(end), steps, theta.DType(), tensor.NoLayout, theta.Device())
 			})

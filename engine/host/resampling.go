@@ -26,7 +26,7 @@ func resample(op string, w launch.Resampling) error {
 		return err
 	}
 	from, to := w.From.Sizes(), w.To.Sizes()
-	k := kernel.Resample{From: at(w.From, 0), To: at(w.To, 0), Lanes: 1, Beside: 1}
+	k := kernel.Resample{From: at(w.From, 0), To: at(w.To, 0), Lanes: 1}
 	planes := to[0] * to[1]
 	if !w.From.IsContiguous() || !w.To.IsContiguous() {
 		planes, k.Lanes = to[0], to[1]
@@ -49,7 +49,7 @@ func resample(op string, w launch.Resampling) error {
 		}
 		if i == len(k.Axes)-1 && k.Lanes > 1 && k.Lanes < fewLanes && max(t.size, t.outputs)*k.Lanes <= math.MaxInt32 {
 			t = t.each(k.Lanes)
-			k.Lanes, k.Beside = 1, k.Lanes
+			k.Lanes = 1
 		}
 		tables[i] = t
 		k.Axes[i] = tables[i].forKernel(d)

@@ -29,16 +29,30 @@ func same(size int64) taps {
 // precision is a dtype that positions are computed in, which is that of the elements.
 type precision interface{ float32 | float64 }
 
+// small tells of images for which PyTorch has another rule of what is nearest than for large ones, signals and volumes.
+func small(w launch.Resampling) bool {
+	made := w.To.Sizes()
+	if w.Transposed {
+		made = w.From.Sizes()
+	}
+	return len(made) == 4 && made[2]+made[3] <= 128
+}
+
 // tapsOf are those of images of a size with filter w. What one element becomes is told by scale where that is not 0.
 func tapsOf(d dtype.DType, w launch.Resampling, size, outputs int64, scale float64) taps {
-	bytes := d == dtype.Uint8 && w.Filter != "nearest" && w.Filter != "nearest-exact"
-	if size == outputs && (bytes || w.Antialias) {
+	nearest := w.Filter == "nearest" || w.Filter == "nearest-exact"
+	bytes := d == dtype.Uint8 && !nearest
+	switch {
+	case size == outputs && (bytes || w.Antialias || w.Filter == "linear"):
 		return same(size)
-	}
-	if bytes {
+	case bytes:
 		return located[float64](w, size, outputs, scale).integral()
-	}
-	if d == dtype.Float64 {
+	case nearest && small(w):
+		if w.Filter == "nearest" && (outputs == size || outputs == 2*size) {
+			scale = 0
+		}
+		return located[float32](w, size, outputs, scale)
+	case d == dtype.Float64:
 		return located[float64](w, size, outputs, scale)
 	}
 	t := located[float32](w, size, outputs, scale)
@@ -75,8 +89,13 @@ func located[F precision](w launch.Resampling, size, outputs int64, scale float6
 	switch {
 	case w.Filter == "nearest":
 		t.nearest(func(i int64) int64 { return int64(float32(F(i) * per)) })
-	case w.Filter == "nearest-exact":
+	case w.Filter == "nearest-exact" && small(w):
 		t.nearest(func(i int64) int64 { return int64(float32((F(i) + 0.5) * per)) })
+	case w.Filter == "nearest-exact": // with one rounding of product and sum, as PyTorch
+		t.nearest(func(i int64) int64 {
+			at := F(math.FMA(float64(per), float64(F(i)+0.5), -0.5))
+			return int64(float32(max(float64(at), 0) + 0.5))
+		})
 	case w.Antialias:
 		smooth(&t, filters[w.Filter], per)
 	default:
@@ -113,9 +132,6 @@ func between[F precision](t *taps, cubic, alignCorners bool, per F) {
 			if at < 0 && !cubic {
 				at = 0
 			}
-		}
-		if t.size == t.outputs && !cubic {
-			at = F(i)
 		}
 		first := min(int64(math.Floor(float64(at))), t.size-1)
 		x := min(max(at-F(first), 0), 1)
@@ -247,6 +263,9 @@ func (t taps) transposed() taps {
 		}
 	}
 	for e := range r.outputs {
+		if counts[e] == 0 && e > 0 { // indices ascend beyond it
+			r.index[e] = r.index[(most-1)*r.outputs+e-1]
+		}
 		r.close(e, int64(counts[e]))
 	}
 	return r
@@ -309,9 +328,22 @@ func (t taps) each(n int64) taps {
 	return r
 }
 
+// back is how far an index lies below that of the same tap of an element in front, at most.
+func (t *taps) back() int64 {
+	back := int32(0)
+	for tap := range t.most {
+		highest := int32(0)
+		for _, at := range t.index[tap*t.outputs : (tap+1)*t.outputs] {
+			highest = max(highest, at)
+			back = max(back, highest-at)
+		}
+	}
+	return int64(back)
+}
+
 // forKernel is what kernels of dtype d read, in the memory of t.
 func (t *taps) forKernel(d dtype.DType) kernel.Taps {
-	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))), Unit: t.unit}
+	a := kernel.Taps{Size: t.size, Outputs: t.outputs, Most: t.most, Back: t.back(), Index: uintptr(unsafe.Pointer(unsafe.SliceData(t.index))), Unit: t.unit}
 	if t.counts != nil {
 		a.Counts = uintptr(unsafe.Pointer(unsafe.SliceData(t.counts)))
 	}

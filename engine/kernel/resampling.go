@@ -7,16 +7,16 @@ import "unsafe"
 
 // Taps tells how the elements of a dimension are made; it mirrors lt_taps.
 type Taps struct {
-	Size, Outputs, Most    int64
-	Index, Weights, Counts uintptr
-	Unit                   float64
+	Size, Outputs, Most, Back int64
+	Index, Weights, Counts    uintptr
+	Unit                      float64
 }
 
 // Resample makes rows of planes from those of others; it mirrors lt_resample.
 type Resample struct {
-	From, To, Room                               uintptr
-	Bytes, Lanes, Beside, Begin, End, AlongFirst int64
-	Axes                                         [C.LT_RESAMPLE_DIMS]Taps
+	From, To, Room                       uintptr
+	Bytes, Lanes, Begin, End, AlongFirst int64
+	Axes                                 [C.LT_RESAMPLE_DIMS]Taps
 }
 
 // Go and C must agree to the byte.

@@ -150,10 +150,15 @@ func (p *sampler) laid(t *tensor.Tensor) *tensor.Tensor {
 	return p.Step(func() (*tensor.Tensor, error) { return cloned(p.Op, t, t.DType(), t.Device(), shape.Contiguous) })
 }
 
-// run gives what was made.
+// run gives what was made. Derivatives of what is nearest by the grid are 0, whatever the images have.
 func (p *sampler) run(made *tensor.Tensor) (*tensor.Tensor, error) {
 	if p.Err == nil && p.Values.Numel() > 0 {
-		p.Do(func() error { return launch.On(p.Images).Sample(p.Op, p.Sampling) })
+		p.Do(func() error {
+			if p.Mode == 1 && (p.Along != nil || p.Slope != nil) {
+				return fillWith(made, zero)
+			}
+			return launch.On(p.Images).Sample(p.Op, p.Sampling)
+		})
 	}
 	return p.Give(made)
 }

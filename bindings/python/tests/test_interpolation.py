@@ -67,10 +67,6 @@ def layouts(x):
         yield x.contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
 
 
-# Registers hold several elements of rows, or several channels; each number of them has an end of its own.
-SIZES = [((5,), (9,)), ((40,), (67,)), ((67,), (40,)), ((3,), (3,)), ((70,), (21,))]
-
-
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "linear", "cubic"])
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -161,6 +157,31 @@ def test_sizes_and_scales():
     assert F.interpolate(torch.ones(2, 2, 3, 3, device="meta"), 5, mode="bicubic").shape == (2, 2, 5, 5)
 
 
+def test_what_is_nearest():
+    """PyTorch's rule for signals, volumes and large images, and that for images of up to 128 rows and columns."""
+    x = torch.arange(3.0)
+    for dtype in (*FLOATS, torch.uint8):
+        signal, image = x.to(dtype).reshape(1, 1, 3), x.to(dtype).reshape(1, 1, 1, 3)
+        for scale, first, second in [(1.05, [0, 0, 1], [0, 1, 2]), (2.05, [0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 2, 2])]:
+            assert F.interpolate(signal, scale_factor=scale).flatten().tolist() == first
+            assert F.interpolate(image, scale_factor=(1.0, scale)).flatten().tolist() == second
+            assert F.interpolate(image, scale_factor=(130.0, scale))[0, 0, 7].tolist() == first
+            assert F.interpolate(image[None], scale_factor=(1.0, 1.0, scale)).flatten().tolist() == first
+        for size, middle in [(41, 20), (47, 23), (55, 27)]:
+            ones = F.interpolate(x[:2].to(dtype).reshape(1, 1, 2), size, mode="nearest-exact").float()
+            assert ones.sum().item() == size - middle
+            ones = F.interpolate(x[:2].to(dtype).reshape(1, 1, 1, 2), (1, size), mode="nearest-exact").float()
+            assert ones.sum().item() == size - middle - 1
+
+
+def test_area_without_elements():
+    x = torch.zeros(1, 2, 5, requires_grad=True)
+    assert F.interpolate(x, 0, mode="area").shape == (1, 2, 0)
+    assert torch.autograd.grad(F.interpolate(x, 0, mode="area").sum(), x)[0].equal(torch.zeros(1, 2, 5))
+    assert F.interpolate(torch.zeros(1, 2, 5, 4), (0, 2), mode="area").shape == (1, 2, 0, 2)
+    assert F.interpolate(torch.zeros(0, 2, 5, 4, 3), (3, 2, 0), mode="area").shape == (0, 2, 3, 2, 0)
+
+
 @pytest.fixture
 def every_warning():
     torch.set_warn_always(True)
@@ -198,6 +219,13 @@ def test_nan_stays_where_it_is_met():
     x[..., 2] = math.nan
     assert F.interpolate(x, 12, mode="linear").isnan().flatten().tolist() == [False] * 3 + [True] * 4 + [False] * 5
     assert F.interpolate(x, 12).isnan().flatten().tolist() == [False] * 4 + [True] * 2 + [False] * 6
+    # In a dimension that keeps its size there is nothing between elements.
+    signal, image = torch.tensor([[[1.0, math.nan, 3.0, math.inf, 5.0]]]), torch.tensor([[[[1.0, math.nan, 3.0]]]])
+    for size in ({"size": 5}, {"scale_factor": 1.0}, {"scale_factor": 1.1}):
+        torch.testing.assert_close(F.interpolate(signal, mode="linear", **size), signal, rtol=0, atol=0, equal_nan=True)
+    for size in ({"size": (3, 3)}, {"scale_factor": (3.0, 1.0)}, {"scale_factor": (3.0, 1.1)}):
+        kept = F.interpolate(image, mode="bilinear", **size)
+        torch.testing.assert_close(kept, image.repeat(1, 1, 3, 1), rtol=0, atol=0, equal_nan=True)
     given = torch.zeros(1, 1, 80)
     given[..., 41] = math.inf
     x = torch.zeros(1, 1, 40, requires_grad=True)
@@ -223,6 +251,23 @@ def test_gradients_are_the_transpose(mode, dtype):
             assert (grad.double() * nudge.double()).sum().item() == pytest.approx((moved * seed.double()).sum().item(), abs=near * 4)
             (again,) = torch.autograd.grad(grad, seed, nudge)
             torch.testing.assert_close(again.double(), moved, rtol=near / 10, atol=near / 10, check_stride=False)
+
+
+@pytest.mark.parametrize("mode", [m for m in MODES if m != "area"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+def test_gradients_of_rows_of_many_sizes(mode, dtype):
+    """Elements that are taken several times, or not at all, whatever lanes of registers they are in."""
+    torch.manual_seed(0)
+    for d, n, m in itertools.product(MODES[mode], (5, 19, 24, 27, 39, 48, 80), (3, 16, 17, 19, 32, 34, 80)):
+        ahead = (1,) * (d - 1)
+        made_of = F.interpolate(torch.eye(n, dtype=dtype).reshape(n, 1, *ahead, n), (*ahead, m), mode=mode).reshape(n, m)
+        for channels in (1, 3):
+            seeds = torch.randn(1, channels, *ahead, m, dtype=dtype)
+            for seed in layouts(seeds):
+                x = torch.zeros(1, channels, *ahead, n, dtype=dtype, requires_grad=True)
+                (grad,) = torch.autograd.grad(F.interpolate(x, (*ahead, m), mode=mode), x, seed)
+                near = 1e-12 if dtype == torch.float64 else 1e-5
+                torch.testing.assert_close(grad.reshape(channels, n), seeds.reshape(channels, m) @ made_of.T, rtol=near, atol=near)
 
 
 @pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
@@ -255,6 +300,10 @@ X = torch.ones(1, 1, 4, 4)
         (lambda: F.interpolate(X), ValueError, "size or scale_factor"),
         (lambda: F.interpolate(X, 2, 2.0), ValueError, "size or scale_factor"),
         (lambda: F.interpolate(X, (2, 2, 2)), ValueError, "2 dimensions.*got 3"),
+        (lambda: F.interpolate(X, [2]), ValueError, r"size.*list of 2.*got \[2\]"),
+        (lambda: F.interpolate(X, scale_factor=(2.0,)), ValueError, r"scale_factor.*list of 2.*got \(2.0,\)"),
+        (lambda: F.upsample_nearest(X, (2,)), ValueError, r"upsample_nearest: size.*list of 2"),
+        (lambda: F.interpolate(X[0], -1, mode="area"), RuntimeError, "negative"),
         (lambda: F.interpolate(X, 2, align_corners=True), ValueError, "align_corners.*nearest"),
         (lambda: F.interpolate(X, 2, antialias=True), ValueError, "antialias.*nearest"),
         (lambda: F.interpolate(X, 2, mode="lanczos"), ValueError, "lanczos needs antialias"),

@@ -103,6 +103,13 @@ def test_nearest_has_no_slope():
     assert of_x.tolist() == [[[[0, 0, 0], [0, 4, 0], [0, 0, 0]]]]
     assert of_grid.tolist() == torch.zeros(1, 2, 2, 2).tolist()
 
+    x = torch.tensor([[[[1.0, math.nan], [2.0, math.inf]]]], requires_grad=True)
+    grid = torch.tensor([[[[0.5, -0.5], [-0.5, 0.5]]]], requires_grad=True)
+    given = torch.ones(1, 1, 1, 2, requires_grad=True)
+    firsts = torch.autograd.grad(F.grid_sample(x, grid, "nearest", align_corners=False), (x, grid), given, create_graph=True)
+    assert firsts[1].tolist() == [[[[0.0, 0.0], [0.0, 0.0]]]]
+    assert torch.autograd.grad(sum(t.sum() for t in firsts), given)[0].flatten().tolist() == [1.0, 1.0]
+
 
 def test_points_that_are_no_numbers():
     x = torch.arange(1.0, 10).reshape(1, 1, 3, 3)
@@ -162,6 +169,8 @@ def test_affine_grid():
             torch.testing.assert_close(found.detach()[(slice(None), *place)], want)
         assert torch.autograd.gradcheck(lambda t, s=size, a=align: F.affine_grid(t, s, align_corners=a), (theta,))
         assert torch.affine_grid_generator(theta, size, align).equal(found)
+    assert torch.affine_grid_generator(torch.ones(0, 2, 3), (0, 1, 4, 5), False).shape == (0, 4, 5, 2)
+    assert torch.affine_grid_generator(torch.ones(1, 2, 3), (1, 0, 0, 5), True).shape == (1, 0, 5, 2)
 
 
 X, G = torch.ones(1, 1, 2, 2), torch.zeros(1, 2, 2, 2)
@@ -184,7 +193,7 @@ X, G = torch.ones(1, 1, 2, 2), torch.zeros(1, 2, 2, 2)
         (lambda: torch.grid_sampler_3d(X, G, 0, 0, False), RuntimeError, "5D"),
         (lambda: F.affine_grid(torch.ones(1, 2, 3).int(), (1, 1, 2, 2), False), ValueError, "int32"),
         (lambda: F.affine_grid(torch.ones(1, 2, 3), (1, 1, 2), False), NotImplementedError, "4D and 5D.*1, 1, 2"),
-        (lambda: F.affine_grid(torch.ones(1, 2, 3), (1, 1, 0, 2), False), ValueError, "positive.*1, 1, 0, 2"),
+        (lambda: F.affine_grid(torch.ones(1, 2, 3), (1, 1, 0, 2), False), ValueError, "at least 1.*1, 1, 0, 2"),
         (lambda: F.affine_grid(torch.ones(1, 3, 4), (1, 1, 2, 2), False), ValueError, "1, 2, 3.*1, 3, 4"),
     ],
 )

@@ -167,7 +167,7 @@ struct Resampling {
       const S *weights = (const S *)x.weights + i;
       Vec<S> total(S(0));
       for (int64_t t = 0; t < x.most; t++, index += n, weights += n) {
-        const Vec<S> more = total + at_places(from, index, x.size, p->beside - 1) * load(weights);
+        const Vec<S> more = total + at_places(from, index, x.size, x.back) * load(weights);
         total = x.counts ? select(Vec<S>(S(t)) < counts(i), more, total) : more;
       }
       store(to + i, total);

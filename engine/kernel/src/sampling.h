@@ -85,7 +85,7 @@ struct Points {
   }
 
   // Weights, or their derivatives by dimension `by`, where that is not -1, and in the direction
-  // that points have.
+  // that points have. Nearest elements have no derivatives.
   __attribute__((noinline)) void weigh(int by) {
     for (int t = 0; t < all; t++) {
       S *to = weights[t];
@@ -159,10 +159,7 @@ struct Points {
     S slope[kPoints], whole[kPoints], t[kPoints];
     if (p->mode != LT_SAMPLE_CUBIC) pad(last, places, slope);
     if (p->mode == LT_SAMPLE_NEAREST) {
-      for (int i = 0; i < kPoints; i++) {
-        places[i] = nearest_of(places[i]), to.weights[0][0][i] = 1;
-        to.weights[1][0][i] = to.weights[2][0][i] = 0;
-      }
+      for (int i = 0; i < kPoints; i++) places[i] = nearest_of(places[i]), to.weights[0][0][i] = 1;
       index_of(places, last, to.index[0]);
       return;
     }
@@ -245,7 +242,7 @@ struct Sampled {
   }
 };
 
-// The derivative of a sum of values, each times one that is given, by the grid.
+// The derivative of a sum of values, each times one that is given, by the grid; not of nearest ones.
 struct SampledSlope {
   template <class T>
   static void row(lt_sample *p) {
@@ -253,10 +250,6 @@ struct SampledSlope {
     blocks<T>(p, [&](int64_t example, Points<S> &points) {
       const int64_t d = p->dims;
       T *to = (T *)p->slope + (example * p->points + points.first) * d;
-      if (p->mode == LT_SAMPLE_NEAREST) {
-        memset((void *)to, 0, size_t(points.n * d) * sizeof(T));
-        return;
-      }
       const T *image = (const T *)p->image + example * p->example_stride;
       const T *given = (const T *)p->values + example * p->channels * p->points + points.first;
       S sums[kAllTaps][kPoints], total[kPoints];

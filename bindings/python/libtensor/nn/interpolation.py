@@ -1,5 +1,6 @@
-"""Interpolation by factors, of which one may stand alone."""
+"""Interpolation to sizes or by factors, of which one may stand alone."""
 
+from .._core.tensor import Tensor
 from .._gen import gen_nn_functional as _functions
 
 __all__ = []
@@ -10,23 +11,33 @@ def _factors(value):
     return (value,) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
 
 
+def _given(name, input, **lists):
+    """Sizes and factors, of which a number is for all dimensions, but a list of one is not."""
+    for argument, value in lists.items():
+        if isinstance(value, (list, tuple)) and len(value) == 1 and isinstance(input, Tensor) and input.dim() > 3:
+            raise ValueError(
+                f"{name}: {argument} must be a number, or a list of {input.dim() - 2} for input of sizes {list(input.shape)}, but got {value!r}"
+            )
+    return map(_factors, lists.values())
+
+
 def _scaled(name):
     """The function `name`, whose third argument is a factor, or several."""
     inner = getattr(_functions, name)
     if name in ("upsample_nearest", "upsample_bilinear"):
 
         def function(input, size=None, scale_factor=None):
-            return inner(input, size, _factors(scale_factor))
+            return inner(input, *_given(name, input, size=size, scale_factor=scale_factor))
 
     elif name == "upsample":
 
         def function(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-            return inner(input, size, _factors(scale_factor), mode, align_corners)
+            return inner(input, *_given(name, input, size=size, scale_factor=scale_factor), mode, align_corners)
 
     else:
 
         def function(input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
-            return inner(input, size, _factors(scale_factor), mode, align_corners, recompute_scale_factor, antialias)
+            return inner(input, *_given(name, input, size=size, scale_factor=scale_factor), mode, align_corners, recompute_scale_factor, antialias)
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "libtensor.nn.functional"
