@@ -26,10 +26,8 @@ func (s *Steps) AttentionWeights(q, k, mask *tensor.Tensor, causal bool, scale f
 	default:
 		return s.Softmax(scores)
 	}
-	none := s.Step(func() (*tensor.Tensor, error) {
-		off := s.Binary(s.C.Eq, scores, never)
-		return s.C.All(nil, off, []int64{-1}, true)
-	})
+	off := s.Binary(s.C.Eq, scores, never)
+	none := s.Step(func() (*tensor.Tensor, error) { return s.C.All(nil, off, []int64{-1}, true) })
 	weights := s.Softmax(s.Where(none, s.Int(0), scores))
 	return s.Where(none, s.Int(0), weights)
 }
