@@ -186,7 +186,10 @@ def test_rows_stay_as_they_are_where_a_call_is_refused():
         assert torch.equal(rows, ROWS)
 
 
-@pytest.mark.parametrize("way", [{"padding_idx": 0}, {"scale_grad_by_freq": True}, {"padding_idx": 0, "scale_grad_by_freq": True, "sparse": True}], ids=str)
+BACKWARD = [{"padding_idx": 0}, {"scale_grad_by_freq": True}, {"padding_idx": 0, "scale_grad_by_freq": True, "sparse": True}]
+
+
+@pytest.mark.parametrize("way", BACKWARD, ids=str)
 def test_examples_of_vmap_have_the_gradients_of_each(way):
     indices, rows = torch.tensor([[0, 0, 1], [1, 1, 1]]), torch.stack([ROWS, 2 * ROWS])
 
@@ -194,6 +197,7 @@ def test_examples_of_vmap_have_the_gradients_of_each(way):
         return F.embedding_bag(i.reshape(1, 3), w, mode="sum", **way)
 
     for pick in (lambda i, w: F.embedding(i, w, **way), bag):
+
         def gradient(i, w, pick=pick):
             return torch.func.grad(lambda w: (pick(i, w) ** 2).sum())(w)
 
