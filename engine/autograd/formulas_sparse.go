@@ -2,6 +2,7 @@ package autograd
 
 import (
 	"github.com/libtensor/libtensor/engine/dtype"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/ops"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -33,6 +34,9 @@ func (s *steps) csrValuesGradient(grad, crow, col, mat *tensor.Tensor) *tensor.T
 
 // csrDenseGradient is that of the dense matrix: the gradient times the sparse matrix's adjoint, whose rows are its columns.
 func (s *steps) csrDenseGradient(grad, crow, col, values *tensor.Tensor, sizes []int64) *tensor.Tensor {
+	if !launch.Known(crow) {
+		return s.filled(0, grad.DType(), grad.Device(), sizes...)
+	}
 	inOrder, order, err := s.c.SortStable(nil, nil, s.cast(col, dtype.Int64), ops.True, 0, false)
 	s.KeepAll([]*tensor.Tensor{inOrder, order}, err)
 	counts := s.Keep(s.c.Bincount(inOrder, nil, sizes[0]))

@@ -30,6 +30,7 @@ var rules = map[string]func(b *batch) bool{
 	"cat": (*batch).joined, "stack": (*batch).joined,
 	"index_get": (*batch).indexed, "index_set_": (*batch).assigned, "index_set_scalar_": (*batch).assigned,
 	"linalg.lstsq": looped, "linspace": looped, "logspace": looped, // they look at elements, and have as many results in any case
+	"embedding": (*batch).rows, "nn.bag": (*batch).rows,
 	"any": (*batch).ofNone, "all": (*batch).ofNone,
 	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped, "cholesky_solve": stepped,
 	"embedding": stepped, "nn.bag": stepped, "nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
@@ -146,6 +147,16 @@ func (b *batch) whole() bool {
 
 // looped is the rule of operators that are called for each example.
 func looped(b *batch) bool {
+	b.loop(b.c)
+	return true
+}
+
+// rows is the rule of what picks rows, whose gradients may be others than those of its steps. Those of all examples are dense.
+func (b *batch) rows() bool {
+	if aten.Given(b.Call, "padding_idx", int64(-1)) < 0 && !aten.Given(b.Call, "scale_grad_by_freq", false) {
+		return false
+	}
+	*b.Args[b.Place("sparse")].(*bool) = false
 	b.loop(b.c)
 	return true
 }

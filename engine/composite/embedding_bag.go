@@ -39,8 +39,12 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	case last && offsets.Numel() == 0:
 		b.Failf("offsets must have the end of the last bag, but are empty")
 	}
-	for _, t := range []*tensor.Tensor{indices, offsets} {
-		b.Fail(rowIndices(b.Op, t))
+	b.Fail(rowIndices(b.Op, "indices", indices))
+	b.Fail(rowIndices(b.Op, "offsets", offsets))
+	for i, t := range []*tensor.Tensor{indices, offsets, values} {
+		if t != nil && t.Device() != weight.Device() {
+			b.Failf("%s must be on the device of weight, %v, but on %v", []string{"indices", "offsets", "per_sample_weights"}[i], weight.Device(), t.Device())
+		}
 	}
 	if b.Err != nil {
 		return
@@ -51,9 +55,49 @@ func (b *bags) bagged(weight, indices, offsets, values *tensor.Tensor, mode int6
 	}
 	b.weight, b.indices, b.values, b.crow = weight, b.Cast(indices, d), values, b.Cast(offsets, d)
 	b.ends(last)
+	b.inside()
 }
 
-// ends has crow end with the end of the last bag, and refuses offsets that do not begin with 0 or are beyond the indices.
+// inside refuses offsets that fall, and indices that name no row.
+func (b *bags) inside() {
+	if b.Err != nil {
+		return
+	}
+	if b.number > 0 {
+		widths := b.widths()
+		if least, _, known := b.extremes(widths); known && least < 0 {
+			place := b.Step(func() (*tensor.Tensor, error) { return b.C.Argmin(nil, widths, ops.NoInt, false) })
+			at, _ := b.Value(place)
+			before, _ := b.Value(b.Select(b.crow, 0, at.I))
+			b.Failf("offsets must not fall, but offset %d is %d, and the next one %d", at.I, before.I, before.I+least)
+		}
+	}
+	rows := b.weight.Sizes()[0]
+	if least, most, known := b.extremes(b.indices); known && (least < 0 || most >= rows) {
+		if least >= 0 {
+			least = most
+		}
+		b.Fail(status.Indexf("%s: indices must be from 0 to %d, and name one of the %d rows of weight, but one is %d", b.Op, rows-1, rows, least))
+	}
+}
+
+// widths are how many indices each bag has.
+func (b *bags) widths() *tensor.Tensor {
+	return b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
+}
+
+// extremes are the least and the greatest element of a vector; unknown where it has none, or no data.
+func (s *scope) extremes(t *tensor.Tensor) (least, most int64, known bool) {
+	if s.Err != nil || t.Numel() == 0 || !launch.Known(t) {
+		return 0, 0, false
+	}
+	low, high := s.two(func() (*tensor.Tensor, *tensor.Tensor, error) { return s.C.Aminmax(nil, nil, t, ops.NoInt, false) })
+	first, known := s.Value(low)
+	last, _ := s.Value(high)
+	return first.I, last.I, known && s.Err == nil
+}
+
+// ends has crow end with the end of the last bag, and refuses offsets that do not begin with 0 or end beyond the indices.
 func (b *bags) ends(last bool) {
 	if b.Err != nil {
 		return
@@ -65,7 +109,7 @@ func (b *bags) ends(last bool) {
 		}
 		end, known := b.Value(b.Select(b.crow, 0, -1))
 		if known && (end.I < 0 || end.I > n) {
-			b.Failf("offsets must not be beyond the %d indices, but end with %d", n, end.I)
+			b.Failf("offsets must be from 0 to %d, the number of indices, but the last one is %d", n, end.I)
 		}
 		if last && known {
 			b.first(end.I)
@@ -133,8 +177,9 @@ func (b *bags) owners(n int64) *tensor.Tensor {
 	if b.number == 0 {
 		return places
 	}
+	ends := b.Narrow(b.crow, 0, 1, b.number)
 	return b.Step(func() (*tensor.Tensor, error) {
-		return b.C.Bucketize(nil, places, b.Narrow(b.crow, 0, 1, b.number), b.crow.DType() == dtype.Int32, true)
+		return b.C.Bucketize(nil, places, ends, b.crow.DType() == dtype.Int32, true)
 	})
 }
 
@@ -218,11 +263,11 @@ func EmbeddingBag(c aten.Ctx, weight, indices, offsets *tensor.Tensor, byFrequen
 	if b.Err != nil {
 		return nil, nil, nil, nil, b.Err
 	}
-	b.counts = b.Sub(b.Narrow(b.crow, 0, 1, b.number), b.Narrow(b.crow, 0, 0, b.number))
+	b.counts = b.widths()
 	switch mode {
 	case 0:
 		output = b.sums(byFrequency, sparse)
-		sizes = b.Zeros(b.crow, b.crow.DType(), b.number)
+		sizes = b.Zeros(b.crow, b.crow.DType(), offsets.Numel())
 	case 1:
 		counts := b.Binary(b.C.ClampMin, b.counts, b.Int(1))
 		output, sizes = b.Div(b.sums(byFrequency, sparse), b.Unsqueeze(counts, 1)), b.counts
@@ -264,17 +309,22 @@ func NnEmbeddingBag(c aten.Ctx, self, weight, offsets *tensor.Tensor, maxNorm *f
 	}
 	s := within(c, op)
 	defer s.Close()
-	s.Fail(rowIndices(op, self))
+	s.Fail(rowIndices(op, "indices", self))
 	if self.Dim() == 2 {
 		rows, width := self.Sizes()[0], self.Sizes()[1]
-		places := s.Keep(c.Arange(nil, dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device()))
+		places := s.Step(func() (*tensor.Tensor, error) {
+			return c.Arange(nil, dtype.IntScalar(rows), self.DType(), tensor.NoLayout, self.Device())
+		})
 		offsets = s.Mul(places, s.Int(width))
 		self, last = s.Reshape(self, self.Numel()), false
 		if values != nil {
 			values = s.Reshape(values, values.Numel())
 		}
 	}
-	if maxNorm != nil {
+	if maxNorm != nil && s.Err == nil {
+		b := &bags{scope: s} // what does not fit is refused before rows change
+		b.bagged(weight, self, offsets, values, int64(number), last)
+		b.paddingOf(weight, padding)
 		plain := s.Step(func() (*tensor.Tensor, error) { return c.Detach(weight) })
 		s.Do(func() error { return c.EmbeddingRenorm(plain, self, *maxNorm, normType) })
 	}

@@ -264,7 +264,7 @@ func Embedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFreq
 	if weight.Dim() != 2 {
 		return nil, status.Runtimef("%s: weight must be a matrix, but has sizes %v", op, weight.Sizes())
 	}
-	if err := rowIndices(op, indices); err != nil {
+	if err := rowIndices(op, "indices", indices); err != nil {
 		return nil, err
 	}
 	s := within(c, op)
@@ -274,9 +274,10 @@ func Embedding(c aten.Ctx, weight, indices *tensor.Tensor, padding int64, byFreq
 	return s.result(nil, s.Reshape(rows, shape.Append(indices.Sizes(), weight.Sizes()[1])...))
 }
 
-func rowIndices(op string, indices *tensor.Tensor) error {
+// rowIndices refuses indices, which are named so, of a dtype that names no rows.
+func rowIndices(op, name string, indices *tensor.Tensor) error {
 	if d := indices.DType(); d != dtype.Int64 && d != dtype.Int32 {
-		return status.Runtimef("%s: indices must be of int64 or int32, but are of %v", op, d)
+		return status.Runtimef("%s: %s must be of int64 or int32, but are of %v", op, name, d)
 	}
 	return nil
 }
@@ -287,7 +288,7 @@ func EmbeddingRenorm(c aten.Ctx, self, indices *tensor.Tensor, maxNorm, normType
 	if self.Dim() != 2 {
 		return status.Runtimef("%s: self must be a matrix, but has sizes %v", op, self.Sizes())
 	}
-	if err := rowIndices(op, indices); err != nil {
+	if err := rowIndices(op, "indices", indices); err != nil {
 		return err
 	}
 	s := within(c, op)

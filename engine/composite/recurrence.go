@@ -110,7 +110,7 @@ func (n *network) fits(data *tensor.Tensor, begin states, sequences int64) {
 		}
 	}
 	for i, t := range []*tensor.Tensor{begin.h, begin.c} {
-		if want := []int64{n.layers * n.directions(), sequences}; n.Err == nil && t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
+		if want := []int64{shape.Times(n.layers, n.directions()), sequences}; n.Err == nil && t != nil && (t.Dim() != 3 || !slices.Equal(t.Sizes()[:2], want)) {
 			n.Failf("%s must have three sizes, of which the first two are %d, layers times directions, and %d, sequences, but has %v", []string{"hx", "the cells of hx"}[i], want[0], want[1], t.Sizes())
 		}
 	}
@@ -177,6 +177,17 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	if n.Err != nil {
 		return nil, end
 	}
+	width, units := begin.widths(2)
+	for i, w := range all { // before any layer draws numbers for dropout
+		features := data.Sizes()[1]
+		if int64(i) >= n.directions() {
+			features = shape.Times(width, n.directions())
+		}
+		n.checked(features, width, units, w)
+	}
+	if n.Err != nil {
+		return nil, end
+	}
 	d := data.DType()
 	wide := d.Compute()
 	output = n.Cast(data, wide)
@@ -215,6 +226,15 @@ func (w weights) wide(n *network, d dtype.DType) weights {
 	return weights{n.wide(w.input, d), n.wide(w.state, d), n.wide(w.inputBias, d), n.wide(w.stateBias, d), n.wide(w.projection, d)}
 }
 
+// widths are the units of states and of cells, which dimension dim counts: as many where there are no cells.
+func (s states) widths(dim int) (width, units int64) {
+	width = s.h.Sizes()[dim]
+	if s.c == nil {
+		return width, width
+	}
+	return width, s.c.Sizes()[dim]
+}
+
 // at are the states of one layer and direction.
 func (s states) at(n *network, i int64) (own states) {
 	own.h = n.Select(s.h, 0, i)
@@ -242,7 +262,6 @@ func (n *network) layer(data *tensor.Tensor, begin states, w weights, reverse bo
 
 // inputs are the products of inputs and weights, with what biases add to them. A GRU adds the others to those of states.
 func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, stateBias *tensor.Tensor) {
-	n.checked(data, begin, w)
 	if n.Err != nil {
 		return nil, nil
 	}
@@ -266,24 +285,16 @@ func (n *network) inputs(data *tensor.Tensor, begin states, w weights) (x, state
 }
 
 // checked refuses parameters of other sizes than the states ask for.
-func (n *network) checked(data *tensor.Tensor, begin states, w weights) {
-	if n.Err != nil {
-		return
-	}
-	width := begin.h.Sizes()[1]
-	units := width
-	if begin.c != nil {
-		units = begin.c.Sizes()[1]
+func (n *network) checked(features, width, units int64, w weights) {
+	if n.Err == nil && w.projection == nil && width != units {
+		n.Failf("states and cells must have the same sizes, but those of hx have %d and %d units", width, units)
 	}
 	gates := shape.Times(gatesOf(n.cells), units)
-	n.sized("w_ih", w.input, gates, data.Sizes()[1])
+	n.sized("w_ih", w.input, gates, features)
 	n.sized("w_hh", w.state, gates, width)
 	n.sized("b_ih", w.inputBias, gates)
 	n.sized("b_hh", w.stateBias, gates)
 	n.sized("w_hr", w.projection, width, units)
-	if n.Err == nil && w.projection == nil && begin.c != nil && width != units {
-		n.Failf("states and cells must have the same sizes, but have %v and %v", begin.h.Sizes(), begin.c.Sizes())
-	}
 }
 
 func (n *network) sized(name string, t *tensor.Tensor, sizes ...int64) {
@@ -371,7 +382,15 @@ func (n *network) cell(input *tensor.Tensor, begin states, w weights) states {
 		}
 	}
 	if n.Err == nil && (input.Dim() != 2 || begin.h.Dim() != 2 || begin.c != nil && begin.c.Dim() != 2 || begin.h.Sizes()[0] != input.Sizes()[0] || begin.c != nil && begin.c.Sizes()[0] != input.Sizes()[0]) {
-		n.Failf("input and hx must be matrices with a row for each example, but input has sizes %v, and hx %v", input.Sizes(), begin.h.Sizes())
+		each := [][]int64{begin.h.Sizes()}
+		if begin.c != nil {
+			each = append(each, begin.c.Sizes())
+		}
+		n.Failf("input and hx must be matrices with a row for each example, but input has sizes %v, and hx %v", input.Sizes(), each)
+	}
+	if n.Err == nil {
+		width, units := begin.widths(1)
+		n.checked(input.Sizes()[1], width, units, w)
 	}
 	if n.Err != nil {
 		return states{}

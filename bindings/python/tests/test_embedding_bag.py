@@ -53,7 +53,7 @@ def test_gradients(dtype):
     given = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], dtype=dtype)
 
     def gradients(weights=None, **how):
-        rows = ROWS.to(dtype).requires_grad_()
+        rows = ROWS.detach().to(dtype).requires_grad_()
         output = F.embedding_bag(INDICES, rows, OFFSETS, per_sample_weights=weights, **how)
         return torch.autograd.grad((output * given).sum(), [rows] + ([] if weights is None else [weights]))
 
@@ -115,8 +115,11 @@ def test_the_same_bits_on_any_number_of_threads():
 def test_refusals_and_meta():
     for call, kind, text in [
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([1, 2])), RuntimeError, "begin with 0.*1"),
-        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 9])), RuntimeError, "5 indices.*9"),
-        (lambda: F.embedding_bag(torch.tensor([0, 7]), ROWS, torch.tensor([0])), (IndexError, RuntimeError), "7"),
+        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 9])), RuntimeError, "offsets must be from 0 to 5.*9"),
+        (lambda: F.embedding_bag(torch.tensor([0, 7]), ROWS, torch.tensor([0])), IndexError, "indices must be from 0 to 3.*7"),
+        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 2, 1])), RuntimeError, "offsets must not fall.* 1 is 2, and the next one 1"),
+        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, -1])), RuntimeError, "offsets must be from 0 to 5.*-1"),
+        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0.0, 1.0])), RuntimeError, "offsets must be of int64.*float32"),
         (lambda: F.embedding_bag(INDICES, ROWS), ValueError, "offsets"),
         (lambda: F.embedding_bag(INDICES.reshape(1, 5), ROWS, OFFSETS), ValueError, "offsets"),
         (lambda: F.embedding_bag(INDICES, ROWS, OFFSETS, mode="median"), ValueError, "median"),
@@ -134,3 +137,96 @@ def test_refusals_and_meta():
         F.embedding_bag(INDICES, ROWS, torch.tensor([0, 3, 2]))
     meta = torch.embedding_bag(ROWS.to("meta"), INDICES.to("meta"), OFFSETS.to("meta"))
     assert meta[0].shape == (3, 2) and meta[0].device.type == "meta"
+
+
+WAYS = [{"mode": mode, **way} for mode in ("sum", "mean", "max") for way in ({}, {"padding_idx": 1})]
+WAYS += [{"mode": "sum", "per_sample_weights": True}, {"mode": "sum", "per_sample_weights": True, "padding_idx": 1}]
+WAYS += [{"mode": "sum", "scale_grad_by_freq": True}, {"mode": "mean", "scale_grad_by_freq": True}]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_memory_that_runs_out_at_any_step_is_told(way):
+    failed = 0
+    for n in range(1, 201):
+        rows, how = ROWS.clone().requires_grad_(), dict(way)
+        if "per_sample_weights" in how:
+            how["per_sample_weights"] = torch.ones(5, requires_grad=True)
+        torch.fail_allocation(n)
+        try:
+            F.embedding_bag(INDICES, rows, OFFSETS, **how).sum().backward()
+        except torch.OutOfMemoryError:
+            failed += 1
+        finally:
+            torch.fail_allocation(0)
+    assert failed > 5
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("index", [-1, 4, 2**40])
+def test_indices_that_name_no_row(mode, index):
+    for way in ({}, {"padding_idx": 0}):
+        with pytest.raises(IndexError, match=f"indices must be from 0 to 3.*{index}"):
+            F.embedding_bag(torch.tensor([[0, index]]), ROWS, mode=mode, **way)
+
+
+def test_rows_stay_as_they_are_where_a_call_is_refused():
+    for indices, offsets, how in [
+        (INDICES, OFFSETS, {"padding_idx": 4}),
+        (INDICES, torch.tensor([0, 9]), {}),
+        (INDICES, torch.tensor([1, 2]), {}),
+        (INDICES, torch.tensor([0, 2, 1]), {}),
+        (INDICES, torch.tensor([0.0]), {}),
+        (INDICES, OFFSETS[:0], {"include_last_offset": True}),
+        (INDICES, OFFSETS, {"mode": "sum", "per_sample_weights": torch.ones(5, dtype=torch.float64)}),
+        (torch.tensor([0, 1, 4]), OFFSETS, {}),
+    ]:
+        rows = ROWS.clone()
+        with pytest.raises((RuntimeError, IndexError)):
+            F.embedding_bag(indices, rows, offsets, max_norm=1.0, **how)
+        assert torch.equal(rows, ROWS)
+
+
+BACKWARD = [{"padding_idx": 0}, {"scale_grad_by_freq": True}, {"padding_idx": 0, "scale_grad_by_freq": True, "sparse": True}]
+
+
+@pytest.mark.parametrize("way", BACKWARD, ids=str)
+def test_examples_of_vmap_have_the_gradients_of_each(way):
+    indices, rows = torch.tensor([[0, 0, 1], [1, 1, 1]]), torch.stack([ROWS, 2 * ROWS])
+
+    def bag(i, w):
+        return F.embedding_bag(i.reshape(1, 3), w, mode="sum", **way)
+
+    for pick in (lambda i, w: F.embedding(i, w, **way), bag):
+
+        def gradient(i, w, pick=pick):
+            return torch.func.grad(lambda w: (pick(i, w) ** 2).sum())(w)
+
+        def each(i, w, pick=pick):
+            w = w.clone().requires_grad_()
+            made = torch.autograd.grad((pick(i, w) ** 2).sum(), w)[0]
+            return made.to_dense() if made.is_sparse else made
+
+        assert torch.equal(torch.vmap(gradient)(indices, rows), torch.stack([each(i, w) for i, w in zip(indices, rows, strict=True)]))
+        assert torch.equal(torch.vmap(lambda i: gradient(i, ROWS))(indices), torch.stack([each(i, ROWS) for i in indices]))
+        assert torch.equal(torch.vmap(lambda w: gradient(indices[0], w))(rows), torch.stack([each(indices[0], w) for w in rows]))
+
+
+def test_examples_of_vmap_leave_padding_out():
+    indices = torch.tensor([[[0, 0, 1]], [[1, 1, 1]]])
+    for mode in ("sum", "mean", "max"):
+        made = torch.vmap(lambda i: F.embedding_bag(i, ROWS, mode=mode, padding_idx=0))(indices)  # noqa: B023
+        assert torch.equal(made, torch.stack([F.embedding_bag(i, ROWS, mode=mode, padding_idx=0) for i in indices]))
+
+
+def test_gradients_on_meta_have_the_sizes_of_rows():
+    for way in WAYS:
+        rows, how = ROWS.to("meta").requires_grad_(), dict(way)
+        if "per_sample_weights" in how:
+            how["per_sample_weights"] = torch.ones(5, device="meta", requires_grad=True)
+        F.embedding_bag(INDICES.to("meta"), rows, OFFSETS.to("meta"), **how).sum().backward()
+        assert rows.grad.shape == ROWS.shape and rows.grad.device.type == "meta"
+
+
+def test_sizes_beside_sums_are_those_of_offsets():
+    for last in (True, False):
+        assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, torch.tensor([0, 2, 5]), False, 0, False, None, last)[2:]] == [[0, 0, 0]] * 2

@@ -297,3 +297,38 @@ def test_sequences_without_padding():
         rnn.pad_packed_sequence(packed, total_length=2)
     with pytest.raises(RuntimeError, match="same sizes"):
         rnn.pad_sequence([torch.ones(2, 3), torch.ones(2, 4)])
+
+
+def test_no_numbers_are_drawn_where_a_layer_does_not_fit():
+    x, state = torch.ones(4, 5, 2), torch.zeros(2, 5, 3)
+    first = [torch.ones(12, 2), torch.ones(12, 3)]
+    torch.manual_seed(3)
+    before = torch.get_rng_state()
+    with pytest.raises(RuntimeError, match=r"w_ih.*\[12, 3\].*\[12, 4\]"):
+        torch.lstm(x, (state, state), [*first, torch.ones(12, 4), torch.ones(12, 3)], False, 2, 0.5, True, False, False)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_sizes_that_cannot_be():
+    state, params = torch.zeros(1, 1, 1), [torch.ones(4, 1), torch.ones(4, 1)]
+    for device, steps in (("meta", 2**40), ("cpu", 2**30)):
+        x = torch.empty(1, 1, 1, device=device).expand(steps, 1, 1)
+        given = [t.to(device) for t in params]
+        with pytest.raises(RuntimeError, match=str(steps)):
+            torch.lstm(x, (state.to(device), state.to(device)), given, False, 1, 0.0, False, False, False)
+    with pytest.raises(RuntimeError, match="hx") as error:
+        torch.lstm(torch.ones(1, 1, 1), (state, state), params, False, 2**62, 0.0, False, True, False)
+    assert "-" not in str(error.value)
+
+
+def test_cells_of_other_sizes_are_named():
+    x, h, w = torch.ones(2, 3), torch.ones(2, 4), (torch.ones(16, 3), torch.ones(16, 4))
+    with pytest.raises(RuntimeError, match=r"\[2, 4\].*\[3, 4\]"):
+        torch.lstm_cell(x, (h, torch.ones(3, 4)), *w)
+    with pytest.raises(RuntimeError, match="4 and 5"):
+        torch.lstm_cell(x, (h, torch.ones(2, 5)), *w)
+
+
+def test_sequences_are_tensors():
+    with pytest.raises(TypeError, match="int"):
+        torch.nn.utils.rnn.pad_sequence([1, 2])

@@ -2,6 +2,7 @@
 
 import warnings
 
+from .._core.tensor import Tensor
 from .._gen.gen_functions import sigmoid as sigmoid
 from .._gen.gen_functions import tanh as tanh
 from .._gen.gen_nn_functional import *  # noqa: F403
@@ -12,6 +13,7 @@ from .._gen.gen_nn_functional import multi_head_attention_forward as _multi_head
 from .._gen.gen_nn_functional import softmax as _softmax
 from .._gen.gen_nn_functional import softmin as _softmin
 from .interpolation import *  # noqa: F403
+from .linear_cross_entropy import LinearCrossEntropyOptions
 from .pooling import *  # noqa: F403
 
 
@@ -133,7 +135,9 @@ def linear_cross_entropy(
     tensor(0.6931)
     """
     rows = None
-    if options is not None and input.dim() == 2 and linear_weight.dim() == 2:
+    if options is not None and not isinstance(options, LinearCrossEntropyOptions):
+        raise TypeError(f"linear_cross_entropy: options must be LinearCrossEntropyOptions or None, but is of {type(options).__name__}")
+    if options is not None and all(isinstance(t, Tensor) and t.dim() == 2 for t in (input, linear_weight)):
         rows = options.rows(*input.shape, linear_weight.shape[0])
     how = {"weight": weight, "reduction": reduction, "ignore_index": ignore_index, "label_smoothing": label_smoothing}
     return _linear_cross_entropy(input, linear_weight, target, linear_bias=linear_bias, batch_chunk_size=rows, **how)

@@ -1,0 +1,99 @@
+package steps
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// making are the methods of scopes that make tensors, which are nil after an error.
+var making = map[string]bool{"Step": true, "Unary": true, "Binary": true, "Unbind": true}
+
+// returnsTensor tells whether a function gives a tensor alone, as steps do.
+func returnsTensor(f *ast.FuncDecl) bool {
+	if f.Recv == nil || f.Type.Results == nil {
+		return false
+	}
+	for _, r := range f.Type.Results.List {
+		star, ok := r.Type.(*ast.StarExpr)
+		if !ok {
+			return false
+		}
+		if x, ok := star.X.(*ast.SelectorExpr); !ok || x.Sel.Name != "Tensor" {
+			return false
+		}
+	}
+	return true
+}
+
+// A step that is an argument of the call of another one has failed before that call, which would have nil for a tensor: the function of a
+// step makes one call, of what has been made before.
+func TestStepsAreNotMadeWithinSteps(t *testing.T) {
+	files, found := token.NewFileSet(), 0
+	parsed := map[string]*ast.File{}
+	for _, folder := range []string{"steps", "composite", "sparse", "quantized"} {
+		list, err := os.ReadDir("../" + folder)
+		require.NoError(t, err)
+		for _, entry := range list {
+			name := filepath.Join("..", folder, entry.Name())
+			if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(files, name, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			parsed[name] = file
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && returnsTensor(f) {
+					making[f.Name.Name] = true
+				}
+			}
+		}
+	}
+	for _, plain := range []string{"Int", "Float", "Number"} { // which do not fail
+		delete(making, plain)
+	}
+	for _, file := range parsed {
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || method(call) != "Step" && method(call) != "Keep" {
+				return true
+			}
+			found++
+			for _, arg := range call.Args {
+				ast.Inspect(arg, func(n ast.Node) bool {
+					if inner, ok := n.(*ast.CallExpr); ok && making[method(inner)] && !ofContext(inner) {
+						assert.Fail(t, "a step within a step", "%s: %s", files.Position(inner.Pos()), method(inner))
+					}
+					return true
+				})
+			}
+			return true
+		})
+	}
+	assert.Greater(t, found, 100)
+}
+
+func method(call *ast.CallExpr) string {
+	if f, ok := call.Fun.(*ast.SelectorExpr); ok {
+		return f.Sel.Name
+	}
+	return ""
+}
+
+// ofContext tells calls that give an error themselves: of the façade and of package tensor.
+func ofContext(call *ast.CallExpr) bool {
+	switch x := call.Fun.(*ast.SelectorExpr).X.(type) {
+	case *ast.Ident:
+		return x.Name == "c" || x.Name == "tensor"
+	case *ast.SelectorExpr:
+		return x.Sel.Name == "C"
+	}
+	return false
+}
