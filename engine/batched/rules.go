@@ -33,7 +33,7 @@ var rules = map[string]func(b *batch) bool{
 	"embedding": (*batch).rows, "nn.bag": (*batch).rows,
 	"any": (*batch).ofNone, "all": (*batch).ofNone,
 	"pixel_shuffle": stepped, "pixel_unshuffle": stepped, "channel_shuffle": stepped, "block_diag": stepped, "outer": stepped, "cross": stepped, "linalg.cross": stepped, "cholesky_solve": stepped,
-	"embedding": stepped, "nn.bag": stepped, "nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
+	"nn.pick": stepped, "nn.binary_cross_entropy_each": stepped, "nn.linear_losses": stepped,
 	"is_contiguous": (*batch).itself, "to_string": (*batch).text,
 }
 
@@ -154,7 +154,7 @@ func looped(b *batch) bool {
 // rows is the rule of what picks rows, whose gradients may be others than those of its steps. Those of all examples are dense.
 func (b *batch) rows() bool {
 	if aten.Given(b.Call, "padding_idx", int64(-1)) < 0 && !aten.Given(b.Call, "scale_grad_by_freq", false) {
-		return false
+		return stepped(b)
 	}
 	*b.Args[b.Place("sparse")].(*bool) = false
 	b.loop(b.c)

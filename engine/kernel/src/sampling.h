@@ -242,7 +242,8 @@ struct Sampled {
   }
 };
 
-// The derivative of a sum of values, each times one that is given, by the grid; not of nearest ones.
+// The derivative of a sum of values, each times one that is given, by the grid; not of nearest
+// ones.
 struct SampledSlope {
   template <class T>
   static void row(lt_sample *p) {
