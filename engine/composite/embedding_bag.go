@@ -16,7 +16,6 @@ import (
 type bags struct {
 	*scope
 	weight, indices, values, crow *tensor.Tensor
-	of                            *tensor.Tensor // the bag of each index, those included that do not count
 	counts                        *tensor.Tensor // the rows in each bag
 	number                        int64
 }
