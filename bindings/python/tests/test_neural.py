@@ -135,7 +135,10 @@ def test_pad_of_all_dimensions(mode, widths, dtype):
 
 
 # What is cut off does not come back from the other end.
-@pytest.mark.parametrize(("widths", "want"), [((-3, 3), [4, 4, 4, 4]), ((-2, 3), [3, 4, 3, 4, 3]), ((3, -2), [2, 1, 2, 1, 2]), ((4, -1), [3, 1, 2, 3, 1, 2, 3])])
+@pytest.mark.parametrize(
+    ("widths", "want"),
+    [((-3, 3), [4, 4, 4, 4]), ((-2, 3), [3, 4, 3, 4, 3]), ((3, -2), [2, 1, 2, 1, 2]), ((4, -1), [3, 1, 2, 3, 1, 2, 3])],
+)
 def test_circular_pad_of_what_is_cut(widths, want):
     x = torch.tensor([[1.0, 2.0, 3.0, 4.0]], dtype=torch.float64, requires_grad=True)
     y = F.pad(x, widths, mode="circular")
