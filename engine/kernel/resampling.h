@@ -8,11 +8,11 @@ enum { LT_RESAMPLE_DIMS = 3 };
 
 // How the elements of a dimension are made: element i is the sum over t of those of the source at
 // index[t * outputs + i] times weights[t * outputs + i], for t below most, or below counts[i] where
-// there are counts. The indices of an element are adjacent, or repeat the first or the last one. That
-// of a tap lies at most back below the index of this tap of any element in front.
-// index is of int32, weights are of the dtype that is computed in. Without weights there is one tap
-// that counts as it is. Where unit is not 0, sums are of integers, and are rounded to multiples of
-// it, which are from 0 to 255.
+// there are counts. The indices of an element are adjacent, or repeat the first or the last one.
+// That of a tap lies at most back below the index of this tap of any element in front. index is of
+// int32, weights are of the dtype that is computed in. Without weights there is one tap that counts
+// as it is. Where unit is not 0, sums are of integers, and are rounded to multiples of it, which
+// are from 0 to 255.
 typedef struct {
   int64_t size, outputs, most, back;
   uintptr_t index, weights, counts;
