@@ -1,6 +1,7 @@
 package composite
 
 import (
+	"math"
 	"slices"
 
 	"github.com/libtensor/libtensor/engine/aten"
@@ -72,6 +73,18 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	return nil
 }
 
+// pairs refuses a pad that has not two numbers for each of the last dimensions of t, or ones that no size has.
+func (s *scope) pairs(t *tensor.Tensor, pad []int64) {
+	if len(pad)%2 != 0 || len(pad) > 2*t.Dim() {
+		s.Failf("pad must have two numbers for each of the last dimensions, but is %v, and self has sizes %v", pad, t.Sizes())
+	}
+	for _, n := range pad {
+		if n == math.MinInt64 {
+			s.Failf("pad must have numbers greater than %d, but is %v", n, pad)
+		}
+	}
+}
+
 // widths are the numbers of pad that are added, and those that are cut off.
 func widths(pad []int64) (added, cut []int64) {
 	for _, v := range pad {
@@ -117,6 +130,9 @@ func bordersOf(mode string, n, before, after int64) (list []border) {
 func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
+	if s.pairs(self, pad); s.Err != nil {
+		return nil, s.Err
+	}
 	added, cut := widths(pad)
 	cuts := slices.ContainsFunc(cut, func(v int64) bool { return v < 0 })
 	if cuts && mode == "circular" {
@@ -132,6 +148,9 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 		sizes[len(sizes)-1-i/2] = size
 	}
 	y := s.Empty(self, self.DType(), sizes...)
+	if s.Err != nil {
+		return nil, s.Err
+	}
 	parts := []*tensor.Tensor{y} // that have borders along more and more of the dimensions
 	for dim := self.Dim() - len(pad)/2; dim < self.Dim(); dim++ {
 		parts = append(parts, s.Narrow(parts[len(parts)-1], int64(dim), added[2*(self.Dim()-1-dim)], self.Sizes()[dim]))
@@ -181,6 +200,9 @@ func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
+	if s.pairs(given, pad); s.Err != nil {
+		return nil, s.Err
+	}
 	added, cut := widths(pad)
 	y := given
 	if mode != "circular" {
@@ -192,7 +214,12 @@ func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (
 			break
 		}
 		dim, before, after := y.Dim()-1-i, added[2*i], added[2*i+1]
-		n := y.Sizes()[dim] - before - after
+		size := y.Sizes()[dim]
+		if before > size || after > size-before {
+			s.Failf("dimension %d of the gradient has size %d, but borders of %d and %d", dim, size, before, after)
+			break
+		}
+		n := size - before - after
 		for _, b := range slices.Backward(bordersOf(mode, n, before, after)) {
 			s.giveBack(y, mode, int64(dim), b)
 		}

@@ -34,8 +34,20 @@ type attentionArgs struct {
 	causal                                                                     int32
 }
 
+// unattended tells whether there is nothing to make, of however many heads.
+func unattended(w launch.Attention) bool {
+	wanted := w.Given == nil
+	for _, t := range w.Of {
+		wanted = wanted || t != nil && t.Numel() > 0
+	}
+	return !wanted || w.LSE.Numel() == 0
+}
+
 // attend makes results, or adds gradients: threads share heads, and blocks of their queries or keys.
 func attend(op string, w launch.Attention) error {
+	if unattended(w) {
+		return nil
+	}
 	a, err := attending(op, w)
 	if err != nil {
 		return err
@@ -54,19 +66,19 @@ func attend(op string, w launch.Attention) error {
 	}
 	switch {
 	case w.Given == nil:
-		a.share(a.attentionArgs, queries, grain(keys), true)
+		a.shareHeads(a.attentionArgs, queries, grain(keys), true)
 	case a.heads >= int64(parallel.Threads()) || each == 1:
-		a.share(a.attentionArgs, 1, grain(each), true)
+		a.shareHeads(a.attentionArgs, 1, grain(each), true)
 	default: // the same sums in the same order, of which each thread makes those of its keys, and then those of its queries
 		part := a.attentionArgs
 		part.ofQuery, part.ofMask = 0, 0
 		if part.ofKey != 0 || part.ofValue != 0 {
-			a.share(part, keys, grain(queries), false)
+			a.shareHeads(part, keys, grain(queries), false)
 		}
 		part = a.attentionArgs
 		part.ofKey, part.ofValue = 0, 0
 		if part.ofQuery != 0 || part.ofMask != 0 {
-			a.share(part, queries, grain(keys), true)
+			a.shareHeads(part, queries, grain(keys), true)
 		}
 	}
 	return nil
@@ -78,11 +90,11 @@ type attention struct {
 	fn          uintptr
 	heads, size int64
 	rooms       chan uintptr
-	moves       []move
+	moves       []motion
 }
 
-// move is how an address goes from head to head.
-type move struct {
+// motion is how an address goes from head to head.
+type motion struct {
 	of    func(*attentionArgs) *uintptr
 	sizes []int64 // of the leading dimensions
 	steps []int64 // in bytes
@@ -139,13 +151,13 @@ func attending(op string, w launch.Attention) (a attention, err error) {
 		for i := range steps {
 			steps[i] = strides[i] * int64(m.t.DType().Size())
 		}
-		a.moves = append(a.moves, move{m.of, lead, steps})
+		a.moves = append(a.moves, motion{m.of, lead, steps})
 	}
 	return a, nil
 }
 
-// share calls the kernel for all heads, each in blocks of queries or of keys.
-func (a *attention) share(args attentionArgs, blocks, grain int64, byQueries bool) {
+// shareHeads calls the kernel for all heads, each in blocks of queries or of keys.
+func (a *attention) shareHeads(args attentionArgs, blocks, grain int64, byQueries bool) {
 	parallel.For(a.heads*blocks, grain, func(begin, end int64) {
 		room := <-a.rooms
 		defer func() { a.rooms <- room }()
@@ -164,7 +176,7 @@ func (a *attention) share(args attentionArgs, blocks, grain int64, byQueries boo
 			}
 			for _, m := range a.moves {
 				if p := m.of(&part); *p != 0 {
-					*p += uintptr(m.offset(head))
+					*p += uintptr(m.ofHead(head))
 				}
 			}
 			kernel.Call(a.fn, unsafe.Pointer(&part))
@@ -173,8 +185,8 @@ func (a *attention) share(args attentionArgs, blocks, grain int64, byQueries boo
 	})
 }
 
-// offset is that of a head, in bytes.
-func (m move) offset(head int64) (bytes int64) {
+// ofHead is that of a head, in bytes.
+func (m motion) ofHead(head int64) (bytes int64) {
 	for i := len(m.sizes) - 1; i >= 0; i-- {
 		bytes += head % m.sizes[i] * m.steps[i]
 		head /= m.sizes[i]

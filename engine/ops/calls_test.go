@@ -210,6 +210,13 @@ var particular = map[string]func(p profile, t *testing.T) map[string]any{
 		set["out_proj_weight"] = profile{p.d, []int64{n, n}, nil, ones}.tensor(t, "")
 		return set
 	},
+	"nn_linear_losses": func(p profile, t *testing.T) map[string]any {
+		if len(p.sizes) != 2 || max(p.sizes[0], p.sizes[1]) > 100 {
+			return nil
+		}
+		return map[string]any{"linear_weight": profile{p.d, []int64{2, p.sizes[1]}, nil, ones}.tensor(t, ""), "target": profile{dtype.Int64, p.sizes[:1], nil, zeros}.tensor(t, ""),
+			"ignore_index": int64(-100), "rows": int64(2)}
+	},
 	"nn_nll_loss":          labelled,
 	"nn_multi_margin_loss": labelled,
 	"nn_multilabel_margin_loss": func(p profile, t *testing.T) map[string]any {

@@ -30,7 +30,11 @@ func NnConvolutionTranspose(self, weight, bias *tensor.Tensor, sizes, stride, pa
 
 // NnConvolutionWeight makes kernels of images and results.
 func NnConvolutionWeight(self, results *tensor.Tensor, sizes, stride, padding, dilation []int64, groups int64, format shape.MemoryFormat) (*tensor.Tensor, error) {
-	c := convolution{op: "nn_convolution_weight", sizes: sizes, Convolution: launch.Convolution{Images: self, Results: results, Making: launch.Kernels,
+	const op = "nn_convolution_weight"
+	if d := self.DType(); !d.IsFloatingPoint() && !d.IsComplex() {
+		return nil, status.NotImplementedf("%s: not implemented for %v, which has no gradients", op, d)
+	}
+	c := convolution{op: op, sizes: sizes, Convolution: launch.Convolution{Images: self, Results: results, Making: launch.Kernels,
 		Stride: stride, Padding: padding, Dilation: dilation, Groups: groups}}
 	return c.make(format)
 }

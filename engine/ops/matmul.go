@@ -449,18 +449,12 @@ func Linears(self, weight, bias *tensor.Tensor) bool {
 // Linear is the product of self and the transposed weight, plus bias where there is one, without the steps of a composition, which take longer
 // than small products do.
 func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
-	turned, err := view.Transpose(op, nil, weight, 0, 1)
-	if err != nil {
-		return nil, err
-	}
-	defer turned.Release()
-	to, err := tensor.Empty(op, []int64{self.Sizes()[0], weight.Sizes()[0]}, self.DType(), self.Device())
-	if err != nil {
-		return nil, err
-	}
-	if err = launch.On(to).Product(op, launch.Product{To: to, Self: bias, A: self, B: turned, Alpha: unscale, Beta: unscale}); err != nil {
-		to.Release()
-		return nil, err
-	}
-	return to, nil
+	s := within(op)
+	defer s.Close()
+	turned := s.Keep(view.Transpose(op, nil, weight, 0, 1))
+	to := s.empty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
+	s.Do(func() error {
+		return launch.On(to).Product(op, launch.Product{To: to, Self: bias, A: self, B: turned, Alpha: unscale, Beta: unscale})
+	})
+	return s.Give(to)
 }
