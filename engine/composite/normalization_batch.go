@@ -23,14 +23,15 @@ func (s *scope) checkRunning(r running, used bool) {
 		if s.Err != nil || used {
 			return
 		}
+		name := []string{"running_mean", "running_var"}[i]
 		if wanted, err := s.C.RequiresGrad(t); err != nil {
 			s.Fail(err)
 		} else if wanted {
-			s.Failf("%s is written to, and so has no gradient, but requires one", []string{"running_mean", "running_var"}[i])
+			s.Failf("%s is written to, and so has no gradient, but requires one", name)
 		}
 		if made, err := s.C.IsInference(t); err != nil || made && !s.C.Inferring() {
 			s.Fail(err)
-			s.Failf("%s was made in inference mode, outside of which it is not written to; clone() gives one that is", []string{"running_mean", "running_var"}[i])
+			s.Failf("%s was made in inference mode, outside of which it is not written to; clone() gives one that is", name)
 		}
 		if t.Layout() != tensor.Strided {
 			s.Fail(status.NotImplementedf("%s is not implemented for running statistics that are %v; to_dense() converts", s.Op, t.Layout()))

@@ -14,8 +14,8 @@ import (
 // NnPad continues the last dimensions: with a number, with reflections, with what lies at the ends, or with the other ends.
 func NnPad(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string, value *float64) (*tensor.Tensor, error) {
 	const op = "nn_pad"
-	if len(pad)%2 != 0 || len(pad) > 2*self.Dim() {
-		return nil, status.Runtimef("%s: pad must have two numbers for each of the last dimensions, but is %v, and self has sizes %v", op, pad, self.Sizes())
+	if err := checkPairs(op, self, pad); err != nil {
+		return nil, err
 	}
 	if !slices.Contains([]string{"constant", "reflect", "replicate", "circular"}, mode) {
 		return nil, status.NotImplementedf("%s: mode must be constant, reflect, replicate or circular, but is %s", op, mode)
@@ -73,16 +73,15 @@ func checkPadding(op, mode string, dim, n, before, after int64) error {
 	return nil
 }
 
-// pairs refuses a pad that has not two numbers for each of the last dimensions of t, or ones that no size has.
-func (s *scope) pairs(t *tensor.Tensor, pad []int64) {
-	if len(pad)%2 != 0 || len(pad) > 2*t.Dim() {
-		s.Failf("pad must have two numbers for each of the last dimensions, but is %v, and self has sizes %v", pad, t.Sizes())
+// checkPairs refuses a pad that has not two numbers for each of the last dimensions of t, or ones whose negation is no number.
+func checkPairs(op string, t *tensor.Tensor, pad []int64) error {
+	switch {
+	case len(pad)%2 != 0 || len(pad) > 2*t.Dim():
+		return status.Runtimef("%s: pad must have two numbers for each of the last dimensions, but is %v, and self has sizes %v", op, pad, t.Sizes())
+	case slices.Contains(pad, math.MinInt64):
+		return status.Runtimef("%s: pad must have numbers greater than %d, but is %v", op, math.MinInt64, pad)
 	}
-	for _, n := range pad {
-		if n == math.MinInt64 {
-			s.Failf("pad must have numbers greater than %d, but is %v", n, pad)
-		}
-	}
+	return nil
 }
 
 // widths are the numbers of pad that are added, and those that are cut off.
@@ -130,7 +129,7 @@ func bordersOf(mode string, n, before, after int64) (list []border) {
 func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
-	if s.pairs(self, pad); s.Err != nil {
+	if s.Fail(checkPairs(s.Op, self, pad)); s.Err != nil {
 		return nil, s.Err
 	}
 	added, cut := widths(pad)
@@ -200,7 +199,7 @@ func (s *scope) giveBack(y *tensor.Tensor, mode string, dim int64, b border) {
 func NnPadGradient(c aten.Ctx, given *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
 	s := within(c, "nn_pad")
 	defer s.Close()
-	if s.pairs(given, pad); s.Err != nil {
+	if s.Fail(checkPairs(s.Op, given, pad)); s.Err != nil {
 		return nil, s.Err
 	}
 	added, cut := widths(pad)

@@ -152,15 +152,8 @@ func (n *network) padded(input *tensor.Tensor, begin states, batchFirst bool) (o
 
 // packed runs the layers on packed sequences.
 func (n *network) packed(data, batchSizes *tensor.Tensor, begin states) (output *tensor.Tensor, end states) {
-	n.batches = n.counts(batchSizes, "batch_sizes")
-	rows := int64(0)
-	for i, size := range n.batches {
-		if size <= 0 || i > 0 && size > n.batches[i-1] {
-			n.Failf("batch_sizes must be positive, and none larger than the one before, but are %v", n.batches)
-			return nil, end
-		}
-		rows = shape.Plus(rows, size)
-	}
+	var rows int64
+	n.batches, rows = n.falling(batchSizes, "batch_sizes")
 	if n.Err == nil && (data.Dim() != 2 || len(n.batches) == 0 || data.Sizes()[0] != rows) {
 		n.Failf("data must be a matrix with a row for each of the %d elements that batch_sizes count, but has sizes %v", rows, data.Sizes())
 	}

@@ -24,6 +24,19 @@ func (s *scope) counts(t *tensor.Tensor, name string) []int64 {
 	return list
 }
 
+// falling are counts that are positive, none of them larger than the one before, and their sum.
+func (s *scope) falling(t *tensor.Tensor, name string) (list []int64, sum int64) {
+	list = s.counts(t, name)
+	for i, n := range list {
+		if n <= 0 || i > 0 && n > list[i-1] {
+			s.Failf("%s must be positive, and none larger than the one before, but are %v", name, list)
+			return nil, 0
+		}
+		sum = shape.Plus(sum, n)
+	}
+	return list, sum
+}
+
 // conjugate has the counts that go with lengths, or the lengths that go with counts.
 func (s *scope) conjugate(t *tensor.Tensor) *tensor.Tensor { return s.view(s.C.NnConjugate, t) }
 
@@ -84,15 +97,7 @@ func (s *scope) both(a, b *tensor.Tensor) (*tensor.Tensor, *tensor.Tensor, error
 func PadPackedSequence(c aten.Ctx, data, counts *tensor.Tensor, batchFirst bool, value dtype.Scalar, total int64) (output, lengths *tensor.Tensor, err error) {
 	s := within(c, "pad_packed_sequence")
 	defer s.Close()
-	list := s.counts(counts, "batch_sizes")
-	rows := int64(0)
-	for i, n := range list {
-		if n <= 0 || i > 0 && n > list[i-1] {
-			s.Failf("batch_sizes must be positive and fall, but are %v", list)
-			return nil, nil, s.Err
-		}
-		rows = shape.Plus(rows, n)
-	}
+	list, rows := s.falling(counts, "batch_sizes")
 	steps := int64(len(list))
 	switch {
 	case s.Err != nil:

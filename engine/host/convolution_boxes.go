@@ -33,13 +33,7 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	p.ResultGroup, p.ResultRow = p.rows*to.Strides()[1], to.Strides()[1]
 	work := p.cut(unit)
 	total := p.calls()
-	rooms := scratches(&c.Scope, p.room(), total)
-	if c.Err != nil {
-		return
-	}
-	parallel.For(total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64) {
-		room := <-rooms
-		defer func() { rooms <- room }()
+	shareRooms(&c.Scope, p.room(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; {
 			part, at := p.Convolution, t/c.Groups
 			group := t % c.Groups

@@ -59,13 +59,7 @@ func (c *convolver) kernels() {
 	for smaller() {
 	}
 	total := count()
-	rooms := scratches(&c.Scope, room(), total)
-	if c.Err != nil {
-		return
-	}
-	parallel.For(total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64) {
-		room := <-rooms
-		defer func() { rooms <- room }()
+	shareRooms(&c.Scope, room(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; t++ {
 			part := k
 			down, across := ceiling(rows, k.Rows), ceiling(channels, k.Channels)

@@ -130,6 +130,19 @@ func scratches(s *owner.Scope, bytes, pieces int64) chan uintptr {
 	return list
 }
 
+// shareRooms has threads share n pieces of work, each with a scratch of its own.
+func shareRooms(s *owner.Scope, bytes, n, grain int64, f func(begin, end int64, room uintptr)) {
+	rooms := scratches(s, bytes, n)
+	if s.Err != nil {
+		return
+	}
+	parallel.For(n, grain, func(begin, end int64) {
+		room := <-rooms
+		defer func() { rooms <- room }()
+		f(begin, end, room)
+	})
+}
+
 // fourier transforms along one dimension after another: from From to To, and from there on in To.
 func fourier(op string, w launch.Fourier) error {
 	if w.To.Numel() == 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
@@ -63,17 +62,12 @@ func resample(op string, w launch.Resampling) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	units := planes * shape.Product(to[2:len(to)-1])
-	rooms := scratches(&s, k.Bytes, units)
-	if s.Err != nil {
-		return s.Err
-	}
 	work := max(w.From.Numel(), w.To.Numel())
-	parallel.For(units, max(Grain*units/max(work, 1), 1), func(begin, end int64) {
+	shareRooms(&s, k.Bytes, units, max(Grain*units/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		part := k
-		part.Begin, part.End, part.Room = begin, end, <-rooms
+		part.Begin, part.End, part.Room = begin, end, room
 		kernel.Call(fn, unsafe.Pointer(&part))
-		rooms <- part.Room
 	})
 	runtime.KeepAlive(tables)
-	return nil
+	return s.Err
 }

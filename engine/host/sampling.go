@@ -6,7 +6,6 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 )
 
@@ -31,16 +30,11 @@ func sample(op string, w launch.Sampling) error {
 	s := owner.Scope{Op: op}
 	defer s.Close()
 	units := sizes[0] * k.Units
-	rooms := scratches(&s, k.Bytes, units)
-	if s.Err != nil {
-		return s.Err
-	}
 	work := max(w.Images.Numel(), w.Values.Numel())
-	parallel.For(units, max(Grain*units/max(work, 1)/4, 1), func(begin, end int64) {
+	shareRooms(&s, k.Bytes, units, max(Grain*units/max(work, 1)/4, 1), func(begin, end int64, room uintptr) {
 		part := k
-		part.Begin, part.End, part.Room = begin, end, <-rooms
+		part.Begin, part.End, part.Room = begin, end, room
 		kernel.Call(fn, unsafe.Pointer(&part))
-		rooms <- part.Room
 	})
-	return nil
+	return s.Err
 }

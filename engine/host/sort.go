@@ -7,7 +7,6 @@ import (
 	"github.com/libtensor/libtensor/engine/kernel"
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
-	"github.com/libtensor/libtensor/engine/parallel"
 	"github.com/libtensor/libtensor/engine/shape"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
@@ -123,17 +122,14 @@ func sortLines(op string, w launch.Sorting) error {
 		}
 	}
 	rows := self.Numel() / n
-	rooms := scratches(&s, w.Entries*kernel.SortEntry(size), rows)
-	if s.Err != nil {
-		return s.Err
-	}
-	parallel.For(rows, max(Grain/(8*n), 1), func(begin, end int64) {
-		scratch := <-rooms
-		defer func() { rooms <- scratch }()
+	shareRooms(&s, w.Entries*kernel.SortEntry(size), rows, max(Grain/(8*n), 1), func(begin, end int64, scratch uintptr) {
 		l := kernel.Scan{In: at(in, begin*n), Scratch: scratch, Outer: end - begin, N: n, Inner: 1, Width: 1, Params: w.Params}
 		l.Out[0], l.Out[1] = at(sorted[0], begin*w.Keep), at(sorted[1], begin*w.Keep)
 		kernel.Call(fn, unsafe.Pointer(&l))
 	})
+	if s.Err != nil {
+		return s.Err
+	}
 	for i, t := range targets {
 		if t != sorted[i] {
 			copyTo(op, launch.Copying{To: t, From: sorted[i]})
