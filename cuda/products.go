@@ -15,6 +15,7 @@ import (
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // multiply computes a product by cuBLAS, where there is one that serves it, or by kernels of ours.
@@ -24,6 +25,14 @@ func multiply(op string, w launch.Product) error {
 	}
 	if w.Self == nil || w.Beta.Equal(0) {
 		w.Self, w.Beta = nil, dtype.IntScalar(0)
+	}
+	if w.Turned {
+		s := &owner.Scope{Op: op}
+		defer s.Close()
+		w.B, w.Turned = s.Step(func() (*tensor.Tensor, error) { return view.Transpose(op, nil, w.B, 0, 1) }), false
+		if s.Err != nil {
+			return s.Err
+		}
 	}
 	if !cublas.Serves(w.To.DType()) || w.A.Numel() == 0 {
 		return multiplyTiles(op, w)

@@ -87,10 +87,6 @@ func (p *pointwise) matrices(x pixels) *tensor.Tensor {
 	})
 }
 
-func (p *pointwise) turn(t *tensor.Tensor) *tensor.Tensor {
-	return p.Step(func() (*tensor.Tensor, error) { return view.Transpose(p.Op, nil, t, -2, -1) })
-}
-
 // each writes the products of kernels and matrices, and a bias for each row, to others. Where channels are adjacent there, it writes them turned.
 func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
 	beta := dtype.IntScalar(0)
@@ -108,7 +104,7 @@ func (p *pointwise) each(to, kernels, matrices, bias *tensor.Tensor) {
 		}
 	}
 	if p.Err == nil {
-		p.multiply(to, bias, kernels, matrices, dtype.IntScalar(1), beta)
+		p.multiply(launch.Product{To: to, Self: bias, A: kernels, B: matrices, Alpha: dtype.IntScalar(1), Beta: beta})
 	}
 }
 
@@ -120,7 +116,7 @@ func (p *pointwise) sum(to, a, b *tensor.Tensor) {
 		x := one.Step(func() (*tensor.Tensor, error) { return view.Select(p.Op, a, 0, i) })
 		y := one.Step(func() (*tensor.Tensor, error) { return view.Select(p.Op, b, 0, i) })
 		if one.Err == nil {
-			one.multiply(to, before, x, y, dtype.IntScalar(1), dtype.IntScalar(1))
+			one.multiply(launch.Product{To: to, Self: before, A: x, B: y, Alpha: dtype.IntScalar(1), Beta: dtype.IntScalar(1)})
 		}
 		before = to
 		p.Fail(one.Err)

@@ -6,6 +6,7 @@ import (
 	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/owner"
 	"github.com/libtensor/libtensor/engine/tensor"
+	"github.com/libtensor/libtensor/engine/view"
 )
 
 // smallProduct is the number of multiplications up to which a kernel of ours beats a call of BLAS.
@@ -17,6 +18,11 @@ type products struct{ owner.Scope }
 // copy writes t, broadcast, to c.
 func (s *products) copy(c, t *tensor.Tensor) {
 	s.Do(func() error { return copyTo(s.Op, launch.Copying{To: c, From: t}) })
+}
+
+// turn is t with its last two dimensions exchanged.
+func (s *products) turn(t *tensor.Tensor) *tensor.Tensor {
+	return s.Step(func() (*tensor.Tensor, error) { return view.Transpose(s.Op, nil, t, -2, -1) })
 }
 
 // matrices is a batch of matrices; strides count elements.

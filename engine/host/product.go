@@ -30,23 +30,31 @@ func product(op string, w launch.Product) error {
 	}
 	s := products{owner.Scope{Op: op}}
 	defer s.Close()
-	s.multiply(w.To, w.Self, w.A, w.B, w.Alpha, w.Beta)
+	s.multiply(w)
 	return s.Err
 }
 
-// multiply computes c = alpha*a*b + beta*self.
-func (s *products) multiply(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	switch self {
+func (s *products) multiply(w launch.Product) {
+	switch w.Self {
 	case nil:
-		beta = dtype.IntScalar(0)
-	case c:
-		self = nil
+		w.Beta = dtype.IntScalar(0)
+	case w.To:
+		w.Self = nil
 	}
-	if d := c.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(matricesOf(a), matricesOf(b), matricesOf(c)) {
-		s.multiplyBlocks(c, self, a, b, alpha, beta)
+	if d := w.To.DType(); !blas.Serves(d) || wideTiles && d.IsFloatingPoint() || !servedByBLAS(factors(w)) {
+		s.multiplyBlocks(w)
 	} else {
-		s.multiplyByBLAS(c, self, a, b, alpha, beta)
+		s.multiplyByBLAS(w)
 	}
+}
+
+// factors views what is multiplied, and the product.
+func factors(w launch.Product) (a, b, c matrices) {
+	a, b, c = matricesOf(w.A), matricesOf(w.B), matricesOf(w.To)
+	if w.Turned {
+		b = b.transposed()
+	}
+	return a, b, c
 }
 
 // servedByBLAS tells whether a product is so large that a call of BLAS pays, and BLAS's integers hold its sizes and steps.
@@ -55,28 +63,32 @@ func servedByBLAS(a, b, c matrices) bool {
 }
 
 // multiplyByBLAS is multiply for what BLAS serves.
-func (s *products) multiplyByBLAS(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	d := c.DType()
-	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
+func (s *products) multiplyByBLAS(w launch.Product) {
+	c, self, d := w.To, w.Self, w.To.DType()
+	ma, mb, mc := factors(w)
 	work := mc.rows * mc.cols * ma.cols
 	ld, turned, ok := mc.leading()
 	if !ok {
 		// BLAS writes adjacent elements only.
-		if self == nil && !beta.Equal(0) {
-			self = c
+		if self == nil && !w.Beta.Equal(0) {
+			w.Self = c
 		}
-		whole := s.Keep(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
+		w.To = s.Keep(tensor.Empty(s.Op, c.Sizes(), d, device.Host))
 		if s.Err == nil {
-			s.multiply(whole, self, a, b, alpha, beta)
+			s.multiply(w)
 		}
-		s.copy(c, whole)
+		s.copy(c, w.To)
 		return
 	}
 	for _, x := range []struct {
-		m *matrices
-		t *tensor.Tensor
-	}{{&ma, a}, {&mb, b}} {
+		m      *matrices
+		t      *tensor.Tensor
+		turned bool
+	}{{&ma, w.A, false}, {&mb, w.B, w.Turned}} {
 		if _, _, ok := x.m.leading(); !ok {
+			if x.turned {
+				x.t = s.turn(x.t)
+			}
 			if whole := launch.RowMajorCopy(&s.Scope, x.t, d); s.Err == nil {
 				*x.m = matricesOf(whole)
 			}
@@ -94,8 +106,8 @@ func (s *products) multiplyByBLAS(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 	p := blas.Product{M: mc.rows, N: mc.cols, K: ma.cols, Ldc: ld}
 	p.Lda, p.ATransposed, _ = ma.leading()
 	p.Ldb, p.BTransposed, _ = mb.leading()
-	p.Alpha = [2]float64{real(alpha.Complex()), imag(alpha.Complex())}
-	p.Beta = [2]float64{real(beta.Complex()), imag(beta.Complex())}
+	p.Alpha = [2]float64{real(w.Alpha.Complex()), imag(w.Alpha.Complex())}
+	p.Beta = [2]float64{real(w.Beta.Complex()), imag(w.Beta.Complex())}
 	size := d.Size()
 	rows, columns := partOf(p.M, tileParts, tileRows), partOf(p.N, tileParts, tileColumns)
 	across := (p.N + columns - 1) / columns

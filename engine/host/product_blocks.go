@@ -63,14 +63,15 @@ func productKernelOf(d dtype.DType, work int64) productKernel {
 
 // multiplyBlocks is multiply by kernels of ours, for every dtype and any strides. Products of 16-bit floats are summed in
 // 32 bits and rounded once.
-func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
-	d := c.DType()
-	ma, mb, mc := matricesOf(a), matricesOf(b), matricesOf(c)
+func (s *products) multiplyBlocks(w launch.Product) {
+	a, flipped, d := w.A, false, w.To.DType()
+	ma, mb, mc := factors(w)
 	work := mc.rows * mc.cols * ma.cols
 	fn := productKernelOf(d, mc.batch*work)
 	turned := mc.cols < mc.rows && mc.cols <= skinny
 	if turned {
-		a, ma, mb, mc = b, mb.transposed(), ma.transposed(), mc.transposed()
+		a, flipped = w.B, !w.Turned
+		ma, mb, mc = mb.transposed(), ma.transposed(), mc.transposed()
 	}
 	run := fn.tiles
 	along := fn.dots != 0 && mb.row == 1 && fn.readsAlong(mc.rows, ma.cols, d)
@@ -78,13 +79,12 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 		run = fn.dots
 	}
 	if fn.left != d || ma.column != 1 && (along || fn.left.Size() == 2 || work > smallProduct && !readable(ma, mc.cols, d.Size())) {
-		if turned {
-			n := int64(a.Dim())
-			a = s.Keep(view.Transpose(s.Op, nil, a, n-2, n-1))
-		}
-		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), leastSlabRows); s.Err != nil || n < mc.rows {
-			s.multiplySlabs(n, c, self, a, b, alpha, beta)
+		if n := max(slabBytes/max(mc.batch*ma.cols*fn.left.Size(), 1), leastSlabRows); n < mc.rows {
+			s.multiplySlabs(n, w)
 			return
+		}
+		if flipped {
+			a = s.turn(a)
 		}
 		whole := launch.RowMajorCopy(&s.Scope, a, fn.left)
 		if s.Err != nil {
@@ -95,17 +95,17 @@ func (s *products) multiplyBlocks(c, self, a, b *tensor.Tensor, alpha, beta dtyp
 	g := kernel.Gemm{A: ma.data, B: mb.data, C: mc.data, Batch: mc.batch, M: mc.rows, N: mc.cols, K: ma.cols,
 		ABatch: ma.batchStep, ARow: ma.row, ACol: ma.column, BBatch: mb.batchStep, BRow: mb.row, BCol: mb.column,
 		CBatch: mc.batchStep, CRow: mc.row, CCol: mc.column}
-	if self == nil {
+	if w.Self == nil {
 		g.D, g.DBatch, g.DRow, g.DCol = g.C, g.CBatch, g.CRow, g.CCol
 	} else {
-		md := broadcastOf(self, c)
+		md := broadcastOf(w.Self, w.To)
 		if turned {
 			md = md.transposed()
 		}
 		g.D, g.DBatch, g.DRow, g.DCol = md.data, md.batchStep, md.row, md.column
 	}
-	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), alpha)
-	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), beta)
+	tensor.Put(unsafe.Pointer(&g.Alpha), d.Compute(), w.Alpha)
+	tensor.Put(unsafe.Pointer(&g.Beta), d.Compute(), w.Beta)
 	shareBlocks(g, fn.left, d, d, func(p kernel.Gemm, _, _ int64) { kernel.Call(run, unsafe.Pointer(&p)) })
 }
 
@@ -118,13 +118,13 @@ func (k productKernel) readsAlong(rows, depth int64, d dtype.DType) bool {
 	return depth >= leastAlong && rows*steps <= depth && (rows <= skinny || rows*depth*k.left.Size() <= alongBytes)
 }
 
-// multiplySlabs is multiplyBlocks for n rows of c after the other.
-func (s *products) multiplySlabs(n int64, c, self, a, b *tensor.Tensor, alpha, beta dtype.Scalar) {
+// multiplySlabs is multiplyBlocks for n rows of the product after the other.
+func (s *products) multiplySlabs(n int64, w launch.Product) {
 	rows := int64(-2)
-	if self != nil {
-		self = s.Keep(view.Expand(s.Op, self, c.Sizes()))
+	if w.Self != nil {
+		w.Self = s.Keep(view.Expand(s.Op, w.Self, w.To.Sizes()))
 	}
-	for i := int64(0); s.Err == nil && i < a.Sizes()[a.Dim()-2]; i += n {
+	for i := int64(0); s.Err == nil && i < w.A.Sizes()[w.A.Dim()-2]; i += n {
 		slab := products{owner.Scope{Op: s.Op}}
 		part := func(t *tensor.Tensor) *tensor.Tensor {
 			if t == nil || slab.Err != nil {
@@ -132,8 +132,9 @@ func (s *products) multiplySlabs(n int64, c, self, a, b *tensor.Tensor, alpha, b
 			}
 			return slab.Keep(view.Narrow(s.Op, t, rows, i, min(n, t.Sizes()[t.Dim()-2]-i)))
 		}
-		if to, from, with := part(c), part(a), part(self); slab.Err == nil {
-			slab.multiplyBlocks(to, with, from, b, alpha, beta)
+		p := w
+		if p.To, p.A, p.Self = part(w.To), part(w.A), part(w.Self); slab.Err == nil {
+			slab.multiplyBlocks(p)
 		}
 		s.Err = slab.Err
 		slab.Close()

@@ -451,10 +451,9 @@ func Linears(self, weight, bias *tensor.Tensor) bool {
 func Linear(op string, self, weight, bias *tensor.Tensor) (*tensor.Tensor, error) {
 	s := within(op)
 	defer s.Close()
-	turned := s.Keep(view.Transpose(op, nil, weight, 0, 1))
 	to := s.empty(self, self.DType(), self.Sizes()[0], weight.Sizes()[0])
 	s.Do(func() error {
-		return launch.On(to).Product(op, launch.Product{To: to, Self: bias, A: self, B: turned, Alpha: unscale, Beta: unscale})
+		return launch.On(to).Product(op, launch.Product{To: to, Self: bias, A: self, B: weight, Turned: true, Alpha: unscale, Beta: unscale})
 	})
 	return s.Give(to)
 }

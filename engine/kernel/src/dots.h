@@ -70,6 +70,9 @@ __attribute__((noinline)) void finish_dots(Sum *sums, const lt_gemm *g, const T 
   finish(sums, factor<Sum, T>(g->alpha), factor<Sum, T>(g->beta), d, g->d_col, c, g->c_col, w);
 }
 
+// So many columns are multiplied with all rows before the next.
+constexpr int kDotColumns = LT_VECTOR_BYTES / 8 < 4 ? 4 : LT_VECTOR_BYTES / 8;
+
 // c = alpha * a b + beta * d for I rows of a and J columns of b.
 template <class P, int I, int J, class T>
 void dots(const lt_gemm *g, const Part<P, T> &part) {
@@ -99,12 +102,26 @@ void dots(const lt_gemm *g, const Part<P, T> &part) {
   }
 }
 
-// dots of J columns and any number of rows.
+// dots of so many columns, J at a time and then one by one, and any number of rows.
 template <class P, int I, int J, class T>
-void dots_of_rows(const lt_gemm *g, Part<P, T> part, int64_t rows) {
-  for (; rows >= I; rows -= I, part = part.row(g, I)) dots<P, I, J>(g, part);
+void dots_of(const lt_gemm *g, Part<P, T> part, int64_t rows, int64_t columns) {
+  for (; columns >= J; columns -= J, part = part.column(g, J)) {
+    Part<P, T> down = part;
+    for (int64_t i = rows; i >= I; i -= I, down = down.row(g, I)) dots<P, I, J>(g, down);
+  }
+  if constexpr (J > 1) {
+    if (columns > 0) dots_of<P, I, 1>(g, part, rows, columns);
+  }
+}
+
+// Rows are taken I at a time, and those that are left in halves. One row alone has sums for more
+// columns, but not for so many that those a power of two apart would meet in the same few lines of
+// the cache.
+template <class P, int I, class T>
+void dots_of_rows(const lt_gemm *g, const Part<P, T> &part, int64_t rows, int64_t columns) {
+  dots_of<P, I, I == 1 ? kDotColumns : 4>(g, part, rows, columns);
   if constexpr (I > 1) {
-    if (rows > 0) dots_of_rows<P, I / 2, J>(g, part, rows);
+    if (rows % I > 0) dots_of_rows<P, I / 2>(g, part.row(g, rows / I * I), rows % I, columns);
   }
 }
 
@@ -115,10 +132,10 @@ void multiply_dots(const lt_gemm *g) {
     Part<P, T> part{(const typename P::Left *)g->a + s * g->a_batch,
                     (const T *)g->b + s * g->b_batch, (const T *)g->d + s * g->d_batch,
                     (T *)g->c + s * g->c_batch};
-    int64_t columns = g->n;
-    for (; columns >= 4; columns -= 4, part = part.column(g, 4))
-      dots_of_rows<P, I, 4>(g, part, g->m);
-    for (; columns > 0; columns--, part = part.column(g, 1)) dots_of_rows<P, I, 1>(g, part, g->m);
+    for (int64_t columns = g->n; columns > 0; columns -= kDotColumns) {
+      dots_of_rows<P, I>(g, part, g->m, columns < kDotColumns ? columns : kDotColumns);
+      part = part.column(g, kDotColumns);
+    }
   }
 }
 
