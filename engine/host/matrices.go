@@ -44,6 +44,15 @@ func matricesOf(t *tensor.Tensor) matrices {
 	return m
 }
 
+// factors views what is multiplied, and the product.
+func factors(w launch.Product) (a, b, c matrices) {
+	a, b, c = matricesOf(w.A), matricesOf(w.B), matricesOf(w.To)
+	if w.Turned {
+		b = b.transposed()
+	}
+	return a, b, c
+}
+
 // broadcastOf views t, which broadcasts to c, as many matrices as c has; those and rows and columns that it repeats are 0 apart.
 func broadcastOf(t, c *tensor.Tensor) matrices {
 	m := matricesOf(c)

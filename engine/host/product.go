@@ -48,15 +48,6 @@ func (s *products) multiply(w launch.Product) {
 	}
 }
 
-// factors views what is multiplied, and the product.
-func factors(w launch.Product) (a, b, c matrices) {
-	a, b, c = matricesOf(w.A), matricesOf(w.B), matricesOf(w.To)
-	if w.Turned {
-		b = b.transposed()
-	}
-	return a, b, c
-}
-
 // servedByBLAS tells whether a product is so large that a call of BLAS pays, and BLAS's integers hold its sizes and steps.
 func servedByBLAS(a, b, c matrices) bool {
 	return c.rows*c.cols*a.cols > smallProduct && a.served() && b.served() && c.served()
