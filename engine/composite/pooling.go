@@ -124,6 +124,7 @@ func maxPoolPlaces(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, st
 
 // largest are the largest elements and their places.
 func (p *pooling) largest(self, images *tensor.Tensor) (values, indices *tensor.Tensor, err error) {
+	images = p.rows(images)
 	p.Do(func() (err error) {
 		values, indices, err = p.C.NnLargestPlaces(images, p.sizes, p.kernel, p.stride, p.padding, p.dilation, p.format)
 		values, indices = p.Keep(values, err), p.Keep(indices, err)
@@ -138,7 +139,7 @@ func avgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel, stride, 
 	if divisor == 0 {
 		p.Failf("divisor_override must not be 0")
 	}
-	images := p.images(self)
+	images := p.rows(p.images(self))
 	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
 		return c.NnAverage(images, p.sizes, p.kernel, p.stride, p.padding, includePad, divisor.Or(0), p.format)
 	})))
@@ -148,7 +149,11 @@ func adaptiveAvgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []
 	p := pooling{scope: within(c, op), n: n, sizes: sizes}
 	defer p.Close()
 	p.Fail(floating(op, self))
-	images := p.adaptive(self)
+	first := self.Dim() - n
+	if n == 3 {
+		first = 1
+	}
+	images := p.adaptive(self, first)
 	if p.Err == nil && !slices.ContainsFunc(p.sizes, func(n int64) bool { return n != 1 }) {
 		var dims []int64
 		for d := range n {
@@ -157,6 +162,7 @@ func adaptiveAvgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []
 		mean := p.Step(func() (*tensor.Tensor, error) { return c.Mean(nil, self, dims, true, dtype.None) })
 		return p.result(nil, p.laidLike(self, mean))
 	}
+	images = p.rows(images)
 	return p.result(nil, p.alone(self, p.Step(func() (*tensor.Tensor, error) {
 		return c.NnAverage(images, p.sizes, nil, nil, nil, false, 0, p.format)
 	})))
@@ -165,7 +171,7 @@ func adaptiveAvgPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []
 func adaptiveMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, sizes []int64) (values, indices *tensor.Tensor, err error) {
 	p := pooling{scope: within(c, op), n: n, sizes: sizes}
 	defer p.Close()
-	return p.largest(self, p.adaptive(self))
+	return p.largest(self, p.adaptive(self, 1))
 }
 
 // lpPool is a root of means of powers times the number of elements that windows have.
@@ -202,18 +208,19 @@ func lpPool(c aten.Ctx, op string, n int, self *tensor.Tensor, power float64, ke
 	none := s.Binary(c.Eq, sums, s.Float(0))
 	put := func(t *tensor.Tensor, value float64) *tensor.Tensor {
 		v := s.Float(value)
-		return s.Step(func() (*tensor.Tensor, error) { return c.MaskedFill(nil, t, none, v) })
+		return s.Step(func() (*tensor.Tensor, error) { return c.Where(nil, none, v, t) })
 	}
 	roots := s.Binary(c.Pow, put(sums, 1), s.Float(1/power))
 	return s.result(nil, put(roots, math.Pow(0, 1/power)))
 }
 
-// pooling is what is asked of windows, in n dimensions. Volumes tells that the results of three dimensions lie as self does, too.
+// pooling is what is asked of windows, in n dimensions. Volumes tells that the results of three dimensions lie as self does, too, and row
+// that signals are taken as images of one row.
 type pooling struct {
 	*scope
 	n                                 int
 	kernel, stride, padding, dilation []int64
-	ceil, volumes                     bool
+	ceil, volumes, row                bool
 	sizes                             []int64
 	format                            shape.MemoryFormat
 }
@@ -221,7 +228,7 @@ type pooling struct {
 // images checks the arguments, and gives images with a dimension for examples.
 func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 	p.expand()
-	images := p.batched(self)
+	images := p.batched(self, self.Dim()-p.n-1)
 	if p.Err != nil {
 		return nil
 	}
@@ -254,15 +261,15 @@ func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 	return images
 }
 
-// adaptive checks the sizes of results.
-func (p *pooling) adaptive(self *tensor.Tensor) *tensor.Tensor {
+// adaptive checks the sizes of results, and of self from dimension first on.
+func (p *pooling) adaptive(self *tensor.Tensor, first int) *tensor.Tensor {
 	if len(p.sizes) == 1 {
 		p.sizes = slices.Repeat(p.sizes, p.n)
 	}
 	if len(p.sizes) != p.n || slices.Min(p.sizes) < 0 {
 		p.Failf("output_size must be one number or %d numbers, none of them negative, but is %v", p.n, p.sizes)
 	}
-	return p.batched(self)
+	return p.batched(self, first)
 }
 
 // expand gives every dimension numbers of its own, and refuses what cannot be.
@@ -300,13 +307,13 @@ func (p *pooling) expand() {
 	}
 }
 
-// batched is self with a dimension for examples, and finds the format of results.
-func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
+// batched is self, which has elements along all dimensions from first on, with a dimension for examples, and finds the format of results.
+func (p *pooling) batched(self *tensor.Tensor, first int) *tensor.Tensor {
 	if p.Err != nil {
 		return nil
 	}
 	dim := self.Dim()
-	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[dim-p.n-1:], 0) {
+	if dim != p.n+1 && dim != p.n+2 || slices.Contains(self.Sizes()[first:], 0) {
 		p.Failf("expected %dD or %dD (batch mode) tensor with optional 0 dim batch size for input, but got: %v", p.n+1, p.n+2, self.Sizes())
 		return nil
 	}
@@ -320,8 +327,36 @@ func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
 	return images
 }
 
-// alone is t without the dimension for examples where self has none.
+// rows takes signals as images of one row where their channels are adjacent, for which images have a format.
+func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
+	if p.Err != nil || p.n != 1 {
+		return signals
+	}
+	images := p.Unsqueeze(signals, 2)
+	if p.Err != nil {
+		return nil
+	}
+	p.format = shape.SuggestFormat(images.Sizes(), images.Strides())
+	if p.format == shape.Contiguous {
+		return signals
+	}
+	p.row = true
+	for _, list := range []*[]int64{&p.sizes, &p.kernel, &p.stride, &p.dilation} {
+		if *list != nil {
+			*list = append([]int64{1}, *list...)
+		}
+	}
+	if p.padding != nil {
+		p.padding = append([]int64{0}, p.padding...)
+	}
+	return images
+}
+
+// alone is t without the dimensions that self does not have.
 func (p *pooling) alone(self, t *tensor.Tensor) *tensor.Tensor {
+	if p.row {
+		t = p.Step(func() (*tensor.Tensor, error) { return p.C.SqueezeDim(nil, t, 2) })
+	}
 	if p.Err != nil || self.Dim() == p.n+2 {
 		return t
 	}

@@ -303,3 +303,47 @@ def test_nothing_goes_back_through_a_norm_whose_powers_underflow():
     x = torch.full((1, 2), 1e-20, requires_grad=True)
     F.lp_pool1d(x, 2.5, 2).sum().backward()
     assert x.grad.tolist() == [[0, 0]]
+
+
+@pytest.mark.parametrize(
+    "pool",
+    [
+        lambda x: F.max_pool1d(x, 2, return_indices=True),
+        lambda x: (F.avg_pool1d(x, 2, padding=1), F.avg_pool1d(x, 3, 1, count_include_pad=False)),
+        lambda x: (F.lp_pool1d(x, 2.0, 2),),
+        lambda x: (F.adaptive_avg_pool1d(x, 3),),
+        lambda x: F.adaptive_max_pool1d(x, 3, return_indices=True),
+    ],
+    ids=["max", "avg", "lp", "adaptive avg", "adaptive max"],
+)
+def test_signals_with_adjacent_channels_are_pooled_to_such(pool):
+    x = torch.rand(2, 3, 8, dtype=torch.float64)
+    lying = x.transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()
+    x.requires_grad_()
+    for expected, got in zip(pool(x), pool(lying), strict=True):
+        assert got.equal(expected)
+        assert got.stride() == (got.shape[1] * got.shape[2], 1, got.shape[1])
+        if got.requires_grad:
+            (expected**2).sum().backward()
+            (got**2).sum().backward()
+    torch.testing.assert_close(lying.grad, x.grad)
+
+
+def test_norms_of_windows_lie_as_images_do():
+    x = torch.rand(2, 3, 6, 8).to(memory_format=torch.channels_last)
+    assert F.lp_pool2d(x, 2.0, 2).is_contiguous(memory_format=torch.channels_last)
+
+
+def test_adaptive_pools_of_no_channels():
+    for n, average in ((1, F.adaptive_avg_pool1d), (2, F.adaptive_avg_pool2d)):
+        assert average(torch.ones(2, 0, *[4] * n), 2).shape == (2, 0, *[2] * n)
+    for n, average, largest in (
+        (1, F.adaptive_avg_pool1d, F.adaptive_max_pool1d),
+        (2, F.adaptive_avg_pool2d, F.adaptive_max_pool2d),
+        (3, F.adaptive_avg_pool3d, F.adaptive_max_pool3d),
+    ):
+        for pool in (average, largest):
+            assert pool(torch.ones(0, *[4] * n), 2).shape == (0, *[2] * n)
+        with pytest.raises(RuntimeError, match=r"\[2, 0"):
+            largest(torch.ones(2, 0, *[4] * n), 2)
+    assert F.interpolate(torch.ones(2, 0, 4, 4), size=(2, 2), mode="area").shape == (2, 0, 2, 2)
