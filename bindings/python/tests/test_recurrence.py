@@ -332,3 +332,42 @@ def test_cells_of_other_sizes_are_named():
 def test_sequences_are_tensors():
     with pytest.raises(TypeError, match="int"):
         torch.nn.utils.rnn.pad_sequence([1, 2])
+
+
+@pytest.mark.parametrize("kind", GATES)
+@pytest.mark.parametrize("packed, both, layers", [(False, False, 1), (False, True, 1), (False, False, 2), (True, False, 1)])
+def test_results_may_be_changed_before_gradients_are_asked_for(kind, packed, both, layers):
+    wants = []
+    for change in (lambda y: y * 2, lambda y: y.mul_(2)):
+        torch.manual_seed(0)
+        ways = 2 if both else 1
+        params = [
+            torch.rand(*sizes, requires_grad=True)
+            for layer in range(layers)
+            for _ in range(ways)
+            for sizes in ((3 * GATES[kind], 2 if layer == 0 else 3 * ways), (3 * GATES[kind], 3))
+        ]
+        states = torch.zeros(layers * ways, 4, 3)
+        states = (states, states) if kind == "lstm" else states
+        if packed:
+            y, *ends = getattr(torch, kind)(torch.rand(sum(PACKED), 2), torch.tensor(PACKED), states, params, False, layers, 0.0, False, both)
+        else:
+            y, *ends = getattr(torch, kind)(torch.rand(5, 4, 2), states, params, False, layers, 0.0, False, both, False)
+        (change(y).sum() + sum(change(end).sum() for end in ends)).backward()
+        wants.append([p.grad for p in params])
+    for expected, got in zip(*wants, strict=True):
+        assert got.equal(expected)
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_results_of_cells_may_be_changed_before_gradients_are_asked_for(kind):
+    grads = []
+    for change in (lambda y: y * 2, lambda y: y.mul_(2)):
+        torch.manual_seed(0)
+        params = [torch.rand(3 * GATES[kind], n, requires_grad=True) for n in (2, 3)]
+        state = torch.rand(4, 3)
+        made = getattr(torch, f"{kind}_cell")(torch.rand(4, 2), (state, state) if kind == "lstm" else state, *params)
+        sum(change(y).sum() for y in (made if kind == "lstm" else (made,))).backward()
+        grads.append([p.grad for p in params])
+    for expected, got in zip(*grads, strict=True):
+        assert got.equal(expected)
