@@ -44,6 +44,57 @@ def test_losses_are_sums_over_all_ways(blank, labels):
         assert torch.allclose(mine, other)
 
 
+def walked(logs, labels):
+    """The loss of one example, state by state; class 0 is blank."""
+    states, at = [0, *(k for label in labels for k in (label, 0))], None
+    for row in logs:
+        before, at = at, []
+        for s, k in enumerate(states):
+            if before is None:
+                ways = [torch.zeros((), dtype=logs.dtype)] if s < 2 else []
+            else:
+                from_two = s >= 2 and k not in (0, states[s - 2])
+                ways = [before[r] for r in (s, s - 1, s - 2)[: 3 if from_two else 2] if r >= 0 and before[r] is not None]
+            at.append(torch.stack(ways).logsumexp(0) + row[k] if ways else None)
+    return -torch.stack([x for x in at[-2:] if x is not None]).logsumexp(0)
+
+
+@pytest.mark.parametrize("classes", [3, 8, 9, 16, 17, 40])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_any_number_of_states_and_classes(classes, dtype):  # either side of vectors
+    counts = [0, 1, 2, 3, 4, 7, 8, 9]
+    x = some(12, len(counts), classes, dtype)
+    logs = (x * 3).log_softmax(2)
+    labels = [[1 + (i * i + n) % (classes - 1) for i in range(n)] for n in counts]
+    target = torch.tensor([k for row in labels for k in row])
+    each = F.ctc_loss(logs, target, (12,) * len(counts), counts, reduction="none")
+    expected = torch.stack([walked(logs[:, i].double(), row) for i, row in enumerate(labels)])
+    close = {"rtol": 1e-5, "atol": 1e-6} if dtype == torch.float32 else {"rtol": 1e-10, "atol": 1e-12}
+    assert torch.allclose(each.double(), expected, **close)
+    fits = each.isfinite()
+    assert fits.sum() > 6
+    weights = torch.linspace(-2, 1, len(counts), dtype=dtype)
+    mine = torch.autograd.grad((each * weights)[fits].sum(), x, retain_graph=True)[0]
+    other = torch.autograd.grad((expected * weights)[fits].sum(), x)[0]
+    assert torch.allclose(mine[:, fits], other[:, fits], **close)
+
+
+def test_logarithms_far_apart():
+    logs = torch.full((3, 1, 4), -2000.0, dtype=torch.float64)
+    logs[:, :, 1] = -1e-3
+    assert F.ctc_loss(logs, torch.tensor([[1]]), (3,), (1,)).item() == pytest.approx(3e-3, rel=1e-12)
+    assert F.ctc_loss(logs, torch.tensor([[2, 3]]), (3,), (2,), reduction="sum").item() == pytest.approx(6000 - math.log(5))
+
+
+def test_classes_that_cannot_be_have_no_gradient():
+    logs = torch.full((3, 1, 4), math.log(1 / 3))
+    logs[:, :, 3] = -math.inf
+    logs.requires_grad_()
+    loss = F.ctc_loss(logs, torch.tensor([[1]]), (3,), (1,))
+    (grad,) = torch.autograd.grad(loss, logs)
+    assert loss.item() == pytest.approx(-math.log(6 / 27)) and grad[:, :, 3].isnan().all() and grad[:, :, :3].isfinite().all()
+
+
 def test_forms_of_targets_and_lengths():
     logs = some(5, 2, 4).log_softmax(2)
     padded, joined = torch.tensor([[1, 2, 3], [3, 9, 9]]), torch.tensor([1, 2, 3, 3])

@@ -47,7 +47,7 @@ var families = []family{
 	{"neural", every, []string{"activation", "attention", "loss", "normalize"}},
 	{"pooling", every, []string{"columns", "pooling", "resampling"}},
 	{"products", every, []string{"dots", "gemm", "gemm_bfloat16", "gemm_bytes", "gemm_quantized", "quantize"}},
-	{"recurrences", every, []string{"recurrence"}},
+	{"recurrences", every, []string{"alignment", "recurrence"}},
 	{"reductions", every, []string{"reduce_driver", "reduce_norm", "reduce_sum", "reduce_var"}},
 	{"scans", every, []string{"distance", "scan", "softmax"}},
 	{"sampling", narrow, []string{"sampling"}},

@@ -3,8 +3,9 @@
 #include "../rows.h"
 // Comes after rows.h, which sets the compiler up.
 #include "../../recurrence.h"
+#include "../parts.h"
+#include "../transpose.h"
 #include "../vmath_exp.h"
-#include "../vmath_hyper.h"
 
 namespace lt {
 namespace {
@@ -12,30 +13,15 @@ namespace {
 // Vectors of a panel at most, and rows whose sums fill the registers.
 constexpr int kVectors = 4, kRows = LT_VECTOR_BYTES == 64 ? 4 : 2;
 
-// Parts of vectors, which are few.
-template <class T>
-__attribute__((noinline)) Vec<T> read_part(const T *p, int n) {
-  return load_partial(p, n);
-}
-template <class T>
-__attribute__((noinline)) void write_part(T *p, Vec<T> x, int n) {
-  store_partial(p, x, n);
-}
-
 // A vector of elements of a row, of which n count; nothing is at 0.
 template <class T>
 LT_INLINE Vec<T> read(uintptr_t all, int64_t at, int n) {
   if (!all) return T(0);
-  const T *p = (const T *)all + at;
-  return n == Vec<T>::N ? load(p) : read_part(p, n);
+  return load_part((const T *)all + at, n);
 }
 template <class T>
 LT_INLINE void write(uintptr_t all, int64_t at, int n, Vec<T> x) {
-  T *p = (T *)all + at;
-  if (n == Vec<T>::N)
-    store(p, x);
-  else
-    write_part(p, x, n);
+  store_part((T *)all + at, x, n);
 }
 
 // The sums of kR rows over a panel, each in the order of depth.
@@ -85,14 +71,20 @@ struct Place {
   }
 };
 
-// Functions that are called, as they are long and have many places.
+// Functions that are called, as they are long and have many places. They are off by a few units in
+// the last place, which is less than the sums are that they are of.
 template <class T>
 __attribute__((noinline)) Vec<T> sigmoid_of(Vec<T> x) {
-  return vsigmoid(x);
+  return T(1) / (vexp(-x) + T(1));
 }
+// e / (e + 2) with e = e^2|x| - 1.
 template <class T>
 __attribute__((noinline)) Vec<T> tanh_of(Vec<T> x) {
-  return vtanh(x);
+  const Vec<T> m = min(Vec<T>(T(20)), abs(x)), y = m + m;
+  const Integer<T> n = nearest(y * Ln2<T>::inverse);
+  const Vec<T> r = fma(n.value, Vec<T>(-Ln2<T>::hi), y) + n.value * -Ln2<T>::lo, s = pow2(n);
+  const Vec<T> e = fma(s, fma(r * r, exp_tail(r), r), s - T(1));
+  return copysign(e / (e + T(2)), x);
 }
 
 // What a cell makes of the sums of a vector of units.
@@ -206,16 +198,17 @@ struct PackRecurrence {
         const int64_t unit = g->gate ? q * N : (q * g->vectors + v) * N;
         const T *from = matrix + v * g->gate + unit * g->unit;
         T *to = panel + v * N;
-        if (g->unit == 1 && unit + N <= g->units) {
-          for (int64_t k = 0; k < g->depth; k++) store(to + k * apart, load(from + k * g->step));
+        const int64_t left = g->units - unit;
+        const int n = left >= N ? N : left > 0 ? (int)left : 0;
+        if (g->unit == 1) {
+          for (int64_t k = 0; k < g->depth; k++)
+            store(to + k * apart, load_part(from + k * g->step, n));
           continue;
         }
-        for (int64_t first = 0; first < g->depth; first += N) {  // lines that stay in the cache
-          const int64_t last = g->depth - first < N ? g->depth : first + N;
-          for (int64_t l = 0; l < N; l++)
-            for (int64_t k = first; k < last; k++)
-              to[k * apart + l] = unit + l < g->units ? from[l * g->unit + k * g->step] : T(0);
-        }
+        if (n < N)
+          for (int64_t k = 0; k < g->depth; k++) store(to + k * apart, Vec<T>(T(0)));
+        find_turn(sizeof(T))((char *)to, apart * sizeof(T), (const char *)from, g->unit * sizeof(T),
+                             n, g->depth);
       }
     }
   }

@@ -2,7 +2,7 @@
 
 //go:build amd64
 
-// Package recurrences holds the kernels of recurrence for the avx2 tier.
+// Package recurrences holds the kernels of alignment, recurrence for the avx2 tier.
 package recurrences
 
 // #cgo CXXFLAGS: -O3 -std=c++17 -march=x86-64-v3 -fno-exceptions -fno-asynchronous-unwind-tables -fno-rtti -fvisibility=hidden -Wall -Wextra
