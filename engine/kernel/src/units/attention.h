@@ -68,8 +68,8 @@ struct Panels {
 
 // The n columns of a matrix of k rows, packed if at least some rows are multiplied with them.
 template <class T>
-Panels<T> packed(const attention_args *g, Matrix<T> b, int64_t k, int64_t n, int64_t rows,
-                 T *&room) {
+__attribute__((noinline)) Panels<T> packed(const attention_args *g, Matrix<T> b, int64_t k,
+                                           int64_t n, int64_t rows, T *&room) {
   constexpr int64_t W = kPanel<T>;
   if (!g->packs || rows <= kSkinny) return {b, nullptr, k};
   const Panels<T> panels = {b, room, k};
