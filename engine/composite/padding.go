@@ -124,6 +124,26 @@ func bordersOf(mode string, n, before, after int64) (list []border) {
 	return slices.DeleteFunc(list, func(b border) bool { return b.width == 0 })
 }
 
+// lines are those of a border that has few: a copy goes along each of them, not from row to row for a few elements each.
+func (b border) lines(mode string) []border {
+	const few = 3
+	if b.width > few {
+		return []border{b}
+	}
+	list := make([]border, b.width)
+	for i := range b.width {
+		from := b.from + i
+		switch mode {
+		case "reflect":
+			from = b.from + b.width - 1 - i
+		case "replicate":
+			from = b.from
+		}
+		list[i] = border{b.at + i, 1, from}
+	}
+	return list
+}
+
 // NnPadInside copies what is inside to its place, and fills the borders from there. What is cut off is there to be mirrored, but does not come
 // back from the other end.
 func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*tensor.Tensor, error) {
@@ -158,8 +178,10 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 	for i, part := range slices.Backward(parts[:len(parts)-1]) {
 		dim := self.Dim() - len(pad)/2 + i
 		before, after := added[2*(self.Dim()-1-dim)], added[2*(self.Dim()-1-dim)+1]
-		for _, b := range bordersOf(mode, self.Sizes()[dim], before, after) {
-			s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b))
+		for _, whole := range bordersOf(mode, self.Sizes()[dim], before, after) {
+			for _, b := range whole.lines(mode) {
+				s.Copy(s.Narrow(part, int64(dim), b.at, b.width), s.continued(part, mode, int64(dim), b))
+			}
 		}
 	}
 	if cuts && mode != "circular" {
@@ -170,10 +192,10 @@ func NnPadInside(c aten.Ctx, self *tensor.Tensor, pad []int64, mode string) (*te
 
 // continued is what a border of y has: what broadcasts to it, in the mode replicate.
 func (s *scope) continued(y *tensor.Tensor, mode string, dim int64, b border) *tensor.Tensor {
-	switch mode {
-	case "replicate":
+	switch {
+	case mode == "replicate":
 		return s.Narrow(y, dim, b.from, 1)
-	case "reflect":
+	case mode == "reflect" && b.width > 1:
 		mirrored := s.Narrow(y, dim, b.from, b.width)
 		return s.Step(func() (*tensor.Tensor, error) { return s.C.Flip(mirrored, []int64{dim}) })
 	}

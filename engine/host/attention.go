@@ -20,6 +20,9 @@ const (
 	// A tile has the weights of so many queries for so many keys, and between its rows a gap, without which columns would meet in few lines
 	// of the cache.
 	queryBlock, keyBlock, tileGap = 128, 256, 16
+	// Keys and values of a block are packed for many queries where a thread's tiles and panels, of at most so many columns each, take so
+	// many bytes at most.
+	panelColumns, attentionBytes = 32, 1 << 20
 )
 
 // attentionArgs mirrors attention_args of attention.h.
@@ -31,7 +34,7 @@ type attentionArgs struct {
 	firstRow, lastRow, firstKey, lastKey, rowBlock, keyBlock, stride           int64
 	queryStep, keyStep, valueStep, maskStep, maskColumn, resultStep, givenStep int64
 	scale                                                                      float64
-	causal                                                                     int32
+	causal, packs                                                              int32
 }
 
 // unattended tells whether there is nothing to make, of however many heads.
@@ -60,7 +63,7 @@ func attend(op string, w launch.Attention) error {
 		return max(productGrain/(min(a.rows, queryBlock)*min(a.keys, keyBlock)*(a.width+a.valueWidth)*share+matrixCost), 1)
 	}
 	total := a.heads * max(queries, keys, 1)
-	a.rooms = scratches(&s, 2*a.rowBlock*a.stride*a.size, total)
+	a.rooms = scratches(&s, a.workspace(w.Given != nil), total)
 	if s.Err != nil {
 		return s.Err
 	}
@@ -82,6 +85,20 @@ func attend(op string, w launch.Attention) error {
 		}
 	}
 	return nil
+}
+
+// workspace is what a thread needs, in bytes, and tells the kernels whether it packs.
+func (a *attention) workspace(gradient bool) int64 {
+	tiles, panels := int64(1), ceiling(a.width, panelColumns)+ceiling(a.valueWidth, panelColumns)
+	if gradient { // keys are there in rows, too
+		tiles, panels = 2, panels+ceiling(a.width, panelColumns)
+	}
+	bytes := tiles * a.rowBlock * a.stride * a.size
+	whole := bytes + panels*panelColumns*keyBlock*a.size
+	if a.packs = flag(whole <= attentionBytes); a.packs != 0 {
+		return whole
+	}
+	return bytes
 }
 
 // attention is what the calls for all heads have in common.

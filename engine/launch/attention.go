@@ -3,7 +3,7 @@ package launch
 import "github.com/libtensor/libtensor/engine/tensor"
 
 // Attention makes Result (..., L, V) of Query (..., L, E), Key (..., S, E) and Value (..., S, V), all with the same leading dimensions: the
-// values weighted by the softmax over the keys of Scale * Query Key^T + Mask. Mask is (..., L, S), or nil; with Causal, query i has weights for the first i + 1 keys alone. LSE gets the logarithms of the sums of exponentials.
+// values weighted by the softmax over the keys of Scale * Query Key^T + Mask. Mask is (..., L, S), or nil; with Causal, query i has weights for the first i + 1 keys alone. LSE gets the logarithms to base 2 of the sums of exponentials.
 //
 // With Given, the gradient of Result, gradients are added to Of: those of Query, Key, Value and Mask, where these are not nil. Along has the sums
 // of Given * Result over the last dimension.

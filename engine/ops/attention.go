@@ -59,7 +59,7 @@ func (a *attention) adjacent(t *tensor.Tensor) *tensor.Tensor {
 	return a.contiguousCopy(t, t.DType())
 }
 
-// NnAttention gives values weighted by the softmax of products of queries and keys, and the logarithms of its denominators.
+// NnAttention gives values weighted by the softmax of products of queries and keys, and the logarithms to base 2 of its denominators.
 func NnAttention(query, k, value, mask *tensor.Tensor, causal bool, scale float64, laid bool) (result, lse *tensor.Tensor, err error) {
 	a := attending("nn_attention", query, k, value, mask, causal, scale)
 	defer a.Close()

@@ -122,6 +122,16 @@ def test_far_out():
     assert F.tanhshrink(torch.tensor([1e-6], dtype=torch.float64)).item() == pytest.approx(1e-18 / 3, rel=1e-11)
 
 
+# Up to a bound all elements of a vector go one way, and another where one is beyond it.
+@pytest.mark.parametrize(("name", "bound"), [("gelu", 3.0), ("silu", 80.0)])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("far", [[], [1.0000001], [1.05, inf], [nan]])
+def test_float32_on_both_sides_of_a_bound(name, bound, sign, far):
+    x = torch.tensor([sign * bound * v for v in [i / 40 for i in range(41)] + far], dtype=torch.float32)
+    want = getattr(F, name)(x.double())
+    assert torch.allclose(getattr(F, name)(x).double(), want, rtol=2.5e-7, atol=0, equal_nan=True)
+
+
 def test_prelu():
     x = torch.tensor([[-1.0, 2.0], [3.0, -4.0]], requires_grad=True)
     w = torch.tensor([0.5, 0.25], requires_grad=True)

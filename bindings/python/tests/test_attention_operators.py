@@ -64,6 +64,34 @@ def test_tiles_make_what_all_weights_make(queries, keys, mask):
         assert close(a, b, 1e-11)
 
 
+# On both sides of what is packed, of results alone (704 columns of float32 or 352 of float64) and of gradients, with whole panels and
+# parts of them.
+@pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-3), (torch.float64, 1e-11)])
+@pytest.mark.parametrize("widths", [(33, 70), (64, 96), (96, 96), (160, 192), (170, 180), (224, 224), (256, 256), (432, 416), (448, 448)])
+@pytest.mark.parametrize("mask", [*MASKS, "causal"])
+def test_any_width(widths, mask, dtype, tolerance):
+    queries, keys = 137, 301
+    q, k, v = values(queries, widths[0], dtype=dtype), values(keys, widths[0], start=1, dtype=dtype), values(keys, widths[1], start=2, dtype=dtype)
+    m = None if mask == "causal" else MASKS[mask](queries, keys)
+    operands = [q, k, v, m if m is None or m.dtype == torch.bool else m.to(dtype)]
+    given = values(queries, widths[1], start=3)
+    got = gradients(lambda q, k, v, m: attend(q, k, v, m, is_causal=mask == "causal"), operands, given.to(dtype))
+    wide = [t if t is None or t.dtype == torch.bool else t.double() for t in operands]
+    want = gradients(lambda q, k, v, m: by_definition(q, k, v, m, mask == "causal"), wide, given)
+    for a, b in zip(got, want, strict=True):
+        assert a.dtype == dtype
+        assert close(a, b, tolerance)
+
+
+# On both sides of the queries that keys are packed for, and of those at their end that take no panels.
+@pytest.mark.parametrize("queries", [1023, 1024, 1025, 1032, 1033, 2049])
+@pytest.mark.parametrize("mask", [*MASKS, "causal"])
+def test_many_queries(queries, mask):
+    q, k, v = values(queries, 20), values(600, 20, start=1), values(600, 5, start=2)
+    m = None if mask == "causal" else MASKS[mask](queries, 600)
+    assert close(attend(q, k, v, m, is_causal=mask == "causal"), by_definition(q, k, v, m, mask == "causal"), 1e-11)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("mask", MASKS)
 def test_narrow_dtypes(dtype, mask):
@@ -155,6 +183,20 @@ def test_empty_sizes():
         for q, k, v in [(x[:, :, :0], x, x), (x, x[:, :, :0], x[:, :, :0]), (x, x, x[..., :0]), (x[..., :0], x[..., :0], x)]:
             result, *of = gradients(attend, [q, k, v], torch.ones(2, 3, q.shape[2], v.shape[3], dtype=dtype))
             assert [t.shape for t in of] == [q.shape, k.shape, v.shape]
+
+
+@pytest.mark.parametrize("bits", [0x7FC00000, 0x7FC00001, 0x7FFFFFFF, -1])
+def test_any_nan_reaches_its_row(bits):
+    q, k = values(20, 8, dtype=torch.float32), values(300, 8, dtype=torch.float32)
+    q[3, 0] = torch.tensor(bits, dtype=torch.int64).to(torch.int32).view(torch.float32)
+    for mask in (None, torch.zeros(20, 300)):
+        result = attend(q, k, k, mask)
+        assert result[3].isnan().all() and result.isnan().sum() == 8
+
+
+def test_products_beyond_the_range_are_nan():
+    big = values(20, 8, dtype=torch.float32).abs() * 1e19
+    assert attend(big, big, big, scale=1.0).isnan().all()
 
 
 def test_nan_and_infinity_stay_in_their_row():

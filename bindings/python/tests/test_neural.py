@@ -116,7 +116,7 @@ def continued(size, before, after, mode):
 
 # Borders of no, one and several elements, as wide as the mode allows, of 1 to 3 dimensions, of elements side by side and not.
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
-@pytest.mark.parametrize("widths", [(3, 2), (0, 4), (1, 0, 2, 3), (2, 2, 2, 2), (0, 0, 1, 1), (1, 2, 0, 1, 3, 3)], ids=str)
+@pytest.mark.parametrize("widths", [(3, 2), (5, 4), (0, 4), (1, 0, 2, 3), (2, 2, 2, 2), (0, 0, 1, 1), (1, 2, 0, 1, 3, 3)], ids=str)
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int8, torch.complex64])
 def test_pad_of_all_dimensions(mode, widths, dtype):
     dims = len(widths) // 2

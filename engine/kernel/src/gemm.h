@@ -89,10 +89,10 @@ struct Scaled {
     T *const c = at(s, i, j);
     const T *const d = added(s, i, j);
     unrolled<kRows>([&](int r) __attribute__((always_inline)) {
-      for (int v = 0; v < 2; v++) {
+      unrolled<2>([&](int v) __attribute__((always_inline)) {
         const int at = v * Vec<Sum>::N;
         store(c + r * g->c_row + at, elements(sums[r][v], d + r * g->d_row + at));
-      }
+      });
     });
   }
   // Writes w columns of row i from column j on; the sums are changed.
@@ -146,10 +146,11 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
     each([&](int, int v, Vec<Sum> &x) __attribute__((always_inline)) { x = b.start(v); });
     const auto step = [&](int64_t values) __attribute__((always_inline)) {
       Vec<Unit> y[kVectors];
-      for (int v = 0; v < kVectors; v++) y[v] = b.units(v, values);
+      unrolled<kVectors>([&](int v) __attribute__((always_inline)) { y[v] = b.units(v, values); });
       unrolled<kRows>([&](int i) __attribute__((always_inline)) {
         const Vec<Unit> x = a.unit(i, values);
-        for (int v = 0; v < kVectors; v++) acc[i][v] = P::add(acc[i][v], x, y[v]);
+        unrolled<kVectors>(
+            [&](int v) __attribute__((always_inline)) { acc[i][v] = P::add(acc[i][v], x, y[v]); });
       });
       a.next();
       b.next();
@@ -190,9 +191,12 @@ void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, i
   if constexpr (Out::kFromZero && kind_of<Unit> == kFloating) {
     if (g->b_col == 1 && to.w == W) {
       if (rows <= R) return tiles<P, R, 2>(a, InPlace<P, T>(b, g->b_row), depth, to, rows);
-      tile<P, R, 2>(a, Packing<P, T>(b, g->b_row, panel), depth, to);
-      to.pass(R);
-      return tiles<P, R, 2>(a.from(R), Packed<P>(panel), depth, to, rows - R);
+      const bool lies = __is_same(T, Unit) && g->b_row == W;  // as a panel would
+      if (!lies) tile<P, R, 2>(a, Packing<P, T>(b, g->b_row, panel), depth, to);
+      const int64_t done = lies ? 0 : R;
+      to.pass(done);
+      return tiles<P, R, 2>(a.from(done), Packed<P>(lies ? (const Unit *)b : panel), depth, to,
+                            rows - done);
     }
   }
   const auto source = to.out.source(b, p, depth, to, panel);

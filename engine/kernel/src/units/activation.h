@@ -102,10 +102,22 @@ LT_INLINE Doubles times_sigmoid_short(Doubles a, Doubles z) {
   return a / (exp2_short(clamp(z * -Ln2<double>::inverse, -900.0, 900.0)) + 1.0);
 }
 
+// a / (1 + e^-a) where the power and its inverse are normal numbers, and so for |a| up to 80.
+LT_INLINE Floats silu_near(Floats a) {
+  const Floats one = 1.0f;
+  const Integer<float> n = nearest(a * -Ln2<float>::inverse);
+  const Floats r = fma(n.value, Floats(-Ln2<float>::lo), fma(n.value, Floats(-Ln2<float>::hi), -a));
+  const Floats s = pow2(n);
+  const Two<float> sum = two_sum(one, s);
+  const Two<float> d = fast_two_sum(sum.hi, fma(s, fma(r * r, exp_tail(r), r), sum.lo));
+  const Floats inverse = one / d.hi, y = a * inverse;
+  return fma(minus_product(a, y, d.hi) - y * d.lo, inverse, y);
+}
 LT_INLINE Floats vsilu(Floats a) {
-  Floats y = a * vsigmoid(a);
-  if (any(a < -80.0f))  // the factor is hardly a normal number
-    y = select(a < -80.0f, in_double(a, [](Doubles v) { return times_sigmoid_short(v, v); }), y);
+  Floats y = silu_near(a);
+  const Mask<float> far = abs(a) > 80.0f;
+  if (any(far))
+    y = select(far, in_double(a, [](Doubles v) { return times_sigmoid_short(v, v); }), y);
   return undefined_below(a, y);
 }
 LT_INLINE Doubles vsilu(Doubles a) {
@@ -186,16 +198,25 @@ LT_INLINE Doubles vgelu(Doubles a) {
   const Doubles y = select(a > 0.0, rest.hi + (rest.lo - lo), -tail);
   return undefined_below(a, select(a > 40.0, a, select(a == a, y, a)));
 }
+// ((p (z + a) + b) (z + a') + b') ...: how J. Eve, The evaluation of polynomials, Numer. Math. 6
+// (1964), has sums in the place of half the products of a polynomial in y, with z = y^2: they cost
+// nothing beside multiplications.
+LT_INLINE Doubles by_squares(Doubles p, Doubles) { return p; }
+template <class... C>
+LT_INLINE Doubles by_squares(Doubles p, Doubles z, double a, double b, C... c) {
+  return by_squares(fma(p, z + a, Doubles(b)), z, c...);
+}
 // The normal distribution's function at v to 2^-30 of itself, from its density there times sqrt(2
-// pi): that times u P(1 - 8 u) with u = 1 / (|v| + 4) is the tail beyond |v|.
+// pi): that times u P(u) with u = 1 / (|v| + 4) is the tail beyond |v|.
 LT_INLINE Doubles normal_short(Doubles v, Doubles density) {
-  const Doubles u = Doubles(1.0) / (abs(v) + 4.0), t = fma(u, Doubles(-8.0), Doubles(1.0));
-  const Doubles tail = density * u *
-                       poly(t, 0x1.82b4bb8c76125p-1, -0x1.373e3a889e1b3p-1, 0x1.8c6dbf44be37dp-2,
-                            -0x1.7dff2cf1db856p-3, 0x1.eec4bfe459123p-5, -0x1.ee2577acb1ab1p-8,
-                            -0x1.c8121acad5d86p-9, 0x1.ab53a8b19cd05p-10, 0x1.16a0fa362878cp-13,
-                            -0x1.e055d0f62657ep-13, -0x1.138a7719148c4p-20, 0x1.0c104f8afa5c0p-15,
-                            -0x1.f85145ca51ce2p-23, -0x1.bcd539afdf4f2p-19);
+  const Doubles u = Doubles(1.0) / (abs(v) + 4.0), y = fma(u, Doubles(-8.0), Doubles(-1.5));
+  const Doubles p = fma(y, Doubles(-0x1.bcd539afdf4f2p-19), Doubles(-0x1.c4c4b73983f54p-14));
+  const Doubles tail =
+      density * u *
+      by_squares(p, y * y, 0x1.a6bedfc9d8d1bp+8, 0x1.358649b58177ep-5, 0x1.3f45fe12778f5p+0,
+                 0x1.7b0bfb04f686ap-3, 0x1.45ed0a2fad451p+5, -0x1.a6f1d0f0a4e64p+2,
+                 0x1.62c17a8321c51p+3, -0x1.6762f34fb25bep+2, 0x1.ed84814f74a2ep+1,
+                 -0x1.25ee4a45ba682p+1, 0x1.3c0ac43a5907dp-2, 0x1.c548944e72f78p-2);
   return select(v > 0.0, Doubles(1.0) - tail, tail);
 }
 LT_INLINE Doubles bell_short(Doubles v) {
@@ -203,13 +224,14 @@ LT_INLINE Doubles bell_short(Doubles v) {
 }
 // Where no element is beyond 3: a polynomial in the square, to 2^-32 of the result.
 LT_INLINE Doubles gelu_near(Doubles v) {
-  return v * fma(v,
-                 poly(v * v, 0x1.98845334b7e0ap-2, -0x1.1058365cb1d2ap-4, 0x1.46d0291f9214fp-7,
-                      -0x1.373f20d6e5901p-10, 0x1.e41c1c468117ap-14, -0x1.3ca82de9a4f92p-17,
-                      0x1.6408bfabfe5a7p-21, -0x1.5bcbd4e49bed8p-25, 0x1.253d92cea12a5p-29,
-                      -0x1.9c4e31616c047p-34, 0x1.c08da444f3805p-39, -0x1.48beba3f465eep-44,
-                      0x1.dc24fd65a13cdp-51),
-                 Doubles(0.5));
+  const Doubles y = fma(v, v, Doubles(-17.75)), z = y * y;
+  const Doubles p = fma(y, Doubles(0x1.cf96d36bd7f05p-44),
+                        fma(z, Doubles(0x1.dc24fd65a13cdp-51), Doubles(0x1.2fe3f3a9372fdp-38)));
+  const Doubles q = by_squares(p, z, 0x1.dc356df5cebf9p+6, -0x1.3b9852861c855p-28,
+                               0x1.9438e1f547756p+10, 0x1.b0612dffc7b8cp-18, -0x1.493c337755d49p-1,
+                               0x1.6ae6b890aa82ep-14, 0x1.75f46c0349b66p+8, -0x1.0a54f9a2aa5aap-5,
+                               0x1.def6f92ef44e2p+5, 0x1.078ba7f7f4a57p-3);
+  return v * fma(v, q, Doubles(0.5));
 }
 LT_INLINE Floats vgelu(Floats a) {
   if (!any(abs(a) > 3.0f)) return in_double(a, [](Doubles v) { return gelu_near(v); });

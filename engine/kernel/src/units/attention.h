@@ -2,6 +2,7 @@
 // tile of weights is at hand at a time, of some queries and some keys: the weights of a query are
 // relative to the largest product so far, and what is summed is scaled when a larger one comes.
 #include "../../gemm.h"
+#include "../gemm_panel.h"
 #include "../rows.h"
 #include "../vmath_exp.h"
 #include "../vmath_log.h"
@@ -11,10 +12,11 @@ namespace {
 
 // Matrices of one head, of which elements of a row are adjacent and rows are so many elements
 // apart. A mask has elements of the kernel's dtype, which are added to products, or bytes that tell
-// which of them count. Without gradients the call makes `result` and `lse`, the logarithms of sums
-// of exponentials, for the queries from `row` to `last_row`; with them it adds, for these and the
-// keys from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are kernels of
-// products.
+// which of them count. Without gradients the call makes `result` and `lse`, the logarithms to base
+// 2 of sums of exponentials, for the queries from `row` to `last_row`; with them it adds, for these
+// and the keys from `key` to `last_key`, to those that are not NULL. `tiles` and `dots` are kernels
+// of products; `room` has a tile, with gradients two, and behind them, if `packs`, panels of a
+// block of keys and values.
 struct attention_args {
   uintptr_t query, key, value, mask, result, lse;
   uintptr_t given, along, of_query, of_key, of_value, of_mask;
@@ -23,7 +25,7 @@ struct attention_args {
   int64_t first_row, last_row, first_key, last_key, row_block, key_block, stride;
   int64_t query_step, key_step, value_step, mask_step, mask_column, result_step, given_step;
   double scale;
-  int32_t causal;
+  int32_t causal, packs;
 };
 
 // A matrix in memory, and what lies in it from an element on.
@@ -56,21 +58,62 @@ __attribute__((noinline)) void multiply(const attention_args *g, Matrix<T> a, Ma
   ((void (*)(const lt_gemm *))(along ? g->dots : g->tiles))(&p);
 }
 
-// e^x for x up to 0; NaN stays NaN.
+// A second operand that many products share, in panels, each of which has all its rows.
 template <class T>
-LT_INLINE Vec<T> decline(Vec<T> x) {
-  x = max(Vec<T>(T(sizeof(T) == 4 ? -105 : -746)), x);
-  const Integer<T> n = nearest(x * Ln2<T>::inverse);
-  const Vec<T> r = fma(n.value, Vec<T>(-Ln2<T>::lo), fma(n.value, Vec<T>(-Ln2<T>::hi), x));
-  return scale(fma(fma(r, exp_tail(r), Vec<T>(T(1))), r, Vec<T>(T(1))), n);
+struct Panels {
+  Matrix<T> from;
+  T *at;  // NULL where there are none
+  int64_t rows;
+};
+
+// The n columns of a matrix of k rows, packed if at least some rows are multiplied with them.
+template <class T>
+__attribute__((noinline)) Panels<T> packed(const attention_args *g, Matrix<T> b, int64_t k,
+                                           int64_t n, int64_t rows, T *&room) {
+  constexpr int64_t W = kPanel<T>;
+  if (!g->packs || rows <= kSkinny) return {b, nullptr, k};
+  const Panels<T> panels = {b, room, k};
+  for (int64_t j = 0; j < n; j += W, room += W * k)
+    pack<Each<T>>(b.at + j * b.column, b.row, b.column, k, n - j < W ? n - j : W, room);
+  return panels;
 }
 
-// The products of queries i and more with keys j and more, m by w.
+// multiply with the panels of b, if there are any; few rows do not take them.
 template <class T>
-void scores(const attention_args *g, T *tile, int64_t i, int64_t j, int64_t m, int64_t w) {
-  multiply<T>(g, rows_of<T>(g->query, g->query_step, i),
-              rows_of<T>(g->key, g->key_step, j).turned(), {tile, g->stride, 1}, m, w, g->width,
-              false);
+void multiply_panels(const attention_args *g, Matrix<T> a, const Panels<T> &b, Matrix<T> c,
+                     int64_t m, int64_t n, int64_t k, bool more) {
+  constexpr int64_t W = kPanel<T>;
+  if (!b.at || m <= kSkinny) return multiply(g, a, b.from, c, m, n, k, more);
+  for (int64_t j = 0; j < n; j += W)
+    multiply<T>(g, a, {b.at + j * b.rows, W, 1}, {c.at + j, c.row, 1}, m, n - j < W ? n - j : W, k,
+                more);
+}
+
+// 2^x for x up to 0, without what is below 2^-126; NaN stays NaN.
+template <class T>
+LT_INLINE Vec<T> decline(Vec<T> x) {
+  constexpr T lowest = sizeof(T) == 4 ? -126 : -1022;
+  const Integer<T> n = nearest(x);
+  const Vec<T> r = (x - n.value) * T(1 / Ln2<double>::inverse), one = T(1);
+  const Vec<T> power = fma(fma(r, exp_tail(r), one), r, one);
+  const auto up = n.bits << Format<T>::fraction_bits;
+  const Vec<T> none = max(Vec<T>(T(0)), x);
+  return select(x >= Vec<T>(lowest), bit_cast<T>(bit_cast<IntOf<T>>(power) + up), none);
+}
+
+// The lanes of x, h apart, by turns.
+template <int h, class T, size_t... I>
+LT_INLINE Vec<T> exchanged(Vec<T> x, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x.v, x.v, int(I ^ h)...);
+}
+// What a function of two makes of all lanes.
+template <class T, class F, int h = Vec<T>::N / 2>
+LT_INLINE T together(Vec<T> x, F f) {
+  x = f(x, exchanged<h>(x, std::make_index_sequence<Vec<T>::N>()));
+  if constexpr (h > 1)
+    return together<T, F, h / 2>(x, f);
+  else
+    return x[0];
 }
 
 // x[i] = x[i] * by
@@ -80,54 +123,66 @@ __attribute__((noinline)) void times(T *x, int64_t n, T by) {
   for (int64_t k = 0; k < n; k++) x[k] *= by;
 }
 
-// Scales and masks the products of query i with w keys from j on; others follow up to a whole
-// vector, and do not count. Gives the largest.
+constexpr double kLog2e = Ln2<double>::inverse;
+
+// Whether the largest product has the largest weight, so that they are scaled on the way.
+LT_INLINE bool unmasked(const attention_args *g) { return !g->mask && g->scale > 0; }
+
+// What products are multiplied with to be exponents of 2, once they are masked.
 template <class T>
-__attribute__((noinline)) T masked(const attention_args *g, T *x, int64_t i, int64_t j, int64_t w) {
-  constexpr int64_t N = Vec<T>::N;
-  const T never = -__builtin_inf();
-  int64_t count = w;
-  if (g->causal && i - j + 1 < w) count = i < j ? 0 : i - j + 1;
-  times(x, count, T(g->scale));
-  if (g->mask) {
-    const int64_t step = g->mask_column;
-    const T *more = (const T *)g->mask + i * g->mask_step + j * step;
-    if (step == 1)
-#pragma GCC ivdep
-      for (int64_t k = 0; k < count; k++) x[k] += more[k];
-    else
-      for (int64_t k = 0; k < count; k++) x[k] += more[k * step];
-  }
-  for (int64_t k = count; k < (w + N - 1) / N * N; k++) x[k] = never;
-  Vec<T> most(never);
-  for (int64_t k = 0; k < w; k += N) most = max(most, load(x + k));
-  T top = never;
-  for (int l = 0; l < N; l++) top = most[l] > top ? most[l] : top;
-  return top;
+LT_INLINE T exponent(const attention_args *g) {
+  return T(unmasked(g) ? g->scale * kLog2e : kLog2e);
 }
 
-// Exponentials of w elements less `off`, up to a whole vector, and their sum.
+// Scales, if need be, and masks the products of m queries from i on with w keys from j on, which
+// others follow up to a whole vector that do not count. Gives the largest of each query.
 template <class T>
-__attribute__((noinline)) T exponentials(T *x, int64_t w, T off) {
+__attribute__((noinline)) void masked(const attention_args *g, T *x, int64_t i, int64_t j,
+                                      int64_t m, int64_t w, T *tops) {
   constexpr int64_t N = Vec<T>::N;
-  Vec<T> sums[2] = {T(0), T(0)};
-  int64_t k = 0;
-  for (; k + N < w; k += 2 * N) {
-    for (int u = 0; u < 2; u++) {
-      const Vec<T> y = decline(load(x + k + u * N) - off);
-      store(x + k + u * N, y);
-      sums[u] = sums[u] + y;
+  const T never = -__builtin_inf();
+  for (const int64_t end = i + m; i < end; i++, x += g->stride) {
+    int64_t count = w;
+    if (g->causal && i - j + 1 < w) count = i < j ? 0 : i - j + 1;
+    if (!unmasked(g)) times(x, count, T(g->scale));
+    if (g->mask) {
+      const int64_t step = g->mask_column;
+      const T *more = (const T *)g->mask + i * g->mask_step + j * step;
+      if (step == 1)
+#pragma GCC ivdep
+        for (int64_t k = 0; k < count; k++) x[k] += more[k];
+      else
+        for (int64_t k = 0; k < count; k++) x[k] += more[k * step];
     }
+    for (int64_t k = count; k < (w + N - 1) / N * N; k++) x[k] = never;
+    Vec<T> most[2] = {never, never};
+    int64_t k = 0;
+    for (; k + N < w; k += 2 * N)
+      for (int u = 0; u < 2; u++) most[u] = max(most[u], load(x + k + u * N));
+    if (k < w) most[0] = max(most[0], load(x + k));
+    *tops++ = together(max(most[0], most[1]), [](Vec<T> a, Vec<T> b) { return max(a, b); });
   }
-  for (; k < w; k += N) {
-    const Vec<T> y = decline(load(x + k) - off);
-    store(x + k, y);
-    sums[0] = sums[0] + y;
+}
+
+// 2^(x by - off) for w elements, up to a whole vector, of m rows, and the sum of each.
+template <class T>
+__attribute__((noinline)) void exponentials(T *x, int64_t stride, int64_t m, int64_t w, T by,
+                                            const T *offs, T *sums) {
+  constexpr int64_t N = Vec<T>::N;
+  for (int64_t r = 0; r < m; r++, x += stride) {
+    const Vec<T> off = -offs[r];
+    Vec<T> sum[2] = {T(0), T(0)};
+    const auto step = [&](T *at, Vec<T> &sum) __attribute__((always_inline)) {
+      const Vec<T> y = decline(fma(load(at), Vec<T>(by), off));
+      store(at, y);
+      sum = sum + y;
+    };
+    int64_t k = 0;
+    for (; k + N < w; k += 2 * N)
+      for (int u = 0; u < 2; u++) step(x + k + u * N, sum[u]);
+    if (k < w) step(x + k, sum[0]);
+    sums[r] = together(sum[0] + sum[1], [](Vec<T> a, Vec<T> b) { return a + b; });
   }
-  sums[0] = sums[0] + sums[1];
-  T sum = 0;
-  for (int l = 0; l < N; l++) sum += sums[0][l];
-  return sum;
 }
 
 // The end of the keys that queries up to i, which is not one of them, have weights for.
@@ -135,45 +190,62 @@ LT_INLINE int64_t reach(const attention_args *g, int64_t i, int64_t keys) {
   return g->causal && i < keys ? i : keys;
 }
 
+constexpr int64_t kBlock = 256;  // queries that a tile has weights of, at most
+
 struct Attention {
-  static constexpr int64_t kRows = 256;
+  static constexpr int64_t kRows = 1024;  // queries that a block of keys is packed for
   template <class T>
   static void row(const attention_args *g) {
-    T *tile = (T *)g->room;
-    T tops[kRows], sums[kRows];
-    for (int64_t i = g->first_row; i < g->last_row; i += g->row_block) {
-      const int64_t m = g->last_row - i < g->row_block ? g->last_row - i : g->row_block;
-      const int64_t end = reach(g, i + m, g->keys);
-      const Matrix<T> to = rows_of<T>(g->result, g->result_step, i);
-      for (int64_t r = 0; r < m; r++) tops[r] = -__builtin_inf(), sums[r] = 0;
-      for (int64_t j = 0; j < end; j += g->key_block) {
-        const int64_t w = end - j < g->key_block ? end - j : g->key_block;
-        scores(g, tile, i, j, m, w);
+    for (int64_t i = g->first_row; i < g->last_row; i += kRows)
+      rows<T>(g, i, g->last_row - i < kRows ? g->last_row : i + kRows);
+  }
+
+  template <class T>
+  static void rows(const attention_args *g, int64_t first, int64_t last) {
+    constexpr T never = -__builtin_inf();
+    const T by = exponent<T>(g);
+    T *const tile = (T *)g->room;
+    T offs[kRows], sums[kRows], tops[kBlock], added[kBlock];
+    for (int64_t r = 0; r < last - first; r++) offs[r] = never, sums[r] = 0;
+    for (int64_t j = 0; j < reach(g, last, g->keys); j += g->key_block) {
+      const int64_t left = g->keys - j < g->key_block ? g->keys - j : g->key_block;
+      T *room = tile + g->row_block * g->stride;
+      const auto keys = packed(g, rows_of<T>(g->key, g->key_step, j).turned(), g->width, left,
+                               last - first, room);
+      const auto values = packed(g, rows_of<T>(g->value, g->value_step, j), left, g->value_width,
+                                 last - first, room);
+      for (int64_t i = first; i < last; i += g->row_block) {
+        const int64_t m = last - i < g->row_block ? last - i : g->row_block;
+        const int64_t w = reach(g, i + m - j, left);
+        if (w <= 0) continue;
+        const Matrix<T> to = rows_of<T>(g->result, g->result_step, i);
+        const Matrix<T> x = {tile, g->stride, 1};
+        multiply_panels(g, rows_of<T>(g->query, g->query_step, i), keys, x, m, w, g->width, false);
+        masked(g, tile, i, j, m, w, tops);
         for (int64_t r = 0; r < m; r++) {
-          T *x = tile + r * g->stride;
-          T top = masked(g, x, i + r, j, w);
-          if (!(top > tops[r])) top = tops[r];
-          const T off = top == -__builtin_inf() ? T(0) : top;
-          const T sum = exponentials(x, w, off);
-          if (j > 0 && top != tops[r]) {
-            const T by = decline(Vec<T>(tops[r] - off))[0];
-            sums[r] *= by;
-            times(to.at + r * to.row, g->value_width, by);
+          T &off = offs[i - first + r];
+          const T top = by * tops[r] > off ? by * tops[r] : off;
+          tops[r] = top == never ? T(0) : top;
+          if (j > 0 && top != off) {
+            const T less = decline(Vec<T>(off - tops[r]))[0];
+            sums[i - first + r] *= less;
+            times(to.at + r * to.row, g->value_width, less);
           }
-          sums[r] += sum, tops[r] = top;
+          off = top;
         }
-        multiply<T>(g, {tile, g->stride, 1}, rows_of<T>(g->value, g->value_step, j), to, m,
-                    g->value_width, w, j > 0);
+        exponentials(tile, g->stride, m, w, by, tops, added);
+        for (int64_t r = 0; r < m; r++) sums[i - first + r] += added[r];
+        multiply_panels(g, x, values, to, m, g->value_width, w, j > 0);
       }
-      for (int64_t r = 0; r < m; r++) {
-        T *of = to.at + r * to.row;
-        const bool none = sums[r] == 0;  // no key has a weight
-        if (none)
-          memset(of, 0, size_t(g->value_width) * sizeof(T));
-        else
-          times(of, g->value_width, T(1) / sums[r]);
-        ((T *)g->lse)[i + r] = none ? T(0) : tops[r] + vlog(Vec<T>(sums[r]))[0];
-      }
+    }
+    for (int64_t r = 0; r < last - first; r++) {
+      T *of = rows_of<T>(g->result, g->result_step, first + r).at;
+      const bool none = sums[r] == 0 && offs[r] == never;  // no key has a weight
+      if (none)
+        memset(of, 0, size_t(g->value_width) * sizeof(T));
+      else
+        times(of, g->value_width, T(1) / sums[r]);
+      ((T *)g->lse)[first + r] = none ? T(0) : offs[r] + vlog2(Vec<T>(sums[r]))[0];
     }
   }
 };
@@ -181,28 +253,33 @@ struct Attention {
 struct AttentionGradient {
   template <class T>
   static void row(const attention_args *g) {
-    T *weights = (T *)g->room, *slopes = weights + g->row_block * g->stride;
+    T *const weights = (T *)g->room, *const slopes = weights + g->row_block * g->stride;
     const bool sloped = g->of_query || g->of_key || g->of_mask;
+    const int64_t rows = g->last_row - g->first_row;
     for (int64_t j = g->first_key; j < g->last_key; j += g->key_block) {
       const int64_t left = g->last_key - j < g->key_block ? g->last_key - j : g->key_block;
+      T *room = slopes + g->row_block * g->stride;
+      const Matrix<T> lying = rows_of<T>(g->key, g->key_step, j);
+      const auto turned = packed(g, lying.turned(), g->width, left, rows, room);
+      const auto keys = packed(g, lying, left, g->width, g->of_query ? rows : 0, room);
+      const auto values = packed(g, rows_of<T>(g->value, g->value_step, j).turned(), g->value_width,
+                                 left, sloped ? rows : 0, room);
       for (int64_t i = g->first_row; i < g->last_row; i += g->row_block) {
         const int64_t m = g->last_row - i < g->row_block ? g->last_row - i : g->row_block;
         const int64_t w = reach(g, i + m - j, left);
         if (w <= 0) continue;
-        scores(g, weights, i, j, m, w);
-        for (int64_t r = 0; r < m; r++) {
-          T *x = weights + r * g->stride;
-          masked(g, x, i + r, j, w);
-          exponentials(x, w, ((const T *)g->lse)[i + r]);
-        }
+        const Matrix<T> query = rows_of<T>(g->query, g->query_step, i);
         const Matrix<T> given = rows_of<T>(g->given, g->given_step, i);
         const Matrix<T> p = {weights, g->stride, 1}, s = {slopes, g->stride, 1};
+        multiply_panels(g, query, turned, p, m, w, g->width, false);
+        T tops[kBlock], sums[kBlock];
+        masked(g, weights, i, j, m, w, tops);
+        exponentials(weights, g->stride, m, w, exponent<T>(g), (const T *)g->lse + i, sums);
         if (g->of_value)
-          multiply<T>(g, p.turned(), given, rows_of<T>(g->of_value, g->value_width, j), w,
-                      g->value_width, m, true);
+          multiply(g, p.turned(), given, rows_of<T>(g->of_value, g->value_width, j), w,
+                   g->value_width, m, true);
         if (!sloped) continue;
-        multiply<T>(g, given, rows_of<T>(g->value, g->value_step, j).turned(), s, m, w,
-                    g->value_width, false);
+        multiply_panels(g, given, values, s, m, w, g->value_width, false);
         for (int64_t r = 0; r < m; r++) {
           T *x = slopes + r * g->stride;
           const T *y = weights + r * g->stride;
@@ -214,11 +291,9 @@ struct AttentionGradient {
           times(x, w, by);
         }
         if (g->of_query)
-          multiply<T>(g, s, rows_of<T>(g->key, g->key_step, j),
-                      rows_of<T>(g->of_query, g->width, i), m, g->width, w, true);
+          multiply_panels(g, s, keys, rows_of<T>(g->of_query, g->width, i), m, g->width, w, true);
         if (g->of_key)
-          multiply<T>(g, s.turned(), rows_of<T>(g->query, g->query_step, i),
-                      rows_of<T>(g->of_key, g->width, j), w, g->width, m, true);
+          multiply(g, s.turned(), query, rows_of<T>(g->of_key, g->width, j), w, g->width, m, true);
       }
     }
   }
