@@ -118,7 +118,7 @@ struct Convolver {
     const Slab<Unit> s = slab_of(0);
     // A row alone has as many sums in registers as several have.
     step = kind_of<Unit> != kComplex && g->rows == 1 ? 8 * N : W;
-    packs = g->rows >= kManyRows && (s.lanes() - s.positions()) * kSpared > s.positions();
+    packs = g->rows >= kManyRows && ((s.lanes() - s.positions()) * kSpared > s.positions());
     turned =
         Placed<P, E>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
     lanes = packs ? s.positions() : s.lanes();
@@ -145,6 +145,7 @@ struct Convolver {
     int64_t part = 0;
     for (int64_t set = 0; set < tapping.sets(); set++) {
       const Slab<Unit> s = slab_of(set);
+      if (n == 0 || tapping.sets() > 1) s.clear(slab, tapping.channels);
       int64_t c = 0;
       do {  // once where there are no channels, for the bias
         const int64_t left = g->channels - c;
