@@ -96,7 +96,7 @@ func (p *cutting) cut(unit int64) (work int64) {
 // room is how many bytes of scratch a call takes.
 func (p *cutting) room() int64 {
 	part := p.Convolution
-	part.Rows, part.Room = p.block, 0
+	part.Groups, part.Rows, part.Room = p.groups, p.block, 0
 	for i := range p.box {
 		part.Axes[i].End = p.box[i]
 	}

@@ -38,12 +38,16 @@ struct Side {
   int64_t slot(int64_t tap) const { return upward(tap) % slots; }
   int64_t offset(int64_t tap) const { return upward(tap) * step / stride; }
   // The element of the image that is number e of a slot.
-  int64_t element(int64_t slot, int64_t e) const { return low + slot * step % stride + e * stride; }
+  int64_t element(int64_t slot, int64_t e) const {
+    return low + (slot == 0 ? 0 : slot * step % stride) + e * stride;
+  }
+  // How many strides n elements take.
+  int64_t strides(int64_t n) const { return stride == 1 ? n : up(n, stride); }
   // Those of a slot that the image has.
   Range inside(int64_t slot) const {
     const int64_t first = element(slot, 0);
-    const int64_t begin = first < 0 ? up(-first, stride) : 0;
-    const int64_t end = first < size ? (size - first + stride - 1) / stride : 0;
+    const int64_t begin = first < 0 ? strides(-first) : 0;
+    const int64_t end = first < size ? strides(size - first) : 0;
     return {begin, end < extent ? end : extent};
   }
   // Whether a slot may have others.
@@ -70,6 +74,9 @@ void read_elements(const char *from, int64_t step, Unit *to, int64_t n) {
 }
 template <class T, class Unit>
 void write_elements(const Unit *from, char *to, int64_t step, int64_t n) {
+  if constexpr (__is_same(T, Unit)) {
+    if (step == sizeof(T)) return read_elements<T, T>((const char *)from, step, (T *)to, n);
+  }
   cast_row<Unit, T>((const char *)from, sizeof(Unit), to, step, n);
 }
 
