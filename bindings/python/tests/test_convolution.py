@@ -154,8 +154,8 @@ def test_any_number_of_threads_gives_the_same_bits():
         ((3, 20, 20, 20), (20, 1, 3, 3), {"groups": 20}),
     ]
     try:
-        for size, kernel, settings in cases:
-            x, w = torch.randn(*size, requires_grad=True), torch.randn(*kernel, requires_grad=True)
+        for (size, kernel, settings), form in itertools.product(cases, (torch.contiguous_format, torch.channels_last)):
+            x, w = torch.randn(*size).contiguous(memory_format=form).requires_grad_(), torch.randn(*kernel, requires_grad=True)
             seen = []
             for threads in (1, 2, 3, 7):
                 torch.set_num_threads(threads)
@@ -165,6 +165,17 @@ def test_any_number_of_threads_gives_the_same_bits():
                 assert all(torch.equal(a, b) for a, b in zip(seen[0], other, strict=True))
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("groups", [1, 1300, 1400])  # weights of so many lie beside one another, or are too many for that
+def test_adjacent_groups(groups):
+    torch.manual_seed(0)
+    x, w, b = integers(2, groups, 5, 18).float(), integers(groups, 1, 5, 10).float(), integers(groups).float()
+    for settings in ({}, {"padding": (2, 4)}, {"stride": (2, 1), "padding": 3}):
+        want = torch.conv2d(x, w, b, groups=groups, **settings)
+        last = x.contiguous(memory_format=torch.channels_last)
+        assert torch.equal(torch.conv2d(last, w, b, groups=groups, **settings), want)
+        assert torch.equal(torch.conv2d(last, w, groups=groups, **settings), want - b.reshape(-1, 1, 1))
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3, 4])

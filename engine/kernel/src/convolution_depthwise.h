@@ -22,14 +22,18 @@ struct Depthwise {
   T *weights;  // those of a tap side by side
   Tap *met;
 
-  // This must not depend on how many groups a call is about.
+  static constexpr int64_t kMost = 1 << 18;  // bytes of weights, which the second cache holds
+
   static bool fits(const lt_convolution *g) {
     return g->channels == 1 && g->rows == 1 && g->image_group == 1 && g->result_group == 1 &&
-           g->axes[2].image_step != 1 && g->axes[2].position_step != 1;
+           g->axes[2].image_step != 1 && g->axes[2].position_step != 1 &&
+           taps_of(g) * g->groups <= kMost / int64_t(sizeof(T));
+  }
+  static int64_t taps_of(const lt_convolution *g) {
+    return g->axes[0].taps * g->axes[1].taps * g->axes[2].taps;
   }
 
-  explicit Depthwise(lt_convolution *g) : g(g), taps(1) {
-    for (const lt_axis &a : g->axes) taps *= a.taps;
+  explicit Depthwise(lt_convolution *g) : g(g), taps(taps_of(g)) {
     Pieces room{(char *)g->room};
     weights = room.take<T>(taps * g->groups);
     met = room.take<Tap>(taps);

@@ -66,6 +66,8 @@ void read_elements(const char *from, int64_t step, Unit *to, int64_t n) {
       store(to + n - N, load_at(n - N));
     };
     if (n >= N && step == sizeof(T)) return vectors([&](int64_t i) { return load(p + i); });
+    if (LT_BITMASK && kind_of<T> == kFloating && step == sizeof(T))
+      return store_partial(to, load_partial(p, int(n)), int(n));
     if (n >= N && step == 2 * (int64_t)sizeof(T))
       return vectors(
           [&](int64_t i) { return every_other(p + 2 * i, std::make_index_sequence<N>()); });
