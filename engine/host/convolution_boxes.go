@@ -31,14 +31,18 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights, to, from *tensor.Tens
 	p.ImageGroup, p.ImageChannel = p.Channels*from.Strides()[1], from.Strides()[1]
 	p.WeightGroup, p.WeightRow, p.BiasGroup = p.rows*p.depth, p.depth, p.rows
 	p.ResultGroup, p.ResultRow = p.rows*to.Strides()[1], to.Strides()[1]
-	work := p.cut(unit)
+	p.together = 1
+	if p.Channels == 1 && p.rows == 1 && p.ImageGroup == 1 && p.ResultGroup == 1 { // side by side, in the lanes of vectors
+		p.together = p.groups
+	}
+	work, apart := p.cut(unit), p.groups/p.together
 	total := p.calls()
 	shareRooms(&c.Scope, p.room(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; {
-			part, at := p.Convolution, t/c.Groups
-			group := t % c.Groups
-			part.Groups = min(c.Groups-group, end-t)
-			t += part.Groups
+			part, at, group := p.Convolution, t/apart, t%apart
+			calls := min(apart-group, end-t)
+			part.Groups = calls * p.together
+			t += calls
 			for i := range p.box {
 				n := ceiling(p.Axes[i].End, p.box[i])
 				part.Axes[i].Begin = at % n * p.box[i]
@@ -64,6 +68,7 @@ type cutting struct {
 	kernel.Convolution
 	run                           uintptr
 	examples, groups, rows, depth int64 // of all calls, and products for each element
+	together                      int64 // groups that are one piece of work
 	box                           [3]int64
 	block                         int64
 }
@@ -83,7 +88,7 @@ func (p *cutting) cut(unit int64) (work int64) {
 	for {
 		lanes := p.box[0] * p.box[1] * p.box[2]
 		crowded := lanes*p.block*unit > sumBytes || p.room() > roomBytes
-		if !crowded && (lanes < 2*leastLanes || p.calls() >= wanted) || !halve(&p.box) {
+		if !crowded && (lanes*p.together < 2*leastLanes || p.calls() >= wanted) || !halve(&p.box) {
 			break
 		}
 	}
@@ -96,7 +101,7 @@ func (p *cutting) cut(unit int64) (work int64) {
 // room is how many bytes of scratch a call takes.
 func (p *cutting) room() int64 {
 	part := p.Convolution
-	part.Rows, part.Room = p.block, 0
+	part.Groups, part.Rows, part.Room = p.groups, p.block, 0
 	for i := range p.box {
 		part.Axes[i].End = p.box[i]
 	}
@@ -104,9 +109,9 @@ func (p *cutting) room() int64 {
 	return part.Bytes
 }
 
-// calls counts the boxes and blocks of all examples and groups.
+// calls counts the boxes and blocks of all examples and groups, or of those that are together.
 func (p *cutting) calls() int64 {
-	n := p.examples * p.groups * ceiling(p.rows, p.block)
+	n := p.examples * p.groups / p.together * ceiling(p.rows, p.block)
 	for i, a := range p.Axes {
 		n *= ceiling(a.End, p.box[i])
 	}

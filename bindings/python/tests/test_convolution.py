@@ -39,14 +39,21 @@ CASES = [  # channels and kernels of a group, groups, size, kernel, stride, padd
     (3, 5, 1, (9,), (4,), (1,), (0,), (1,)),
     (4, 33, 1, (300,), (5,), (1,), (2,), (3,)),
     (7, 40, 1, (14, 14), (3, 3), (1, 1), (1, 1), (1, 1)),  # rows of positions with gaps, which are packed
-    (33, 64, 1, (6, 70), (3, 2), (2, 1), (0, 3), (1, 2)),
+    (70, 64, 1, (6, 70), (3, 2), (2, 1), (0, 3), (1, 2)),  # parts of the channels
     (3, 9, 1, (23, 17), (7, 5), (2, 3), (3, 2), (1, 1)),
     (1, 1, 5, (11, 37), (3, 3), (1, 1), (1, 1), (1, 1)),  # depthwise
     (1, 1, 3, (9, 9), (3, 4), (2, 2), (2, 2), (2, 1)),
+    (1, 1, 37, (6, 21), (3, 3), (1, 1), (1, 1), (1, 1)),  # where channels are adjacent, more than a register of them
+    (1, 1, 16, (5, 39), (2, 5), (2, 2), (1, 3), (1, 2)),
+    (1, 1, 18, (3, 4, 11), (3, 1, 2), (1, 2, 1), (1, 0, 0), (1, 1, 1)),
     (1, 2, 4, (8, 8), (3, 3), (1, 1), (1, 1), (1, 1)),
     (2, 3, 3, (12, 9), (2, 3), (3, 2), (1, 0), (1, 2)),
     (5, 8, 2, (10, 10), (1, 1), (2, 3), (0, 0), (1, 1)),
     (6, 7, 1, (5, 8), (1, 1), (1, 1), (0, 0), (1, 1)),  # one product of matrices
+    (2, 5, 1, (13, 35), (3, 3), (2, 2), (1, 1), (1, 1)),  # every other element, of rows longer than a register
+    (3, 34, 1, (19, 80), (3, 4), (2, 4), (0, 0), (1, 1)),  # patches, whose elements are turned over
+    (2, 3, 1, (9, 45), (3, 5), (1, 5), (1, 5), (1, 1)),
+    (2, 3, 1, (9, 24), (3, 5), (1, 5), (1, 2), (1, 1)),  # patches that begin outside
     (8, 3, 1, (150, 150), (2, 2), (1, 1), (70, 70), (130, 140)),  # taps so far apart that they are taken one by one
     (2, 3, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 3)),
     (3, 34, 2, (3, 6, 5), (3, 3, 3), (1, 1, 2), (1, 1, 1), (1, 1, 1)),
@@ -147,8 +154,8 @@ def test_any_number_of_threads_gives_the_same_bits():
         ((3, 20, 20, 20), (20, 1, 3, 3), {"groups": 20}),
     ]
     try:
-        for size, kernel, settings in cases:
-            x, w = torch.randn(*size, requires_grad=True), torch.randn(*kernel, requires_grad=True)
+        for (size, kernel, settings), form in itertools.product(cases, (torch.contiguous_format, torch.channels_last)):
+            x, w = torch.randn(*size).contiguous(memory_format=form).requires_grad_(), torch.randn(*kernel, requires_grad=True)
             seen = []
             for threads in (1, 2, 3, 7):
                 torch.set_num_threads(threads)
@@ -158,6 +165,17 @@ def test_any_number_of_threads_gives_the_same_bits():
                 assert all(torch.equal(a, b) for a, b in zip(seen[0], other, strict=True))
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("groups", [1, 1300, 1400])  # weights of so many lie beside one another, or are too many for that
+def test_adjacent_groups(groups):
+    torch.manual_seed(0)
+    x, w, b = integers(2, groups, 5, 18).float(), integers(groups, 1, 5, 10).float(), integers(groups).float()
+    for settings in ({}, {"padding": (2, 4)}, {"stride": (2, 1), "padding": 3}):
+        want = torch.conv2d(x, w, b, groups=groups, **settings)
+        last = x.contiguous(memory_format=torch.channels_last)
+        assert torch.equal(torch.conv2d(last, w, b, groups=groups, **settings), want)
+        assert torch.equal(torch.conv2d(last, w, groups=groups, **settings), want - b.reshape(-1, 1, 1))
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3, 4])

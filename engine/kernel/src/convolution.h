@@ -3,7 +3,7 @@
 #ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_H
 #define LIBTENSOR_KERNEL_SRC_CONVOLUTION_H
 
-#include "slab.h"
+#include "convolution_depthwise.h"
 
 namespace lt {
 namespace {
@@ -103,6 +103,7 @@ struct Convolver {
   bool packs;   // panels of positions, and does not read them in the slab with what lies between
   bool turned;  // channels are adjacent in the result, and written together
   int64_t begin[LT_AXES], end[LT_AXES];
+  Slab<Unit> s;  // of all taps, or of those of one set
   int64_t step, lanes, parts;
   Unit *slab, *panel;
   Sum *sums;
@@ -113,12 +114,15 @@ struct Convolver {
   }
 
   Convolver(lt_convolution *g, const E &elements)
-      : g(g), elements(elements), tapping(g->axes, g->channels) {
-    for (int d = 0; d < LT_AXES; d++) begin[d] = g->axes[d].begin, end[d] = g->axes[d].end;
-    const Slab<Unit> s = slab_of(0);
+      : g(g),
+        elements(elements),
+        tapping(g->axes, g->channels),
+        begin{g->axes[0].begin, g->axes[1].begin, g->axes[2].begin},
+        end{g->axes[0].end, g->axes[1].end, g->axes[2].end},
+        s(slab_of(0)) {
     // A row alone has as many sums in registers as several have.
     step = kind_of<Unit> != kComplex && g->rows == 1 ? 8 * N : W;
-    packs = g->rows >= kManyRows && (s.lanes() - s.positions()) * kSpared > s.positions();
+    packs = g->rows >= kManyRows && ((s.lanes() - s.positions()) * kSpared > s.positions());
     turned =
         Placed<P, E>::kTurns && step == W && g->result_row == 1 && g->axes[2].position_step != 1;
     lanes = packs ? s.positions() : s.lanes();
@@ -135,7 +139,6 @@ struct Convolver {
   int64_t depth(int64_t channels) const { return channels * (tapping.whole ? tapping.all : 1); }
 
   void place_taps() {
-    const Slab<Unit> s = slab_of(0);
     for (int64_t c = 0, k = 0; c < tapping.channels; c++)
       s.each_tap([&](int64_t, int64_t at) { offsets[k++] = int32_t(c * s.plane + at); });
     offsets[depth(tapping.channels)] = 0;
@@ -144,7 +147,8 @@ struct Convolver {
   void group(int64_t n) {
     int64_t part = 0;
     for (int64_t set = 0; set < tapping.sets(); set++) {
-      const Slab<Unit> s = slab_of(set);
+      if (tapping.sets() > 1) s = slab_of(set);
+      if (tapping.sets() > 1 || n == 0) s.clear(slab, tapping.channels);
       int64_t c = 0;
       do {  // once where there are no channels, for the bias
         const int64_t left = g->channels - c;
@@ -153,15 +157,14 @@ struct Convolver {
         s.fill(elements, g->axes, (const char *)g->image + at * elements.size(), g->image_channel,
                channels, slab);
         const Unit *weight = (const Unit *)g->weight + n * g->weight_group + c * tapping.all + set;
-        multiply(n, s, {weight, g->weight_row, tapping.whole ? 1 : tapping.all}, depth(channels),
+        multiply(n, {weight, g->weight_row, tapping.whole ? 1 : tapping.all}, depth(channels),
                  part == 0, part + 1 >= parts);
         part++, c += channels;
       } while (c < g->channels);
     }
   }
 
-  void multiply(int64_t n, const Slab<Unit> &s, const Strided<P> &weights, int64_t depth,
-                bool first, bool last) const {
+  void multiply(int64_t n, const Strided<P> &weights, int64_t depth, bool first, bool last) const {
     for (int64_t q = 0; q < lanes; q += step) {
       const int64_t w = lanes - q < step ? lanes - q : step;
       Placed<P, E> out(elements, g, n);
@@ -257,6 +260,13 @@ struct ConvolveTurn {
 
 template <class P, class E>
 [[gnu::noinline]] void convolve(lt_convolution *g, const E &elements) {
+  if constexpr (E::kSame && kind_of<typename P::Unit> == kFloating) {
+    if (Depthwise<P>::fits(g)) {
+      const Depthwise<P> depthwise(g);
+      if (g->room) depthwise.run();
+      return;
+    }
+  }
   Convolver<P, E> convolver(g, elements);
   if (!g->room) return;
   convolver.place_taps();

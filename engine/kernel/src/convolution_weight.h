@@ -93,6 +93,7 @@ struct Weigher {
     const int64_t positions = pack_positions(n, begin, end);
     for (int64_t set = 0; set < tapping.sets(); set++) {
       const Slab<Unit> s(g->axes, tapping.set(set), begin, end);
+      s.clear(slab, g->channels);
       s.fill(elements, g->axes, image, g->image_channel, g->channels, slab);
       int64_t n_offsets = 0;
       for (int64_t c = 0; c < g->channels; c++)

@@ -5,6 +5,7 @@
 
 #include "../convolution.h"
 #include "gemm.h"
+#include "windows.h"
 
 namespace lt {
 namespace {
@@ -37,20 +38,47 @@ struct Side {
   int64_t slot(int64_t tap) const { return upward(tap) % slots; }
   int64_t offset(int64_t tap) const { return upward(tap) * step / stride; }
   // The element of the image that is number e of a slot.
-  int64_t element(int64_t slot, int64_t e) const { return low + slot * step % stride + e * stride; }
+  int64_t element(int64_t slot, int64_t e) const {
+    return low + (slot == 0 ? 0 : slot * step % stride) + e * stride;
+  }
+  // How many strides n elements take.
+  int64_t strides(int64_t n) const { return stride == 1 ? n : up(n, stride); }
+  // Those of a slot that the image has.
+  Range inside(int64_t slot) const {
+    const int64_t first = element(slot, 0);
+    const int64_t begin = first < 0 ? strides(-first) : 0;
+    const int64_t end = first < size ? strides(size - first) : 0;
+    return {begin, end < extent ? end : extent};
+  }
+  // Whether a slot may have others.
+  bool padded() const { return low < 0 || low + extent * stride > size; }
 };
 
 // n elements some bytes apart.
 template <class T, class Unit>
 void read_elements(const char *from, int64_t step, Unit *to, int64_t n) {
-  // Compilers have vectors for those that lie in pairs.
-  if (const T *p = (const T *)from; step == 2 * (int64_t)sizeof(T))
-    for (int64_t i = 0; i < n; i++) to[i] = convert<Unit>(p[2 * i]);
-  else
-    cast_row<T, Unit>(from, step, (char *)to, sizeof(Unit), n);
+  if constexpr (__is_same(T, Unit) && kind_of<T> != kComplex) {
+    // Vectors, of which the last one may begin within the one before.
+    constexpr int N = Vec<T>::N;
+    const T *p = (const T *)from;
+    const auto vectors = [&](auto &&load_at) __attribute__((always_inline)) {
+      for (int64_t i = 0; i < n - N; i += N) store(to + i, load_at(i));
+      store(to + n - N, load_at(n - N));
+    };
+    if (n >= N && step == sizeof(T)) return vectors([&](int64_t i) { return load(p + i); });
+    if (LT_BITMASK && kind_of<T> == kFloating && step == sizeof(T))
+      return store_partial(to, load_partial(p, int(n)), int(n));
+    if (n >= N && step == 2 * (int64_t)sizeof(T))
+      return vectors(
+          [&](int64_t i) { return every_other(p + 2 * i, std::make_index_sequence<N>()); });
+  }
+  cast_row<T, Unit>(from, step, (char *)to, sizeof(Unit), n);
 }
 template <class T, class Unit>
 void write_elements(const Unit *from, char *to, int64_t step, int64_t n) {
+  if constexpr (__is_same(T, Unit)) {
+    if (step == sizeof(T)) return read_elements<T, T>((const char *)from, step, (T *)to, n);
+  }
   cast_row<Unit, T>((const char *)from, sizeof(Unit), to, step, n);
 }
 
@@ -143,53 +171,81 @@ struct Slab {
   }
   int64_t positions() const { return z.positions * y.positions * x.positions; }
 
+  // Makes zeros of what some channels meet around an image, which fill leaves as it is.
+  void clear(Unit *room, int64_t channels) const {
+    if (z.padded() || y.padded() || x.padded())
+      memset((void *)room, 0, size_t(channels * plane) * sizeof(Unit));
+  }
   // Fills room with some channels of an image.
   template <class E>
   void fill(const E &e, const lt_axis *a, const char *image, int64_t channel, int64_t channels,
             Unit *room) const {
-    for (int64_t sz = 0; sz < z.slots; sz++)
-      for (int64_t k = 0; k < z.extent; k++)
-        for (int64_t sy = 0; sy < y.slots; sy++)
-          for (int64_t j = 0; j < y.extent; j++) {
-            const int64_t ez = z.element(sz, k), ey = y.element(sy, j);
-            const bool inside = ez >= 0 && ez < z.size && ey >= 0 && ey < y.size;
-            const int64_t at = inside ? ez * a[0].image_step + ey * a[1].image_step : 0;
-            const char *from = image + at * e.size();
-            Unit *to = room + (sz * y.slots + sy) * x.slots * volume + place(k, j, 0);
-            for (int64_t sx = 0; sx < x.slots; sx++, to += volume)
-              fill_rows(e, from, a[2].image_step, channel, channels,
-                        inside ? x.element(sx, 0) : x.size, to);
+    const bool adjacent = kTurns<E> && channel == 1 && x.stride * a[2].image_step != 1;
+    const int64_t together = adjacent ? channels : 1;
+    for (int64_t c = 0; c < channels; c += together)
+      for (int64_t sz = 0; sz < z.slots; sz++) {
+        const Range planes = z.inside(sz);
+        for (int64_t k = planes.begin; k < planes.end; k++)
+          for (int64_t sy = 0; sy < y.slots; sy++) {
+            const Range rows = y.inside(sy);
+            const int64_t at = c * channel + z.element(sz, k) * a[0].image_step +
+                               y.element(sy, rows.begin) * a[1].image_step;
+            Unit *to = room + c * plane + (sz * y.slots + sy) * x.slots * volume;
+            fill_rows(e, {image + at * e.size(), y.stride * a[1].image_step, a[2].image_step},
+                      rows.end - rows.begin, together, to + place(k, rows.begin, 0));
           }
+      }
   }
 
  private:
-  // A row of every channel, whose first element is one of the image's row, or is outside.
+  // Whether elements may be copied as they are, in blocks.
   template <class E>
-  void fill_rows(const E &e, const char *from, int64_t step, int64_t channel, int64_t channels,
-                 int64_t first, Unit *to) const {
-    int64_t begin = first < 0 ? (-first + x.stride - 1) / x.stride : 0;
-    if (begin > x.extent) begin = x.extent;
-    int64_t end = first < x.size ? (x.size - first + x.stride - 1) / x.stride : 0;
-    if (end > x.extent) end = x.extent;
-    if (end < begin) end = begin;
-    if (end > begin) from += (first + begin * x.stride) * step * e.size();
-    const int64_t apart = x.stride * step * e.size();
-    if constexpr (E::kSame && sizeof(Unit) <= 8) {
-      if (channel == 1 && x.stride * step != 1 && end > begin) {
-        find_turn(sizeof(Unit))((char *)(to + begin), plane * int64_t(sizeof(Unit)), from, apart,
-                                end - begin, channels);
-        for (int64_t c = 0; c < channels; c++, to += plane) {
-          memset((void *)to, 0, size_t(begin) * sizeof(Unit));
-          memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
-        }
+  static constexpr bool kTurns = E::kSame && sizeof(Unit) <= 8;
+  struct Lines {
+    const char *at;
+    int64_t row, step;  // elements from one to the next
+  };
+
+  // Rows of one channel, or of several whose elements are adjacent.
+  template <class E>
+  void fill_rows(const E &e, const Lines &from, int64_t rows, int64_t channels, Unit *to) const {
+    const int64_t size = e.size(), apart = x.stride * from.step * size;
+    const auto each_row = [&](Range met, int64_t slot, auto &&f) {
+      const char *p = from.at + x.element(slot, met.begin) * from.step * size;
+      Unit *q = to + slot * volume + met.begin;
+      for (int64_t j = 0; j < rows && !met.empty(); j++, p += from.row * size, q += x.extent)
+        f(p, q, met.end - met.begin);
+    };
+    if constexpr (kTurns<E>) {
+      const Range met = x.inside(0), last = x.inside(x.slots - 1);
+      const bool slots_adjacent = x.slots > 2 && x.step == 1 && from.step == 1 &&
+                                  met.begin == last.begin && met.end == last.end;
+      if (channels == 1 && slots_adjacent)
+        return each_row(met, 0, [&](const char *p, Unit *q, int64_t n) {
+          for (int64_t i = 0; i < n * apart; i += 64) __builtin_prefetch(p + from.row * size + i);
+          turn(p, apart, q, volume, n, x.slots);
+        });
+      if (channels > 1) {
+        for (int64_t s = 0; s < x.slots; s++)
+          each_row(x.inside(s), s, [&](const char *p, Unit *q, int64_t n) {
+            turn(p, apart, q, plane, n, channels);
+          });
         return;
       }
     }
-    for (int64_t c = 0; c < channels; c++, to += plane, from += channel * e.size()) {
-      memset((void *)to, 0, size_t(begin) * sizeof(Unit));
-      if (end > begin) e.read(from, apart, to + begin, end - begin);
-      memset((void *)(to + end), 0, size_t(x.extent - end) * sizeof(Unit));
-    }
+    for (int64_t s = 0; s < x.slots; s++)
+      each_row(x.inside(s), s, [&](const char *p, Unit *q, int64_t n) { e.read(p, apart, q, n); });
+  }
+  // Makes rows of columns. The last block of these may begin within the one before.
+  static void turn(const char *from, int64_t apart, Unit *to, int64_t row, int64_t n,
+                   int64_t rows) {
+    constexpr int64_t kBlock = 64 / sizeof(Unit) / 2;
+    const auto copy = find_turn(sizeof(Unit));
+    const int64_t whole = n > kBlock ? n / kBlock * kBlock : n;
+    copy((char *)to, row * int64_t(sizeof(Unit)), from, apart, whole, rows);
+    if (whole < n)
+      copy((char *)(to + n - kBlock), row * int64_t(sizeof(Unit)), from + (n - kBlock) * apart,
+           apart, kBlock, rows);
   }
 };
 
@@ -197,7 +253,7 @@ struct Slab {
 // positions may be far more than those that each of them meets.
 template <class Unit>
 struct Tapping {
-  static constexpr int64_t kPart = 160;  // channels times taps that a slab is filled for
+  static constexpr int64_t kPart = 288;  // channels times taps that a slab is filled for
   static constexpr int64_t kFew = 64, kMost = 1 << 18;  // positions, and bytes of a slab for them
   int64_t taps[LT_AXES], all, channels;  // all taps, and channels that a slab is filled for
   bool whole;
@@ -214,7 +270,9 @@ struct Tapping {
     }
     whole = bytes <= kMost;
     if (!whole) channels = kPart;
-    if (channels > most_channels) channels = most_channels;
+    // Parts of about the same size.
+    const int64_t parts = most_channels > channels ? up(most_channels, channels) : 1;
+    channels = up(most_channels, parts);
     if (channels < 1) channels = 1;
   }
   // How many sets of taps there are, and one of them.

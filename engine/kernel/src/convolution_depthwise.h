@@ -1,0 +1,146 @@
+// Convolutions of groups of one channel and one row of weights that lie side by side, as channels
+// do in channels_last: lanes are groups, and taps outside of the image are left out.
+#ifndef LIBTENSOR_KERNEL_SRC_CONVOLUTION_DEPTHWISE_H
+#define LIBTENSOR_KERNEL_SRC_CONVOLUTION_DEPTHWISE_H
+
+#include "slab.h"
+
+namespace lt {
+namespace {
+
+template <class P>
+struct Depthwise {
+  using T = typename P::Unit;
+  static constexpr int N = Vec<T>::N;
+  static constexpr int kPositions = 8;  // whose sums are in registers at once
+  // A tap that meets the image: where, and where its weights are.
+  struct Tap {
+    int64_t image, weight;
+  };
+  const lt_convolution *g;
+  int64_t taps;
+  T *weights;  // those of a tap side by side
+  Tap *met;
+
+  static constexpr int64_t kMost = 1 << 18;  // bytes of weights, which the second cache holds
+
+  static bool fits(const lt_convolution *g) {
+    return g->channels == 1 && g->rows == 1 && g->image_group == 1 && g->result_group == 1 &&
+           g->axes[2].image_step != 1 && g->axes[2].position_step != 1 &&
+           taps_of(g) * g->groups <= kMost / int64_t(sizeof(T));
+  }
+  static int64_t taps_of(const lt_convolution *g) {
+    return g->axes[0].taps * g->axes[1].taps * g->axes[2].taps;
+  }
+
+  explicit Depthwise(lt_convolution *g) : g(g), taps(taps_of(g)) {
+    Pieces room{(char *)g->room};
+    weights = room.take<T>(taps * g->groups);
+    met = room.take<Tap>(taps);
+    g->bytes = room.used;
+  }
+
+  void run() const {
+    find_turn(sizeof(T))((char *)weights, g->groups * int64_t(sizeof(T)), (const char *)g->weight,
+                         g->weight_group * int64_t(sizeof(T)), g->groups, taps);
+    for (int64_t k = g->axes[0].begin; k < g->axes[0].end; k++)
+      for (int64_t j = g->axes[1].begin; j < g->axes[1].end; j++) row(k, j);
+  }
+
+ private:
+  static int64_t element(const lt_axis &a, int64_t position, int64_t tap) {
+    return position * a.stride + tap * a.step + a.origin;
+  }
+  // Positions along a row where all taps meet the image.
+  Range whole() const {
+    const lt_axis &a = g->axes[2];
+    const int64_t reach = (a.taps - 1) * a.step, low = a.origin + (reach < 0 ? reach : 0),
+                  left = a.size - a.origin - (reach > 0 ? reach : 0);
+    const Range all{low < 0 ? up(-low, a.stride) : 0, left > 0 ? up(left, a.stride) : 0};
+    return {all.begin > a.begin ? all.begin : a.begin, all.end < a.end ? all.end : a.end};
+  }
+  void row(int64_t k, int64_t j) const {
+    const lt_axis *a = g->axes;
+    const Range inner = whole();
+    const int64_t to = k * a[0].position_step + j * a[1].position_step;
+    for (int64_t i = a[2].begin; i < a[2].end;) {
+      if (i != inner.begin || inner.end - inner.begin < kPositions) {
+        some<1>(list(k, j, i), 0, to + i * a[2].position_step);
+        i++;
+        continue;
+      }
+      const int64_t n = list(k, j, i);
+      for (; i < inner.end; i += kPositions) {
+        // The last ones may begin with some of those before.
+        if (i > inner.end - kPositions) i = inner.end - kPositions;
+        some<kPositions>(n, (i - inner.begin) * a[2].stride * a[2].image_step,
+                         to + i * a[2].position_step);
+      }
+    }
+  }
+  // Lists the taps that meet the image at a position.
+  int64_t list(int64_t k, int64_t j, int64_t i) const {
+    const int64_t at[LT_AXES] = {k, j, i};
+    int64_t n = 0;
+    each_met(0, at, 0, 0, n);
+    return n;
+  }
+  void each_met(int d, const int64_t *at, int64_t image, int64_t tap, int64_t &n) const {
+    if (d == LT_AXES) {
+      met[n++] = {image, tap * g->groups};
+      return;
+    }
+    const lt_axis &a = g->axes[d];
+    for (int64_t t = 0; t < a.taps; t++) {
+      const int64_t e = element(a, at[d], t);
+      if (e >= 0 && e < a.size) each_met(d + 1, at, image + e * a.image_step, tap * a.taps + t, n);
+    }
+  }
+  // The sums of all groups at some positions, from a list of taps for some elements before.
+  template <int kMany>
+  void some(int64_t n, int64_t from, int64_t to) const {
+    const int64_t across = g->axes[2].stride * g->axes[2].image_step;
+    for (int64_t c = 0; c < g->groups; c += N) {
+      const int lanes = int(g->groups - c < N ? g->groups - c : N);
+      if constexpr (kMany > 1) {
+        if (lanes < N) {
+          for (int p = 0; p < kMany; p++)
+            tile<1>(n, c, lanes, from + p * across, to + p * g->axes[2].position_step);
+          return;
+        }
+      }
+      tile<kMany>(n, c, lanes, from, to);
+    }
+  }
+  template <int kMany>
+  LT_INLINE void tile(int64_t n, int64_t c, int lanes, int64_t from, int64_t to) const {
+    constexpr bool kWhole = kMany > 1;
+    const auto read = [&](const T *p) __attribute__((always_inline)) {
+      return kWhole ? load(p) : load_partial(p, lanes);
+    };
+    const int64_t across = g->axes[2].stride * g->axes[2].image_step;
+    const T *const image = (const T *)g->image + from + c;
+    Vec<T> sums[kMany];
+    unrolled<kMany>([&](int p) __attribute__((always_inline)) { sums[p] = T(0); });
+    for (int64_t t = 0; t < n; t++) {
+      const T *at = image + met[t].image;
+      const Vec<T> w = read(weights + met[t].weight + c);
+      unrolled<kMany>([&](int p) __attribute__((always_inline)) {
+        sums[p] = P::add(sums[p], w, read(at + p * across));
+      });
+    }
+    T *const out = (T *)g->result + to + c;
+    unrolled<kMany>([&](int p) __attribute__((always_inline)) {
+      if (g->bias) sums[p] = sums[p] + read((const T *)g->bias + c);
+      T *const at = out + p * g->axes[2].position_step;
+      if constexpr (kWhole)
+        store(at, sums[p]);
+      else
+        store_partial(at, sums[p], lanes);
+    });
+  }
+};
+
+}  // namespace
+}  // namespace lt
+#endif
