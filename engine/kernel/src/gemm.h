@@ -56,6 +56,10 @@ struct Target {
   bool first, last;
   Ahead ahead = {};
 
+  // Writes the elements of rows, in one place for all numbers of them.
+  __attribute__((noinline)) void write(int rows) const {
+    for (int r = 0; r < rows; r++) out.row(sums + r * W, s, i + r, j, w);
+  }
   void pass(int64_t rows) {
     if (ahead.left > 0) ahead.fetch();
     if (!first || !last) sums += rows * W;
@@ -119,7 +123,7 @@ struct Scaled {
                 __attribute__((always_inline)) { return x + load(y); });
   }
   // Writes w columns of row i from column j on; the sums are changed.
-  __attribute__((noinline)) void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
+  void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
     finish(sums, alpha, beta, added(s, i, j), g->d_col, at(s, i, j), g->c_col, w);
   }
 };
@@ -200,8 +204,7 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
     each([&](int i, int v, Vec<Sum> &x)
              __attribute__((always_inline)) { store(sums + i * W + v * N, x); });
   }
-  if (to.last)
-    for (int i = 0; i < kRows; i++) to.out.row(to.sums + i * W, to.s, to.i + i, to.j, to.w);
+  if (to.last) to.write(kRows);
 }
 
 // tile for any number of rows.
@@ -241,7 +244,7 @@ template <class P, class T>
 Ahead ahead_of(const lt_gemm *g, const T *b, int64_t p, int64_t depth, int64_t j, int64_t rows) {
   constexpr int64_t W = kPanel<typename P::Unit>, R = kTileRows<typename P::Unit>;
   const int64_t w = g->n - j < W ? g->n - j : W;
-  if (w <= 0 || rows <= 2 * R) return {};
+  if (w <= 0 || rows < 4 * R) return {};
   Ahead ahead{(const char *)(b + p * g->b_row + j * g->b_col)};
   if (g->b_row == 1)
     ahead.step = g->b_col, ahead.bytes = depth, ahead.left = w;
