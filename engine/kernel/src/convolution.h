@@ -71,6 +71,13 @@ struct Placed {
     return step == 1 && count == 1 && runs[0].n == w && w == kPanel<Unit>;
   }
   template <int kRows>
+  LT_INLINE void soon(int64_t, int64_t i, int64_t) const {
+    const Sum *const to = (const Sum *)result + i * row_step + runs[0].at;
+    unrolled<kRows * 2>([&](int t) __attribute__((always_inline)) {
+      __builtin_prefetch(to + t / 2 * row_step + t % 2 * Vec<Sum>::N, 1);
+    });
+  }
+  template <int kRows>
   LT_INLINE void whole(const Vec<Sum> (&sums)[kRows][2], int64_t, int64_t i, int64_t) const {
     Sum *const to = (Sum *)result + i * row_step + runs[0].at;
     unrolled<kRows>([&](int r) __attribute__((always_inline)) {

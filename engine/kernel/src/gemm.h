@@ -32,6 +32,18 @@ LT_INLINE void unrolled(F &&f) {
   unrolled_over(f, std::make_integer_sequence<int, n>());
 }
 
+// What will be packed next: runs of bytes, step apart, of which some are fetched into the second
+// cache with each tile, while the tiles before it are computed.
+struct Ahead {
+  const char *at = nullptr;
+  int64_t step = 0, bytes = 0, left = 0, each = 0;
+
+  __attribute__((noinline)) void fetch() {
+    for (int64_t n = each < left ? each : left; n > 0; n--, left--, at += step)
+      for (int64_t k = 0; k < bytes; k += 64) __builtin_prefetch(at + k, 0, 2);
+  }
+};
+
 // Where the products of one part of k go: the first part sets sums, the others add to them, and the
 // last one writes the elements.
 template <class P, class Out>
@@ -42,8 +54,14 @@ struct Target {
   Sum *sums;           // W for each row, or for all where one part is the first and the last
   int64_t s, i, j, w;  // of the matrix in the batch, its row, its column, and w columns
   bool first, last;
+  Ahead ahead = {};
 
+  // Writes the elements of rows, in one place for all numbers of them.
+  __attribute__((noinline)) void write(int rows) const {
+    for (int r = 0; r < rows; r++) out.row(sums + r * W, s, i + r, j, w);
+  }
   void pass(int64_t rows) {
+    if (ahead.left > 0) ahead.fetch();
     if (!first || !last) sums += rows * W;
     i += rows;
   }
@@ -78,22 +96,31 @@ struct Scaled {
            (beta == Sum(0) || (beta == Sum(1) && g->d_col == 1)) && g->c_col == 1 &&
            w == kPanel<typename P::Unit>;
   }
-  // A vector of elements, to which those at d are added.
-  LT_INLINE Vec<Sum> elements(const Vec<Sum> &sums, const Sum *d) const {
-    const Vec<Sum> x = alpha == Sum(1) ? sums : -sums;
-    return beta == Sum(0) ? x : x + load(d);
+  // Fetches the lines that whole will write.
+  template <int kRows>
+  LT_INLINE void soon(int64_t s, int64_t i, int64_t j) const {
+    const T *const c = at(s, i, j);
+    unrolled<kRows * 2>([&](int t) __attribute__((always_inline)) {
+      __builtin_prefetch(c + t / 2 * g->c_row + t % 2 * Vec<Sum>::N, 1);
+    });
   }
   // Writes a panel's columns of rows from i on from registers.
   template <int kRows>
   LT_INLINE void whole(const Vec<Sum> (&sums)[kRows][2], int64_t s, int64_t i, int64_t j) const {
     T *const c = at(s, i, j);
     const T *const d = added(s, i, j);
-    unrolled<kRows>([&](int r) __attribute__((always_inline)) {
-      unrolled<2>([&](int v) __attribute__((always_inline)) {
-        const int at = v * Vec<Sum>::N;
-        store(c + r * g->c_row + at, elements(sums[r][v], d + r * g->d_row + at));
+    const Vec<Sum> factor(alpha);
+    const auto write = [&](auto &&sum) __attribute__((always_inline)) {
+      unrolled<kRows * 2>([&](int t) __attribute__((always_inline)) {
+        const int64_t r = t / 2, at = t % 2 * Vec<Sum>::N;
+        store(c + r * g->c_row + at, sum(factor * sums[t / 2][t % 2], d + r * g->d_row + at));
       });
-    });
+    };
+    if (beta == Sum(0))
+      write([](const Vec<Sum> &x, const T *) __attribute__((always_inline)) { return x; });
+    else
+      write([](const Vec<Sum> &x, const T *y)
+                __attribute__((always_inline)) { return x + load(y); });
   }
   // Writes w columns of row i from column j on; the sums are changed.
   void row(Sum *sums, int64_t s, int64_t i, int64_t j, int64_t w) const {
@@ -137,6 +164,16 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
       for (int j = 0; j < W; j++)
         to.sums[i * W + j] = to.first ? acc[i][j] : to.sums[i * W + j] + acc[i][j];
   } else {
+    Sum *const sums = to.sums;
+    if constexpr (Out::kWhole && kVectors == 2) {
+      if (to.last && to.out.direct(to.w))
+        to.out.template soon<kRows>(to.s, to.i, to.j);
+      else
+        unrolled<kRows * 2>([&](int t) __attribute__((always_inline)) {
+          __builtin_prefetch(sums + t * Vec<Sum>::N, 1);
+        });
+    }
+    // Arrays lie in registers where their indices are constants from the start.
     Vec<Sum> acc[kRows][kVectors];
     const auto each = [&](auto &&f) __attribute__((always_inline)) {
       unrolled<kRows * kVectors>([&](int t) __attribute__((always_inline)) {
@@ -158,7 +195,6 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
     for (int64_t p = 0; p + P::kSteps <= depth; p += P::kSteps) step(P::kSteps);
     if (depth % P::kSteps != 0) step(depth % P::kSteps);
     constexpr int N = Vec<Sum>::N;
-    Sum *const sums = to.sums;
     if (!to.first)
       each([&](int i, int v, Vec<Sum> &x)
                __attribute__((always_inline)) { x = load(sums + i * W + v * N) + x; });
@@ -168,8 +204,7 @@ void tile(const Left &left, const Source &source, int64_t depth, const Target<P,
     each([&](int i, int v, Vec<Sum> &x)
              __attribute__((always_inline)) { store(sums + i * W + v * N, x); });
   }
-  if (to.last)
-    for (int i = 0; i < kRows; i++) to.out.row(to.sums + i * W, to.s, to.i + i, to.j, to.w);
+  if (to.last) to.write(kRows);
 }
 
 // tile for any number of rows.
@@ -206,6 +241,23 @@ void panel_tiles(const lt_gemm *g, const Strided<P> &a, const T *b, int64_t p, i
   tiles<P, R, 2>(a, source, depth, to, rows);
 }
 
+// What is packed for the panel of a matrix b from row p and column j on, for so many rows of a; few
+// do not give it time.
+template <class P, class T>
+Ahead ahead_of(const lt_gemm *g, const T *b, int64_t p, int64_t depth, int64_t j, int64_t rows) {
+  constexpr int64_t W = kPanel<typename P::Unit>, R = kTileRows<typename P::Unit>;
+  const int64_t w = g->n - j < W ? g->n - j : W;
+  if (w <= 0 || rows < 4 * R) return {};
+  Ahead ahead{(const char *)(b + p * g->b_row + j * g->b_col)};
+  if (g->b_row == 1)
+    ahead.step = g->b_col, ahead.bytes = depth, ahead.left = w;
+  else if (g->b_col == 1)
+    ahead.step = g->b_row, ahead.bytes = w, ahead.left = depth;
+  ahead.step *= sizeof(T), ahead.bytes *= sizeof(T);
+  ahead.each = (ahead.left * R + rows - 1) / rows;
+  return ahead;
+}
+
 template <class P, class T, class Out>
 void multiply(const lt_gemm *g, const Out &out) {
   using Unit = typename P::Unit;
@@ -230,10 +282,18 @@ void multiply(const lt_gemm *g, const Out &out) {
           const int64_t p = k * part, depth = g->k - p < part ? g->k - p : part;
           for (int64_t j = left; j < right; j += W) {
             const int64_t w = right - j < W ? right - j : W;
-            const T *b = (const T *)g->b + s * g->b_batch + p * g->b_row + j * g->b_col;
+            const bool last = k == parts - 1;
+            int64_t next_p = p, next_j = j + W;
+            if (next_j >= right && last)
+              next_p = 0;
+            else if (next_j >= right)
+              next_p += part, next_j = left;
+            const T *b = (const T *)g->b + s * g->b_batch;
+            const Ahead ahead = ahead_of<P>(g, b, next_p, part, next_j, rows);
             panel_tiles<P>(
-                g, {a + p * g->a_col, g->a_row, g->a_col}, b, p, depth, panel,
-                Target<P, Out>{out, sums + (j - left) * rows, s, i, j, w, k == 0, k == parts - 1},
+                g, {a + p * g->a_col, g->a_row, g->a_col}, b + p * g->b_row + j * g->b_col, p,
+                depth, panel,
+                Target<P, Out>{out, sums + (j - left) * rows, s, i, j, w, k == 0, last, ahead},
                 rows);
           }
         }

@@ -68,6 +68,11 @@ struct Requantized {
 
   bool direct(int64_t w) const { return w == W && q->g.c_col == 1; }
   template <int kRows>
+  LT_INLINE void soon(int64_t, int64_t i, int64_t j) const {
+    unrolled<kRows>([&](int r)
+                        __attribute__((always_inline)) { __builtin_prefetch(at(i + r, j), 1); });
+  }
+  template <int kRows>
   LT_INLINE void whole(const Vec<int32_t> (&sums)[kRows][2], int64_t, int64_t i, int64_t j) const {
     write(sums, i, j, at(i, j), q->g.c_row * size());
   }
