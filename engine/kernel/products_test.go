@@ -85,7 +85,7 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 		}
 		return dtype.ComplexScalar(complex(r.NormFloat64(), r.NormFloat64()))
 	}
-	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {1, 64, 48}, {3, 70, 19}} {
+	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}} {
 		m, k, n := s[0], s[1], s[2]
 		for _, c := range []struct{ layout, alpha, beta int64 }{{0, 1, 0}, {0, 1, 1}, {0, -1, 0}, {0, -1, 1}, {0, -1, 2}, {1, 3, 2}, {2, 1, 0}, {2, -1, 1}, {3, 3, 2}, {4, 1, 0}} {
 			layout, alpha, beta := c.layout, dtype.IntScalar(c.alpha), dtype.IntScalar(c.beta)
