@@ -18,6 +18,24 @@ func (s *steps) adjointOf(t *tensor.Tensor) *tensor.Tensor {
 	return s.conj(s.Keep(s.c.Transpose(nil, t, -2, -1)))
 }
 
+// productLike is the product of two matrices, in columns where an operand with these strides is, such as the weights of a linear layer, which
+// are multiplied transposed.
+func (s *steps) productLike(a, b *tensor.Tensor, strides []int64) *tensor.Tensor {
+	if strides[0] != 1 || strides[1] != a.Sizes()[0] {
+		return s.Keep(s.c.Mm(nil, a, b))
+	}
+	turned := func(t *tensor.Tensor) *tensor.Tensor { return s.Keep(s.c.Transpose(nil, t, 0, 1)) }
+	return turned(s.Keep(s.c.Mm(nil, turned(b), turned(a))))
+}
+
+// productsLike is productLike, or the products of stacks of matrices.
+func (s *steps) productsLike(a, b *tensor.Tensor, strides []int64) *tensor.Tensor {
+	if len(strides) == 2 && a.Dim() == 2 && b.Dim() == 2 {
+		return s.productLike(a, b, strides)
+	}
+	return s.Keep(s.c.Matmul(nil, a, b))
+}
+
 // crossed is the cross product along dim, the first dimension of size 3 unless given.
 func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor.Tensor {
 	return s.Keep(s.c.LinalgCross(nil, a, b, dim.Or(int64(slices.Index(sizes, 3)))))
@@ -25,7 +43,7 @@ func (s *steps) crossed(a, b *tensor.Tensor, sizes []int64, dim ops.Int) *tensor
 
 // matmulLeft and matmulRight are the gradients of the operands of a matrix product; vectors count as matrices of one row or
 // column.
-func (s *steps) matmulLeft(grad *tensor.Tensor, sizes []int64, other *tensor.Tensor) *tensor.Tensor {
+func (s *steps) matmulLeft(grad *tensor.Tensor, sizes, strides []int64, other *tensor.Tensor) *tensor.Tensor {
 	grad = s.asProduct(grad, len(sizes), other.Dim())
 	if other.Dim() == 1 {
 		other = s.Keep(s.c.Unsqueeze(nil, other, 1))
@@ -33,7 +51,7 @@ func (s *steps) matmulLeft(grad *tensor.Tensor, sizes []int64, other *tensor.Ten
 	if len(sizes) <= 2 && other.Dim() > 2 { // all matrices of the batch side by side make one product, which adds them up
 		grad, other = s.sideBySide(grad), s.sideBySide(other)
 	}
-	made := s.Keep(s.c.Matmul(nil, grad, s.adjointOf(other)))
+	made := s.productsLike(grad, s.adjointOf(other), strides)
 	if len(sizes) > 1 {
 		return made
 	}
@@ -47,7 +65,7 @@ func (s *steps) sideBySide(t *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(s.c.Reshape(s.Keep(s.c.Movedim(t, -2, 0)), []int64{rows, columns}))
 }
 
-func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes []int64) *tensor.Tensor {
+func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes, strides []int64) *tensor.Tensor {
 	grad = s.asProduct(grad, self.Dim(), len(sizes))
 	if self.Dim() == 1 {
 		self = s.Keep(s.c.Unsqueeze(nil, self, 0))
@@ -57,7 +75,7 @@ func (s *steps) matmulRight(grad, self *tensor.Tensor, sizes []int64) *tensor.Te
 		self = s.Keep(s.c.Reshape(self, []int64{rows, self.Sizes()[self.Dim()-1]}))
 		grad = s.Keep(s.c.Reshape(grad, []int64{rows, grad.Sizes()[grad.Dim()-1]}))
 	}
-	made := s.Keep(s.c.Matmul(nil, s.adjointOf(self), grad))
+	made := s.productsLike(s.adjointOf(self), grad, strides)
 	if len(sizes) > 1 {
 		return made
 	}

@@ -19,7 +19,7 @@ func along(dim ops.Int) []int64 {
 	return []int64{int64(dim)}
 }
 
-// count is the number of elements that a reduction of dims makes one of.
+// count is the number of elements that a reduction of dims makes one of, and 1 where it is of none: what is divided by it has none either.
 func (s *steps) count(sizes, dims []int64) float64 {
 	n := int64(1)
 	if len(sizes) == 0 {
@@ -32,7 +32,7 @@ func (s *steps) count(sizes, dims []int64) float64 {
 			n *= size
 		}
 	}
-	return float64(n)
+	return float64(max(n, 1))
 }
 
 // sumOver adds up over dims, which stay with size 1.

@@ -4244,7 +4244,9 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 	other_ := r.save("other", other, r.wants(0))
 	self_ := r.save("self", self, r.wants(1))
 	otherSizes := copied(other.Sizes())
+	otherStrides := copied(other.Strides())
 	selfSizes := copied(self.Sizes())
+	selfStrides := copied(self.Strides())
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4254,9 +4256,9 @@ func recordMatmul(c aten.Ctx, out, self, other *tensor.Tensor) (result *tensor.T
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.matmulLeft(s.consume(s.take(0)), selfSizes, s.saved(other_)))
+				return s.release(1, s.matmulLeft(s.consume(s.take(0)), selfSizes, selfStrides, s.saved(other_)))
 			}
-			return s.release(1, s.matmulRight(s.consume(s.take(0)), s.saved(self_), otherSizes))
+			return s.release(1, s.matmulRight(s.consume(s.take(0)), s.saved(self_), otherSizes, otherStrides))
 		}
 		r.publish()
 	}
@@ -4270,6 +4272,8 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 	}
 	mat2_ := r.save("mat2", mat2, r.wants(0))
 	self_ := r.save("self", self, r.wants(1))
+	mat2Strides := copied(mat2.Strides())
+	selfStrides := copied(self.Strides())
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4279,9 +4283,9 @@ func recordMm(c aten.Ctx, out, self, mat2 *tensor.Tensor) (result *tensor.Tensor
 		r.node.formula = func(s *steps, i int) *tensor.Tensor {
 			switch i {
 			case 0:
-				return s.release(1, s.Keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))
+				return s.release(1, s.productLike(s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)), selfStrides))
 			}
-			return s.release(1, s.Keep(s.c.Mm(nil, s.adjointOf(s.saved(self_)), s.consume(s.take(0)))))
+			return s.release(1, s.productLike(s.adjointOf(s.saved(self_)), s.consume(s.take(0)), mat2Strides))
 		}
 		r.publish()
 	}
@@ -4429,6 +4433,8 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 	}
 	mat1_ := r.save("mat1", mat1, r.wants(2))
 	mat2_ := r.save("mat2", mat2, r.wants(1))
+	mat1Strides := copied(mat1.Strides())
+	mat2Strides := copied(mat2.Strides())
 	if err = r.err; err != nil {
 		r.drop()
 		return
@@ -4440,9 +4446,9 @@ func recordAddmm(c aten.Ctx, out, self, mat1, mat2 *tensor.Tensor, beta, alpha d
 			case 0:
 				return s.release(1, s.scaled(s.consume(s.take(0)), beta))
 			case 1:
-				return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mm(nil, s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)))))), alpha))
+				return s.scaled(s.release(1, s.productLike(s.consume(s.take(0)), s.adjointOf(s.saved(mat2_)), mat1Strides)), alpha)
 			}
-			return s.release(1, s.scaled(s.consume(s.release(1, s.Keep(s.c.Mm(nil, s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)))))), alpha))
+			return s.scaled(s.release(1, s.productLike(s.adjointOf(s.saved(mat1_)), s.consume(s.take(0)), mat2Strides)), alpha)
 		}
 		r.publish()
 	}

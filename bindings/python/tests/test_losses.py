@@ -158,3 +158,36 @@ def test_triplets_with_a_distance():
             F.triplet_margin_with_distance_loss(A, B, A, **options)
     with pytest.raises(RuntimeError, match="dimensions"):
         F.triplet_margin_loss(A, B[0], A)
+
+
+def test_lists_of_labels():
+    x = torch.linspace(-1, 1, 40, dtype=torch.float64).reshape(4, 10).sin().requires_grad_()
+    lists = [[3, 1], [], [9], [1, 2, 3, 4, 5, 6]]
+    target = torch.tensor([labels + [-1] * (10 - len(labels)) for labels in lists])
+    each = F.multilabel_margin_loss(x, target, reduction="none")
+    for loss, row, labels in zip(each, x, lists, strict=True):
+        others = [c for c in range(10) if c not in labels]
+        expected = sum((1 - (row[label] - row[c])).relu() for label in labels for c in others) / 10 if labels else torch.zeros((), dtype=x.dtype)
+        torch.testing.assert_close(loss, expected)
+    assert torch.autograd.gradcheck(lambda x: F.multilabel_margin_loss(x, target), (x,))
+    for wrong in (-2, 10):
+        with pytest.raises((RuntimeError, IndexError), match=str(wrong)):
+            F.multilabel_margin_loss(
+                torch.zeros(1, 10), torch.tensor([[3, -1, wrong] + [-1] * 7]) if wrong < 0 else torch.tensor([[wrong] + [-1] * 9])
+            )
+
+
+def test_few_labels_of_many_classes_take_little_memory():
+    x, target = torch.zeros(100, 3000, requires_grad=True), torch.full((100, 3000), -1)
+    target[:, 0] = torch.arange(100)
+    torch.reset_peak_memory_stats()
+    before = torch.memory_stats().in_use
+    F.multilabel_margin_loss(x, target).backward()
+    assert torch.memory_stats().peak - before < 64 * x.nbytes  # not classes by classes
+
+
+def test_second_gradients_of_means_of_nothing():
+    x, given = torch.zeros(0, 3, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+    for loss in (x.mean(), F.mse_loss(x, torch.zeros(0, 3)), F.smooth_l1_loss(x, torch.zeros(0, 3))):
+        (grad,) = torch.autograd.grad(loss, x, given, create_graph=True)
+        assert torch.autograd.grad(grad, given, torch.ones_like(grad))[0].item() == 0

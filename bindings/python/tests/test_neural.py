@@ -241,3 +241,33 @@ def test_embedding_shortens_rows():
         F.embedding(torch.tensor([3]), w)
     with pytest.raises(ValueError, match="padding_idx"):
         F.embedding(torch.tensor([0]), w, padding_idx=3)
+
+
+@pytest.mark.parametrize("sizes", [(6, 4), (6, 1), (1, 4)], ids=str)
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda x, w: F.linear(x, w),
+        lambda x, w: F.linear(x, w, torch.ones(w.shape[0], dtype=w.dtype)),
+        lambda x, w: x @ w.t(),
+        lambda x, w: torch.mm(x.flatten(0, -2), w.t()),
+        lambda x, w: torch.addmm(torch.ones(1, dtype=w.dtype), x.flatten(0, -2), w.t(), alpha=0.5),
+    ],
+    ids=["linear", "linear with bias", "matmul", "mm", "addmm"],
+)
+@pytest.mark.parametrize("lead", [(5,), (2, 3)], ids=str)
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=str)
+def test_gradients_of_weights_lie_in_rows(layer, lead, sizes, dtype):
+    x = torch.randn(*lead, sizes[1], dtype=dtype, requires_grad=True)
+    w = torch.randn(*sizes, dtype=dtype, requires_grad=True)
+    made = layer(x, w)
+    of_x, of_w = torch.autograd.grad(made, (x, w), torch.ones_like(made))
+    assert of_x.is_contiguous() and of_w.is_contiguous()
+    assert torch.autograd.gradcheck(layer, (x, w)) and torch.autograd.gradgradcheck(layer, (x, w))
+
+
+def test_gradients_of_turned_rows_lie_in_rows():
+    x = torch.rand(5, 2, requires_grad=True)
+    for product in (lambda x: x.t() @ torch.ones(5, 3), lambda x: torch.mm(x.t(), torch.ones(5, 3))):
+        (of,) = torch.autograd.grad(product(x).sum(), (x,))
+        assert of.is_contiguous() and of.equal(torch.full((5, 2), 3.0))
