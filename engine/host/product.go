@@ -34,6 +34,7 @@ func product(op string, w launch.Product) error {
 	return s.Err
 }
 
+// multiply is product with what it needs kept in s.
 func (s *products) multiply(w launch.Product) {
 	switch w.Self {
 	case nil:
