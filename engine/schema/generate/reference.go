@@ -24,6 +24,10 @@ var parts = map[string][]part{
 		{"arithmetic", "arithmetic and rounding", []string{"arithmetic", "logical", "rounding"}},
 		{"functions", "elementary functions", nil},
 	},
+	"linalg": {
+		{"factorization", "factorizations, eigenvalues and singular values", []string{"linalg_factor", "linalg_spectral"}},
+		{"linalg", "linear algebra", nil},
+	},
 	"nn": {
 		{"convolution", "convolutions", []string{"nn_convolution"}},
 		{"normalization", "normalizations", []string{"nn_normalization"}},
