@@ -14,7 +14,7 @@ func NnUnfold(c aten.Ctx, self *tensor.Tensor, kernel, dilation, padding, stride
 	p := pooling{scope: within(c, "nn_unfold"), n: 2, kernel: kernel, stride: stride, padding: padding, dilation: dilation}
 	defer p.Close()
 	p.expand()
-	images := p.batched(self, self.Dim()-p.n-1)
+	images := p.batched(self)
 	if p.Err != nil {
 		return nil, p.Err
 	}

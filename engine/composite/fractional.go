@@ -50,7 +50,7 @@ func fractionalMaxPool(c aten.Ctx, op string, n int, self *tensor.Tensor, kernel
 	p := pooling{scope: within(c, op), n: n, kernel: kernel, sizes: sizes}
 	defer p.Close()
 	p.expand()
-	images := p.batched(self, self.Dim()-p.n-1)
+	images := p.batched(self)
 	if p.Err != nil {
 		return nil, nil, p.Err
 	}

@@ -255,16 +255,15 @@ func NnMultilabelMarginLoss(c aten.Ctx, self, target *tensor.Tensor, average, re
 		if least, known := s.Value(s.Unary(c.Min, list)); known && least.I < -1 {
 			s.Failf("target must have numbers of classes, and -1 behind them, but has %d", least.I)
 		}
+		// What follows takes memory for as many labels as the longest list has.
+		if longest, known := s.Value(s.Unary(c.Max, s.Sum(valid, 1))); known && s.Err == nil {
+			list, valid = s.Narrow(list, 1, 0, longest.I), s.Narrow(valid, 1, 0, longest.I)
+		}
 	}
 	at := s.Where(valid, list, s.Int(0))
 	own := s.Step(func() (*tensor.Tensor, error) { return c.Gather(nil, table, 1, at, false) })
 	none, one := s.Zeros(table, dtype.Int64, table.Sizes()...), s.Cast(valid, dtype.Int64)
 	counts := s.Step(func() (*tensor.Tensor, error) { return c.ScatterAdd(nil, none, 1, at, one) })
-	if s.Err == nil && list.Numel() > 0 { // none has more classes than this, where that is known
-		if most, known := s.Value(s.Unary(c.Max, s.Sum(valid, 1))); known && s.Err == nil {
-			own, valid = s.Narrow(own, 1, 0, most.I), s.Narrow(valid, 1, 0, most.I)
-		}
-	}
 	pairs := s.Binary(c.LogicalAnd, s.Unsqueeze(valid, 2), s.Unsqueeze(s.isLabel(counts, 0), 1))
 	each := s.positive(s.Add(s.Sub(s.Unsqueeze(table, 1), s.Unsqueeze(own, 2)), s.Int(1)))
 	each = s.Div(s.Sum(s.Where(pairs, each, s.Int(0)), 1, 2), s.Int(m))

@@ -228,7 +228,7 @@ type pooling struct {
 // images checks the arguments, and gives images with a dimension for examples.
 func (p *pooling) images(self *tensor.Tensor) *tensor.Tensor {
 	p.expand()
-	images := p.batched(self, self.Dim()-p.n-1)
+	images := p.batched(self)
 	if p.Err != nil {
 		return nil
 	}
@@ -269,7 +269,7 @@ func (p *pooling) adaptive(self *tensor.Tensor, first int) *tensor.Tensor {
 	if len(p.sizes) != p.n || slices.Min(p.sizes) < 0 {
 		p.Failf("output_size must be one number or %d numbers, none of them negative, but is %v", p.n, p.sizes)
 	}
-	return p.batched(self, first)
+	return p.batchedFrom(self, first)
 }
 
 // expand gives every dimension numbers of its own, and refuses what cannot be.
@@ -307,8 +307,13 @@ func (p *pooling) expand() {
 	}
 }
 
-// batched is self, which has elements along all dimensions from first on, with a dimension for examples, and finds the format of results.
-func (p *pooling) batched(self *tensor.Tensor, first int) *tensor.Tensor {
+// batched is self with a dimension for examples, the only one that may have no elements, and finds the format of results.
+func (p *pooling) batched(self *tensor.Tensor) *tensor.Tensor {
+	return p.batchedFrom(self, self.Dim()-p.n-1)
+}
+
+// batchedFrom is batched where the dimensions before the first may have no elements.
+func (p *pooling) batchedFrom(self *tensor.Tensor, first int) *tensor.Tensor {
 	if p.Err != nil {
 		return nil
 	}
@@ -332,11 +337,8 @@ func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
 	if p.Err != nil || p.n != 1 {
 		return signals
 	}
-	images := p.Unsqueeze(signals, 2)
-	if p.Err != nil {
-		return nil
-	}
-	p.format = shape.SuggestFormat(images.Sizes(), images.Strides())
+	sizes, strides := signals.Sizes(), signals.Strides()
+	p.format = shape.SuggestFormat([]int64{sizes[0], sizes[1], 1, sizes[2]}, []int64{strides[0], strides[1], sizes[2] * strides[2], strides[2]})
 	if p.format == shape.Contiguous {
 		return signals
 	}
@@ -349,7 +351,7 @@ func (p *pooling) rows(signals *tensor.Tensor) *tensor.Tensor {
 	if p.padding != nil {
 		p.padding = append([]int64{0}, p.padding...)
 	}
-	return images
+	return p.Unsqueeze(signals, 2)
 }
 
 // alone is t without the dimensions that self does not have.

@@ -205,8 +205,8 @@ func (n *network) run(data *tensor.Tensor, begin states) (output *tensor.Tensor,
 	if n.cells == "lstm" {
 		end.c = n.Cast(n.Stack(cells...), d)
 	}
-	if n.Err == nil && d == wide && !n.twice && output.Keys()&tensor.Gradient != 0 && n.C.Recording() { // a gradient reads the states again, whatever becomes of the result
-		kept := output
+	if n.Err == nil && d == wide && !n.twice && output.Keys()&tensor.Gradient != 0 && n.C.Recording() {
+		kept := output // which a gradient reads again, whatever becomes of the result
 		output = n.Step(func() (*tensor.Tensor, error) { return n.C.Clone(kept, shape.Contiguous) })
 	}
 	return n.Cast(output, d), end

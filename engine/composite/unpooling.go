@@ -29,7 +29,7 @@ func maxUnpool(c aten.Ctx, op string, n int, self, indices *tensor.Tensor, kerne
 	p := pooling{scope: within(c, op), n: n, kernel: kernel, stride: stride, padding: padding}
 	defer p.Close()
 	p.expand()
-	p.batched(self, self.Dim()-p.n-1)
+	p.batched(self)
 	if p.Err != nil {
 		return nil, p.Err
 	}

@@ -181,11 +181,8 @@ func (r *recurring) forward(list []stretch) {
 		sums := r.Step(func() (*tensor.Tensor, error) {
 			return tensor.Empty(r.Op, r.w.X.Sizes(), r.w.X.DType(), device.Host)
 		})
-		turned := r.Step(func() (*tensor.Tensor, error) {
-			return r.w.Weight.View(r.Op, []int64{r.units, r.gates * r.units}, []int64{1, r.units}, r.w.Weight.Offset())
-		})
 		r.Do(func() error {
-			return product(r.Op, launch.Product{To: sums, A: r.w.H, B: turned, Alpha: dtype.IntScalar(1)})
+			return product(r.Op, launch.Product{To: sums, A: r.w.H, B: r.w.Weight, Turned: true, Alpha: dtype.IntScalar(1)})
 		})
 		if r.k.Depth = 0; r.Err == nil {
 			r.k.Sums = at(sums, 0)

@@ -85,13 +85,16 @@ func checkProducts(t *testing.T, fn uintptr, name string, d dtype.DType) {
 		}
 		return dtype.ComplexScalar(complex(r.NormFloat64(), r.NormFloat64()))
 	}
-	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}} {
+	for _, s := range [][3]int64{{1, 1, 1}, {5, 3, 7}, {4, 301, 33}, {9, 64, 70}, {2, 0, 3}, {300, 17, 40}, {1, 200, 130}, {13, 1, 64}, {26, 129, 5}, {9, 530, 17}, {17, 257, 16}, {35, 600, 70}, {1, 64, 48}, {3, 70, 19}, {40, 33, 32}, {40, 33, 16}, {40, 33, 8}, {40, 33, 4}} {
 		m, k, n := s[0], s[1], s[2]
-		for _, c := range []struct{ layout, alpha, beta int64 }{{0, 1, 0}, {0, 1, 1}, {0, -1, 0}, {0, -1, 1}, {0, -1, 2}, {1, 3, 2}, {2, 1, 0}, {2, -1, 1}, {3, 3, 2}, {4, 1, 0}} {
+		for _, c := range []struct{ layout, alpha, beta int64 }{{0, 1, 0}, {0, 1, 1}, {0, -1, 0}, {0, -1, 1}, {0, -1, 2}, {1, 3, 2}, {2, 1, 0}, {2, -1, 1}, {3, 3, 2}, {4, 1, 0}, {5, 1, 0}, {5, -1, 1}} {
 			layout, alpha, beta := c.layout, dtype.IntScalar(c.alpha), dtype.IntScalar(c.beta)
 			aRow, aCol, bRow, bCol, cRow, cCol := max(k, 1), int64(1), n+1, int64(1), n, int64(1)
 			if layout == 1 || dots {
 				bRow, bCol = 1, k+3
+			}
+			if layout == 5 && !dots { // as the panel of a product of as many columns
+				bRow = max(n, 1)
 			}
 			if layout == 2 {
 				cRow, cCol = 1, m

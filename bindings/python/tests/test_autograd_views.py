@@ -48,8 +48,7 @@ FOUR = {
 def test_in_place_through_a_view(view):
     x = leaf(1, 2, 3, 4)
     y = x * 2
-    v = FOUR[view](y)
-    v.mul_(3)
+    v = FOUR[view](y).mul_(3)
     assert y.tolist() == [6, 12, 18, 24] and v.requires_grad
     (y * torch.arange(4)).sum().backward()
     assert x.grad.tolist() == [0, 6, 12, 18]
