@@ -45,7 +45,7 @@ endif
 # Tests, vet and the library are compiled alike, so that go's cache serves each what another has compiled. The library comes
 # first: go keeps the headers of the exports, without which it compiles a package anew, only when it builds a shared library.
 # netgo: a module that we use imports net, which would bring the system's resolver in.
-export GOFLAGS ?= -trimpath -buildmode=pie -tags=netgo
+export GOFLAGS ?= -trimpath -buildmode=pie -tags=$(TAGS)
 # go asks for debug information that the link throws away, a quarter of the time that the kernels take.
 export CGO_CFLAGS ?= -O2 -g0
 export CGO_CXXFLAGS ?= -O2 -g0
@@ -56,10 +56,11 @@ ifneq ($(ARCH),)
 export CGO_LDFLAGS ?= -O2 -g0 -L$(CURDIR)/$(CUDA)/lib  # cross compilers do not look at LIBRARY_PATH
 endif
 
-# What make test runs, side by side, the longest first.
-SUITES := test-python test-laws test-cuda test-go test-install test-c test-docs test-node test-models test-digits test-ci
+# The suites of make test, and those that make test-all adds, both in the order in which they start: the longest first.
+QUICK := python go node c operators docs laws-sample ci
+SLOW := laws python-slow cuda packages go-exhaustive sanitized cuda-laws install walkthrough c-asan models digits cuda-devices python-asan
 
-.PHONY: help compilers demo digits models attention service site fits test ready $(SUITES) test-operators test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
+.PHONY: help compilers demo digits models attention service site fits test test-all ready test-world laws soak sanitize release bench lint generate cuda-kernels placed install uninstall dist clean tools setup lib library openblas addon licenses system-openblas
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -81,10 +82,13 @@ attention: setup ## Let a small transformer learn a sentence, step for step as P
 service: setup $(ADDON) ## Run a small HTTP service in Node under load, and draw its memory over time (build/service/memory.svg)
 	@node examples/service/load.js build/service
 
-test: tools ## Do all set-up and run every suite, but for those that passed with all as it is (.ci/suite.py; CI=true runs them too)
-	@$(FETCHING) ready
-	@echo "running the suites, $(JOBS) at a time"
-	@SUITE_PROGRESS=9 $(MAKE) --no-print-directory -k -j$(JOBS) --output-sync=target $(SUITES) 9>&1
+test: tools ## Do all set-up and run the quick suites, with the kernels of this machine (minutes)
+	@$(FETCHING) TIERS=$(TIERS) setup $(ADDON)
+	@.ci/suites.py $(JOBS) $(MAKEOVERRIDES) $(QUICK:%=suite-%)
+
+test-all: tools ## Do all set-up and run every suite, with the kernels of all CPU tiers
+	@$(FETCHING) setup $(ADDON) $(CUDA)/sim/libcuda.so.1
+	@.ci/suites.py $(JOBS) $(MAKEOVERRIDES) $(patsubst %,suite-%,$(SLOW) $(filter-out laws-sample,$(QUICK)))
 
 setup: tools $(LIB) $(VENV)/installed $(VENV)/tests ## Build the library and a virtual environment with the package and what tests use
 
@@ -97,12 +101,13 @@ lib: $(LIB) $(DIRECT) ## Build the shared libraries
 
 # The library has the kernels of all CPU tiers, those that it shall run on any machine with; TIERS=native leaves out those of tiers that
 # this machine does not use, which saves most of a first build. The demo does that where there is no whole library yet.
-TIERS ?= all
+export TIERS ?= all
 NATIVE_TIER = $(shell .ci/cpu_tier)
 LEFT_OUT = $(if $(filter native,$(TIERS)),$(filter-out $(NATIVE_TIER),baseline avx2 avx512))
-TAGS = netgo $(addprefix without_,$(LEFT_OUT))
+comma := ,
+TAGS = $(subst $() ,$(comma),$(strip netgo $(addprefix without_,$(LEFT_OUT))))
 WHOLE = $(filter all,$(shell cat $(BUILD)/tiers 2>/dev/null))
-demo digits models: TIERS := $(or $(WHOLE),native)
+demo digits models test: TIERS := $(or $(WHOLE),native)
 # Tells how far it is, and leaves a library that comes out as it was. Who goes without the bundled OpenBLAS may go without Python: go builds in silence.
 GO_BUILD := $(if $(BLAS),.ci/go_build.py,go build)
 
@@ -261,8 +266,8 @@ dist: tools $(LIB) $(DIRECT) $(VENV)/ready $(ADDON) licenses ## Make all package
 
 # -------------------------------------------------------------------------------------------------------------- testing
 
-# .ci/suite.py runs a suite when one of these has changed since it passed.
-SUITE := @.ci/suite.py
+# A target suite-NAME runs one suite. .ci/suite.py skips a suite that has passed with all of its inputs, the files and folders before `--`, unchanged.
+SUITE = @.ci/suite.py $(@:suite-%=%)
 ENGINE := go.mod go.sum engine capi cuda include
 PACKAGE := $(LIB) $(DIRECT) $(BLAS) $(VENV)/lib/python3*/site-packages/libtensor bindings/python include
 NODE := $(ADDON) bindings/node
@@ -271,50 +276,90 @@ PYTEST := $(PYTHON) -m pytest -q
 PROCESSES := -n $(JOBS) --maxprocesses 8 --dist loadgroup
 LAW := $(PYTHON) capi/test/laws
 SIMULATED := env LD_LIBRARY_PATH=$(CURDIR)/$(CUDA)/sim
+GO_TEST := go test -vet=off
+# Packages with tests that -short makes shorter.
+SHORTENED = $(shell grep -rl --include=*_test.go 'testing\.Short()' engine cuda | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-ready: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
+.PHONY: $(patsubst %,suite-%,$(QUICK) $(SLOW))
 
-test-go: tools $(LIB) ## Go's suites, in every CPU tier that the machine has; those of engine/kernel try all of them at once
-	$(SUITE) go $(ENGINE) bindings docs examples/go -- go test -vet=off ./...
-	$(SUITE) go-baseline $(ENGINE) -- env LIBTENSOR_CPU=baseline go test -vet=off -count=1 ./engine/ops/...
-	$(SUITE) go-avx2 $(ENGINE) -- env LIBTENSOR_CPU=avx2 go test -vet=off -count=1 ./engine/ops/...
+test-go: suite-go suite-go-exhaustive ## Go's suites; those of engine/kernel compare the CPU tiers that the machine has
 
-test-c: setup test-operators ## C and C++ programs, plain and under AddressSanitizer, examples, and every operator beside Python
-	$(SUITE) c $(LIB) $(BLAS) include capi examples/c -- capi/test/run
+suite-go: tools $(LIB)
+	$(SUITE) $(ENGINE) bindings docs examples/go -- $(GO_TEST) -short ./...
 
-test-operators: setup
-	$(SUITE) operators $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
+suite-go-exhaustive: tools $(LIB)
+	$(SUITE) $(ENGINE) -- $(GO_TEST) $(SHORTENED)
 
-test-install: setup $(ADDON) ## Consumers of an installed prefix: cc, pkg-config, CMake; what is in each package; the README's steps
-	$(SUITE) install $(LIB) $(BLAS) capi/archive include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
-	$(SUITE) packages $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
+test-c: suite-c suite-c-asan suite-operators ## C and C++ programs, plain and under AddressSanitizer, examples, and every operator compared with Python
 
-test-python: setup ## The Python package's suite, with the reference cases
-	$(SUITE) python $(PACKAGE) README.md docs examples bindings/node engine/serial/testdata -- \
-	  $(PYTEST) $(PROCESSES) -c bindings/python/pyproject.toml bindings/python/tests
-	$(SUITE) python-sanitized $(PACKAGE) capi -- env PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
+suite-c: setup
+	$(SUITE) $(LIB) $(BLAS) include capi examples/c -- capi/test/run plain
 
-test-node: setup $(ADDON) test-operators ## The Node addon's suite, with every operator beside Python
-	$(SUITE) node $(NODE) README.md docs examples/service engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
+suite-c-asan: setup
+	$(SUITE) $(LIB) $(BLAS) include capi examples/c -- capi/test/run asan
 
-test-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1 ## The CUDA backend, on a simulated device
-	$(SUITE) cuda $(PACKAGE) $(NODE) cuda $(CUDA)/sim capi/test -- $(SIMULATED) $(PYTEST) $(PROCESSES) cuda/tests
-	$(SUITE) cuda-devices $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 12 --only devices
-	$(SUITE) cuda-laws $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 2 --device cuda \
+suite-operators: setup
+	$(SUITE) $(PACKAGE) capi/test -- $(PYTHON) capi/test/operators.py build/operators
+
+test-install: suite-install suite-packages ## Consumers of an installed prefix: cc, pkg-config, CMake; the contents of each package; the README's steps
+
+suite-install: setup $(ADDON)
+	$(SUITE) $(LIB) $(BLAS) capi/archive include $(LICENSED) cmake Makefile README.md examples/c examples/cpp capi/test/install -- capi/test/install
+
+suite-packages: setup $(ADDON)
+	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) .ci cmake Makefile README.md LICENSE examples -- $(PYTEST) .ci/test_packages.py
+
+test-python: suite-python suite-python-slow suite-python-asan ## The Python package's suite, with the reference cases
+
+PYTHON_SUITE = $(SUITE) $(PACKAGE) README.md docs examples bindings/node engine/serial/testdata -- $(PYTEST) $(PROCESSES) -c bindings/python/pyproject.toml bindings/python/tests
+suite-python: setup
+	$(PYTHON_SUITE) -m "not slow"
+
+suite-python-slow: setup
+	$(PYTHON_SUITE) -m slow
+
+suite-python-asan: setup
+	$(SUITE) $(PACKAGE) capi -- env PYTHON=$(PYTHON) LIB=$(LIB) bindings/python/direct/sanitize
+
+test-node: suite-node ## The Node addon's suite, with every operator compared with Python
+
+suite-node: setup $(ADDON) suite-operators
+	$(SUITE) $(NODE) README.md docs examples/service engine/serial/testdata build/operators/operators.json -- npm test --silent --prefix bindings/node
+
+test-cuda: suite-cuda suite-cuda-devices suite-cuda-laws ## The CUDA backend, on a simulated device
+
+suite-cuda: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
+	$(SUITE) $(PACKAGE) $(NODE) cuda $(CUDA)/sim capi/test -- $(SIMULATED) $(PYTEST) $(PROCESSES) cuda/tests
+
+suite-cuda-devices: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
+	$(SUITE) $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 12 --only devices
+
+suite-cuda-laws: setup $(ADDON) $(CUDA)/sim/libcuda.so.1
+	$(SUITE) $(PACKAGE) $(LAW_FILES) $(CUDA)/sim -- $(SIMULATED) $(LAW) --rounds 2 --device cuda \
 	  $(addprefix --only ,views outputs refusals allocations storages gradients)
 
-test-digits: setup $(ADDON) ## A small network learns digits from Python, C and Node, the same to the last bit
-	$(SUITE) digits $(PACKAGE) $(NODE) examples/digits -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
+test-digits: suite-digits ## A small network learns digits from Python, C and Node with bitwise identical losses
 
-test-models: setup $(ADDON) ## A network of convolutions and a transformer give the same bits from Python, C and Node
-	$(SUITE) models $(PACKAGE) $(NODE) docs examples/models -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
+suite-digits: setup $(ADDON)
+	$(SUITE) $(PACKAGE) $(NODE) examples/digits -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/digits/run short
 
-test-docs: setup $(ADDON) ## Every block of code in the documentation; docs/adding_an_operator.md, followed to the letter in a copy of the tree
-	$(SUITE) docs-blocks $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
-	$(SUITE) docs $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
+test-models: suite-models ## A convolutional network and a transformer: bitwise identical from Python, C and Node
 
-test-ci: setup ## What .ci/suite.py and .ci/world.py run and leave out, that C files lean on each other one way, and programs of a release
-	$(SUITE) ci .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py --ignore .ci/test_docs.py
+suite-models: setup $(ADDON)
+	$(SUITE) $(PACKAGE) $(NODE) docs examples/models -- env PYTHON=$(PYTHON) LIB=$(LIB) examples/models/run short
+
+test-docs: suite-docs suite-walkthrough ## Every block of code in the documentation; docs/adding_an_operator.md, followed step by step in a copy of the tree
+
+suite-docs: setup $(ADDON)
+	$(SUITE) $(PACKAGE) $(NODE) $(ENGINE) README.md docs cmake Makefile .ci/test_docs.py -- $(PYTEST) $(PROCESSES) .ci/test_docs.py
+
+suite-walkthrough: setup $(ADDON)
+	$(SUITE) $(ENGINE) bindings capi cmake docs examples Makefile .ci -- .ci/adding_an_operator.py
+
+test-ci: suite-ci ## The programs in .ci, the order of C files and the comparison of ABIs
+
+suite-ci: setup
+	$(SUITE) .ci $(LIB) include capi bindings/node/src bindings/python/direct -- $(PYTEST) .ci --ignore .ci/test_packages.py --ignore .ci/test_docs.py
 
 test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD=prefix runs one, WORLD="--minutes 5" what fits
 	.ci/world.py $(WORLD)
@@ -322,8 +367,16 @@ test-world: setup ## libtensor in other places than this tree (.ci/world); WORLD
 SAMPLED := views outputs refusals allocations pieces places tiers languages storages hostile threads derivatives gradients kinds names quantized positions dispatch layouts callbacks programs
 SAMPLE := --rounds 1 $(addprefix --only ,$(SAMPLED))
 
-test-laws: setup $(ADDON) ## A sample of the laws that every operator keeps (docs/testing.md)
-	$(SUITE) laws $(PACKAGE) $(NODE) $(LAW_FILES) -- $(LAW) $(SAMPLE)
+# A sample of the sample, for make test.
+BRIEF := --rounds 1 $(addprefix --only ,hostile storages programs dispatch)
+
+test-laws: suite-laws ## A sample of the property tests, which hold for every operator (docs/testing.md)
+
+suite-laws: setup $(ADDON)
+	$(SUITE) $(PACKAGE) $(NODE) $(LAW_FILES) -- $(LAW) $(SAMPLE)
+
+suite-laws-sample: setup $(ADDON)
+	$(SUITE) $(PACKAGE) $(NODE) $(LAW_FILES) -- $(LAW) $(BRIEF)
 
 laws: setup $(ADDON) ## The same sample, in any case; LAWS="--budget 300 --seed 2" gives other arguments
 	$(LAW) $(or $(LAWS),$(SAMPLE))
@@ -331,8 +384,12 @@ laws: setup $(ADDON) ## The same sample, in any case; LAWS="--budget 300 --seed 
 soak: setup $(ADDON) ## All of the laws, for hours; LAWS="--only views -v" gives other arguments
 	$(LAW) $(or $(LAWS),--rounds 100)
 
-sanitize: setup ## Laws, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
+sanitize: setup ## Property tests, hostile calls and threads over a library built with ASan and UBSan, in build/sanitized
 	PYTHON=$(PYTHON) capi/test/laws/sanitize $(or $(LAWS),$(addprefix --only ,views outputs refusals pieces allocations hostile threads) --rounds 20)
+
+suite-sanitized: setup
+	$(SUITE) $(ENGINE) bindings/python capi/test engine/schema/operators -- env PYTHON=$(PYTHON) capi/test/laws/sanitize \
+	  --rounds 5 $(addprefix --only ,views outputs refusals allocations hostile threads)
 
 release: setup ## make release VERSION=X.Y.Z: version, date, checks, packages, commit and tag, but for publishing (.ci/release.py --help)
 	@.ci/release.py $(VERSION)

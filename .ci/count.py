@@ -1,30 +1,35 @@
-"""Add up what the test runners printed: count.py LOG FAILED."""
+"""Adds up what test runners print in their closing lines: count.py LOG FAILED, where FAILED is the number of steps that failed."""
 
 import re
 import sys
+from collections import Counter
 
-# What `make test` tells meanwhile, it tells again.
-text = "".join(line for line in open(sys.argv[1], encoding="utf-8", errors="replace") if not line.startswith(".. "))
-passed = failed = skipped = 0
+# The closing lines of each runner, from the beginning of a line on; (?P<passed>...) and so on are numbers, a group of another name is one.
+CLOSING = (
+    r"^(?P<one_passed>ok)\s+\S+\s+(?:[\d.]+s|\(cached\))",  # go: a package each
+    r"^(?P<one_failed>FAIL)\s+\S+\s+(?:[\d.]+s|\[)",
+    r"^(?:C programs|laws|world|operators|Node|suites): (?P<passed>\d+) passed, (?P<failed>\d+) failed(?:, (?P<skipped>\d+) skipped)?",
+    r"^(?:=+ )?(?:\d+ \w+, )*(?P<passed>\d+) passed\b.* in [\d.]+s",  # pytest
+    r"^(?:=+ )?(?:\d+ \w+, )*(?P<failed>\d+) failed\b.* in [\d.]+s",
+    r"^(?:=+ )?(?:\d+ \w+, )*(?P<failed>\d+) errors?\b.* in [\d.]+s",
+    r"^(?:=+ )?(?:\d+ \w+, )*(?P<skipped>\d+) skipped\b.* in [\d.]+s",
+)
 
 
-def total(pattern: str) -> int:
-    return sum(int(n) for n in re.findall(pattern, text, re.M))
+def counts(text: str) -> Counter[str]:
+    found: Counter[str] = Counter(passed=0, failed=0, skipped=0)
+    for pattern in CLOSING:
+        for match in re.finditer(pattern, text, re.M):
+            for name, value in match.groupdict(default="0").items():
+                found[name.removeprefix("one_")] += 1 if name.startswith("one_") else int(value)
+    return found
 
 
-passed += len(re.findall(r"^ok\s+\S+\s+(?:[\d.]+s|\(cached\))", text, re.M))  # go: a package each
-failed += len(re.findall(r"^FAIL\s+\S+\s+[\d.]+s", text, re.M))
-passed += total(r"^C programs: (\d+) passed")
-failed += total(r"^C programs: \d+ passed, (\d+) failed")
-passed += total(r"^laws: (\d+) passed")
-failed += total(r"^laws: \d+ passed, (\d+) failed")
-passed += total(r"^world: (\d+) passed")
-failed += total(r"^world: \d+ passed, (\d+) failed")
-passed += total(r"^(?:=+ )?.*?\b(\d+) passed.* in [\d.]+s")  # pytest
-failed += total(r"^(?:=+ )?.*?\b(\d+) failed.* in [\d.]+s")
-skipped += total(r"^(?:=+ )?.*?\b(\d+) skipped.* in [\d.]+s")
-passed += total(r"^(?:#|ℹ) pass (\d+)")  # node
-failed += total(r"^(?:#|ℹ) fail (\d+)")
-if sys.argv[2] != "0" and not failed:
-    failed = 1  # a step outside the runners failed
-print(f"{passed} passed, {failed} failed, {skipped} skipped")
+def sentence(found: Counter[str]) -> str:
+    return f"{found['passed']} passed, {found['failed']} failed, {found['skipped']} skipped"
+
+
+if __name__ == "__main__":
+    total = counts(open(sys.argv[1], encoding="utf-8", errors="replace").read())
+    total["failed"] = max(total["failed"], int(sys.argv[2]))  # a step outside the runners may have failed
+    print(sentence(total))

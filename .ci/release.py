@@ -29,7 +29,7 @@ PLACES = {
     "cuda/kernels/gen_entries.txt": rf"\Alibtensor ({VERSION})$",
 }
 SECTION = re.compile(rf"^## ({VERSION})(?: \((\d{{4}}-\d\d-\d\d)\))?$", re.M)
-CHECKS = ("make test", "make lint", "make dist", "make test-world WORLD='dist glibc prefix rooms source'")
+CHECKS = ("make test-all", "make lint", "make dist", "make test-world WORLD='dist glibc prefix rooms source'")
 
 
 def numbers(version):

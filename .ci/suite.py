@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Runs a suite, unless it has passed with all that it depends on as it is now: suite.py NAME INPUT... -- COMMAND...
+"""Runs a suite, unless it has passed with everything that it depends on unchanged: suite.py NAME INPUT... -- COMMAND...
 
-Inputs are files and folders, below the folder where this is called. Beside their contents the command, this script, the processor, the
-interpreters and compilers, the packages of build/venv and the environment's variables of such tools count. build/suites/NAME holds the
-hash of them all, from the moment when the suite has passed. CI=true runs every suite.
+Inputs are files and folders, relative to the working directory. The command, this script, the processor, the interpreters and compilers, the
+packages of build/venv and the environment variables of these tools are inputs too. build/suites/NAME contains the hash of all inputs after
+the suite has passed. CI=true runs the suite in any case.
 
-SUITE_PROGRESS may name a file descriptor that is told, every 20 seconds, where the suite is: `make test` keeps the output until the end.
+Under .ci/suites.py, which names a file descriptor in SUITE_EVENTS, the output goes to build/suites/NAME.log and each event (JSON, one a line)
+to the descriptor.
 """
 
 import hashlib
+import json
 import os
 import shutil
 import signal
@@ -18,18 +20,20 @@ import threading
 import time
 from pathlib import Path
 
+from count import counts
+
 STAMPS = Path("build/suites")
-# Of sources, by tools: folders, and the copies that packages are made with.
+# Files that tools write into source folders: caches, builds and copies.
 MADE = ("__pycache__", "node_modules", "build", ".pytest_cache", ".mypy_cache", ".ruff_cache", "libtensor.egg-info")
 COPIES = (Path("bindings/node/LICENSE"), Path("bindings/python/LICENSE"))
 TOOLS = ("python3", "go", "cc", "c++", "gcc", "g++", "clang", "node", "npm", "cmake", "pkg-config", "make", "ld", "build/venv/bin/python")
 NAMES = ("CC", "CXX", "CPATH", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBRARY_PATH", "LANG", "TZ", "LAWS")
 FAMILIES = ("LIBTENSOR_", "CGO_", "GO", "LD_", "LC_", "PYTHON", "PYTEST_", "NODE_", "NPM_", "OPENBLAS", "OMP_", "MALLOC_", "CUDA_", "HOSTILE_")
-INTERVAL = 20  # seconds between two lines of progress
+INTERVAL = 5  # seconds between two events of a suite that runs
 
 
 def files(path):
-    """The files that an input stands for, in an order."""
+    """Returns the files of an input in a fixed order."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -42,7 +46,7 @@ def files(path):
 
 
 def machine():
-    """What the outcome may depend on beside files."""
+    """Yields what the outcome may depend on apart from files."""
     cpu = Path("/proc/cpuinfo").read_text().split("\n\n")[0].splitlines()
     yield from (line for line in cpu if line.startswith(("model name", "flags", "Features")))
     yield f"{len(os.sched_getaffinity(0))} processors, {sorted(Path('/dev').glob('nvidia*'))}"
@@ -55,52 +59,61 @@ def machine():
     yield from (f"{k}={v}" for k, v in sorted(os.environ.items()) if k in NAMES or k.startswith(FAMILIES))
 
 
-def state(inputs, command):
-    """The hash of all that the suite depends on."""
+def hash_inputs(inputs, command):
     digest = hashlib.sha256()
     for text in (*machine(), *command):
         digest.update(f"{len(text)} {text}".encode())
     for path in [file for name in (__file__, *inputs) for file in files(Path(name))]:
-        content = path.read_bytes() if path.is_file() else b""  # a link that leads nowhere
+        content = path.read_bytes() if path.is_file() else b""  # a broken link
         digest.update(f"{path} {os.access(path, os.X_OK)} {len(content)}".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def run(name, command, progress):
-    """The command's exit status. What it writes goes on, and the last line of it to whom it may interest."""
-    kept = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"} if progress else {}
-    # A make that the suite calls has no part in the jobs of the one that called this.
-    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+def run(command, events, log):
+    """Runs the command and returns its exit status. With events, writes the output to the log."""
+    kept = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"} if events else {}
+    # A make that the suite calls has no part in the jobs of the make that runs this script.
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "SUITE_EVENTS")}
     process = subprocess.Popen(command, env=environment, **kept)
     try:
-        return attend(name, process, progress) if progress else process.wait()
+        return attend(process, events, log) if events else process.wait()
     finally:
         process.terminate()
 
 
-def attend(name, process, progress):
-    start, last = time.monotonic(), ["begun"]
+def attend(process, events, log):
+    last = [""]
 
-    def pass_on():
-        for line in process.stdout:
-            print(line, end="", flush=True)
-            last[0] = line.strip() or last[0]
+    def copy():
+        with log.open("w") as file:
+            for line in process.stdout:
+                file.write(line)
+                file.flush()
+                last[0] = line.strip() or last[0]
 
-    tell(progress, name, start, "begun")
-    reader = threading.Thread(target=pass_on, daemon=True)
+    reader = threading.Thread(target=copy, daemon=True)
     reader.start()
     reader.join(INTERVAL)
     while reader.is_alive():
-        tell(progress, name, start, last[0])
+        events("running", text=last[0][-60:])
         reader.join(INTERVAL)
-    status = process.wait()
-    tell(progress, name, start, "FAILED" if status else "passed")
-    return status
+    return process.wait()
 
 
-def tell(progress, name, start, text):
-    os.write(progress, f".. {name}, {time.monotonic() - start:.0f} s: {text[-100:]}\n".encode())
+class Events:
+    """Writes a suite's events to a file descriptor, or nowhere."""
+
+    def __init__(self, name, descriptor):
+        self.name, self.descriptor, self.start = name, descriptor, time.monotonic()
+
+    def __bool__(self):
+        return self.descriptor is not None
+
+    def __call__(self, state, **facts):
+        if self:
+            event = {"name": self.name, "state": state, "seconds": time.monotonic() - self.start, **facts}
+            os.write(int(self.descriptor), json.dumps(event).encode() + b"\n")
 
 
 def main():
@@ -111,17 +124,22 @@ def main():
         sys.exit(__doc__)
     if not command:
         sys.exit(__doc__)
-    stamp, progress = STAMPS / name, os.environ.get("SUITE_PROGRESS")
-    before = state(inputs, command)
+    stamp, log, events = STAMPS / name, STAMPS / f"{name}.log", Events(name, os.environ.get("SUITE_EVENTS"))
+    events("started")
+    before = hash_inputs(inputs, command)
     if os.environ.get("CI") != "true" and stamp.exists() and stamp.read_text() == before:
-        print(f"{name}: passed before, and nothing that it depends on has changed since; `rm {stamp}` has it run again")
+        if events:
+            events("unchanged", counts=counts(log.read_text() if log.exists() else ""))
+        else:
+            print(f"{name}: unchanged since it passed; `rm {stamp}` runs it again")
         return 0
     stamp.unlink(missing_ok=True)
+    STAMPS.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = run(name, command, progress and int(progress))
-    # What changes meanwhile was not tested, or not all of it.
-    if status == 0 and state(inputs, command) == before:
-        STAMPS.mkdir(parents=True, exist_ok=True)
+    status = run(command, events, log)
+    events("failed" if status else "passed", counts=events and counts(log.read_text()))
+    # An input that changes meanwhile was not tested, or not all of it.
+    if status == 0 and hash_inputs(inputs, command) == before:
         partial = stamp.with_suffix(f".{os.getpid()}")
         partial.write_text(before)
         partial.replace(stamp)

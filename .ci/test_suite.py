@@ -1,5 +1,6 @@
 """What .ci/suite runs, and what it leaves out."""
 
+import json
 import os
 import shlex
 import signal
@@ -12,7 +13,7 @@ import pytest
 
 SUITE = Path(__file__).with_name("suite.py")
 COUNTING = "echo ran >> runs"
-PLAIN = {k: v for k, v in os.environ.items() if k not in ("CI", "SUITE_PROGRESS")}
+PLAIN = {k: v for k, v in os.environ.items() if k not in ("CI", "SUITE_EVENTS")}
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_what_has_passed_is_not_run_again(tree):
     assert suite(tree).returncode == 0
     again = suite(tree)
     assert again.returncode == 0 and runs(tree) == 1
-    assert again.stdout.startswith("some: passed before") and len(again.stdout.splitlines()) == 1
+    assert again.stdout.startswith("some: unchanged") and len(again.stdout.splitlines()) == 1
 
 
 def change(path):
@@ -177,13 +178,15 @@ def test_without_a_command_it_tells_how_it_is_called(tree, arguments):
     assert done.returncode != 0 and "suite.py NAME INPUT... -- COMMAND..." in done.stderr
 
 
-def test_progress_goes_its_own_way(tree):
+def test_events_tell_the_state_and_counts_of_a_suite(tree):
     read, write = os.pipe()
     os.set_inheritable(write, True)
-    command = [sys.executable, SUITE, "some", "tests", "--", "bash", "-c", "echo out; echo err >&2; exit 4"]
-    done = subprocess.run(command, cwd=tree, env={**os.environ, "SUITE_PROGRESS": str(write)}, stdout=subprocess.PIPE, text=True, close_fds=False)
+    command = [sys.executable, SUITE, "some", "tests", "--", "bash", "-c", "echo 2 failed, 3 passed in 1.0s; echo err >&2; exit 4"]
+    done = subprocess.run(command, cwd=tree, env=PLAIN | {"SUITE_EVENTS": str(write)}, stdout=subprocess.PIPE, text=True, close_fds=False)
     os.close(write)
-    told = os.read(read, 10000).decode().splitlines()
+    events = [json.loads(line) for line in os.read(read, 10000).splitlines()]
     os.close(read)
-    assert done.returncode == 4 and done.stdout.split() == ["out", "err"]
-    assert [line.split(": ")[-1] for line in told] == ["begun", "FAILED"] and all(line.startswith(".. some, ") for line in told)
+    assert done.returncode == 4 and done.stdout == ""
+    assert (tree / "build/suites/some.log").read_text() == "2 failed, 3 passed in 1.0s\nerr\n"
+    assert [(event["name"], event["state"]) for event in events] == [("some", "started"), ("some", "failed")]
+    assert events[-1]["counts"] == {"passed": 3, "failed": 2, "skipped": 0}

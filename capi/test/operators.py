@@ -345,7 +345,8 @@ def main(folder):
         problems.append(f"the C program ended after {len(answers)} of {len(expected)} calls with status {status}")
     print("\n".join(problems))
     functions = len({call["c"] for call in calls})
-    print(f"operators from C and Python: {len(calls)} calls of {functions} functions, {len(UNCOVERED)} not called, {len(problems)} problems")
+    print(f"{len(calls)} calls of {functions} functions from C and Python; {len(UNCOVERED)} functions are not called")
+    print(f"operators: {len(calls) - len(problems)} passed, {len(problems)} failed")
     return bool(problems)
 
 

@@ -42,7 +42,10 @@ func TestCut(t *testing.T) {
 	each(t, func(t *testing.T, _, text string, u *unit) {
 		symbols := regexp.MustCompile(`(?m)^\.visible \.entry (\w+)\(`).FindAllStringSubmatch(text, -1)
 		require.NotEmpty(t, symbols)
-		for _, symbol := range symbols {
+		for i, symbol := range symbols {
+			if testing.Short() && i%8 != 0 {
+				continue
+			}
 			cut := u.cut(symbol[1])
 			assert.Equal(t, 1, strings.Count(cut, ".entry "), symbol[1])
 			known := map[string]bool{}

@@ -95,7 +95,10 @@ func TestExtremeArgumentsAreAnsweredOrRefused(t *testing.T) {
 			}
 			checkExtreme(t, c, fmt.Sprint(c, " of ", p))
 			for i := c.outs; i < len(c.args); i++ {
-				for _, v := range extremes(c.args[i]) {
+				for k, v := range extremes(c.args[i]) {
+					if testing.Short() && k%3 != i%3 {
+						continue
+					}
 					if o.Args[i-c.outs].Name == "dtype" {
 						continue
 					}

@@ -33,6 +33,10 @@ var changesStorage = map[string]bool{"set_": true, "set__tensor": true, "set__te
 
 // Whatever allocation fails, and whatever an operator refuses, it keeps nothing.
 func TestNoOperatorLeaks(t *testing.T) {
+	step := int64(64)
+	if testing.Short() {
+		step = 1024
+	}
 	defer storage.SetLimit(0)
 	for _, o := range everyOperator(t) {
 		for _, p := range leakProfiles {
@@ -47,7 +51,7 @@ func TestNoOperatorLeaks(t *testing.T) {
 			if !assert.Equal(t, before, held(), "%v of %v: %v", c, p, err) || err != nil {
 				continue
 			}
-			for limit := before[0] + 1; limit <= storage.MemoryStats().Peak; limit += 64 {
+			for limit := before[0] + 1; limit <= storage.MemoryStats().Peak; limit += step {
 				storage.SetLimit(limit)
 				results, err := c.run()
 				storage.SetLimit(0)

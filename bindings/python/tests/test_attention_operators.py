@@ -51,6 +51,7 @@ MASKS = {
 
 
 # Queries and keys on both sides of vectors, of skinny products and of the blocks that tiles have.
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [1, 8, 9, 127, 128, 129, 257])
 @pytest.mark.parametrize("keys", [1, 15, 17, 255, 256, 257, 513])
 @pytest.mark.parametrize("mask", [*MASKS, "causal"])
@@ -66,6 +67,7 @@ def test_tiles_make_what_all_weights_make(queries, keys, mask):
 
 # On both sides of what is packed, of results alone (704 columns of float32 or 352 of float64) and of gradients, with whole panels and
 # parts of them.
+@pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-3), (torch.float64, 1e-11)])
 @pytest.mark.parametrize("widths", [(33, 70), (64, 96), (96, 96), (160, 192), (170, 180), (224, 224), (256, 256), (432, 416), (448, 448)])
 @pytest.mark.parametrize("mask", [*MASKS, "causal"])
@@ -84,6 +86,7 @@ def test_any_width(widths, mask, dtype, tolerance):
 
 
 # On both sides of the queries that keys are packed for, and of those at their end that take no panels.
+@pytest.mark.slow
 @pytest.mark.parametrize("queries", [1023, 1024, 1025, 1032, 1033, 2049])
 @pytest.mark.parametrize("mask", [*MASKS, "causal"])
 def test_many_queries(queries, mask):

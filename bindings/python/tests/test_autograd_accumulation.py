@@ -50,6 +50,7 @@ def test_cdist_has_few_differences_at_a_time(p):
     assert peak_of_backward(lambda a, b: torch.cdist(a, b, p=p), (500, 64), (400, 64)) < 9 * MB  # all of them are 49 MB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist"])
 @pytest.mark.parametrize("p", [1, 1.5, 2, 3, math.inf])
 @pytest.mark.parametrize("sizes", ROWS)

@@ -56,6 +56,7 @@ def check(views, x, base, places):
         assert torch.autograd.gradgradcheck(lambda x, f, at=at: written(views, base(x), at, f), (x, factor))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", CHAINS)
 def test_chains_of_views_that_are_written_to(chain):
     torch.manual_seed(1)
@@ -63,6 +64,7 @@ def test_chains_of_views_that_are_written_to(chain):
     check(views, torch.rand(sizes, dtype=torch.float64, requires_grad=True), BASES["itself"], range(len(views)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", ["turned", "in steps"])
 @pytest.mark.parametrize("chain", ["slices", "turned", "diagonals", "a base that lies in steps"])
 def test_chains_of_views_of_bases_that_lie_otherwise(chain, base):
@@ -79,6 +81,7 @@ def test_chains_of_views_that_overlap(chain):
     check(views, torch.rand(sizes, dtype=torch.float64, requires_grad=True), BASES["itself"], [len(views) - 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", PARTS)
 def test_chains_of_views_of_parts_of_complex_numbers(chain):
     torch.manual_seed(2)

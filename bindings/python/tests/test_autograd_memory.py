@@ -122,6 +122,7 @@ def gradients(function, x, y, g):
     return torch.autograd.grad(made, (x, y), g.to(made.dtype))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_ROWS)
 @pytest.mark.parametrize("lie", [lambda t: t, lambda t: t.t().contiguous().t(), lambda t: t.double()], ids=["rows", "columns", "double"])
 def test_large_gradients_are_those_of_parts(name, lie):
@@ -138,6 +139,7 @@ def test_large_gradients_are_those_of_parts(name, lie):
         assert all(one.stride() == x.stride() for one in whole)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64])
 @pytest.mark.parametrize("shape", [(1, 1100), (1100, 1), (1100,), (1, 1), ()])
 def test_large_gradients_of_what_was_spread_are_sums(dtype, shape):

@@ -265,6 +265,7 @@ def test_graphs_are_freed_from_any_thread():
     assert in_use() <= before + 1024
 
 
+@pytest.mark.slow
 def test_a_million_nodes():
     x = leaf(1.0)
     y = x

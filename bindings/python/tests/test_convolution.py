@@ -120,6 +120,7 @@ def test_gradients(channels, kernels, groups, size, kernel, stride, padding, dil
         assert torch.equal(a, e)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128], ids=str)
 def test_second_gradients(dtype, groups):

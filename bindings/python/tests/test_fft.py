@@ -29,6 +29,7 @@ def wide(x):
     return x.numpy().astype(np.clongdouble if x.is_complex() else np.longdouble)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", [torch.float32, torch.float64])
 @pytest.mark.parametrize("n", POINTS)
 def test_transforms_are_near_those_in_wider_numbers(n, real):
@@ -121,6 +122,7 @@ def test_operands_and_outputs_lie_anywhere(kind, dim):
     assert torch.allclose(transform(one, dim=dim), transform(one.contiguous(), dim=dim), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1_000_003, 1_299_709, 2 * 499_979])
 def test_large_primes(n):
     x = torch.zeros(n, dtype=torch.complex128)

@@ -77,6 +77,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, torch.memory_
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COSTLY)
 def test_a_file_costs_no_more_than_its_size_justifies(tmp_path, name):
     data = COSTLY[name]()
@@ -504,6 +505,7 @@ def test_locks_of_others_do_not_stop_saving(tmp_path, options):
     assert torch.load(path).shape == (5000,) and os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.slow
 def test_processes_save_one_file_at_once(tmp_path):
     path = tmp_path / "a"
     torch.save(torch.zeros(5000), path)
@@ -613,10 +615,12 @@ def test_truncated_files_are_refused_where_they_are_read(tmp_path):
                 read()
 
 
+@pytest.mark.slow
 def test_damaged_files():
     damage_files.main(1500, 7)
 
 
+@pytest.mark.slow
 @pytest.mark.keeps_memory
 def test_killed_savers(tmp_path):
     assert not kill_savers.main(10, 3, tmp_path)

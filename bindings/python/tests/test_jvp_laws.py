@@ -54,6 +54,7 @@ DEEP = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DEEP)
 def test_four_levels(name):
     """Each level gives the differences of the one around it, for one line as for many."""

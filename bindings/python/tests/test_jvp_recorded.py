@@ -91,6 +91,7 @@ def problems(path, problem, part=PART):
                     yield f"{case['call']} {number} of {path.name}, of tensors {chosen}: {why}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", sorted({path.name[0] for path in FILES}))
 def test_recorded_calls(letter):
     wrong = [why for path in FILES if path.name[0] == letter for why in problems(path, problem)]
@@ -140,6 +141,7 @@ def difference(call, chosen):
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", sorted({path.name[0] for path in FILES}))
 def test_differences(letter):
     wrong = [why for path in FILES if path.name[0] == letter for why in problems(path, difference)]

@@ -105,6 +105,7 @@ def problem(f, args):
     return f"{made.item()}, and by the gradient {want.item()}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letter", sorted({name[0] for name in FUNCTIONS}))
 def test_products_are_those_of_gradients(letter):
     wrong = []

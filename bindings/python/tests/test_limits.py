@@ -39,6 +39,7 @@ def outcome(lines, fill=False):
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 2, 4, 6, 8, 9, 10, 12, 16, 40])
 def test_processes(limit):
     """The limit counts the threads of a user. Root's have none: there the child becomes another user, whom nobody else is."""
@@ -70,6 +71,7 @@ except OSError:
     assert outcome(lines) == "works\n" if left >= 8 else "needs 8 file descriptors" in outcome(lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [200, 600, 1000, 1200, 1400, 1800, 2000, 2500, 3000, 4000])
 def test_addresses(limit):
     told = outcome(f"resource.setrlimit(resource.RLIMIT_AS, ({limit} << 20, {limit} << 20))", fill=True)

@@ -13,6 +13,7 @@ def hermitian(a):
 REPEATED = {"ones": (1, 1, 1), "two equal": (1, 1, 2), "apart": (0.5, 1, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
 @pytest.mark.parametrize("values", REPEATED.values(), ids=REPEATED)
 def test_roots_and_polar_factors_with_equal_values(dtype, values):

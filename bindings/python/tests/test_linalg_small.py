@@ -36,6 +36,7 @@ def laid_out(t):
     yield torch.cat([t, t], -1)[..., : t.shape[-1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", SIZES)
 def test_square(dtype, n):
@@ -93,6 +94,7 @@ def test_a_matrix_gives_the_same_in_any_batch_and_on_any_threads(dtype, n):
         assert all(torch.equal(u[i], v) for u, v in zip(whole, every(a[i], b[i]), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("n", [1, 2, 15, 16, 17])
 @pytest.mark.parametrize("columns", [1, 3, 17, 40])

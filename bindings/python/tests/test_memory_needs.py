@@ -46,6 +46,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_take_little_memory(name):
     operand, call, most, most_backward = CALLS[name]
@@ -62,6 +63,7 @@ def test_calls_take_little_memory(name):
     assert (forward <= most, backward <= most_backward) == (True, True), (forward, backward)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 7, 8, 30, 64])
 @pytest.mark.parametrize("call", ["rfft", "irfft", "hfft", "ihfft"])
 def test_gradients_of_real_transforms(n, call):
@@ -132,6 +134,7 @@ SORTING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.float32, torch.float64])
 @pytest.mark.parametrize("call", SORTING)
 @pytest.mark.parametrize(

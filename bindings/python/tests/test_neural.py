@@ -243,6 +243,7 @@ def test_embedding_shortens_rows():
         F.embedding(torch.tensor([0]), w, padding_idx=3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [(6, 4), (6, 1), (1, 4)], ids=str)
 @pytest.mark.parametrize(
     "layer",

@@ -395,6 +395,7 @@ def refused(call):
     return pytest.param(*call, marks=pytest.mark.keeps_memory if "reduce" in str(call) else ())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("call", [refused((call,)) for call in CALLS])
 def test_functions_of_tensors_that_numpy_cannot_read(call):

@@ -24,6 +24,7 @@ def run(script, **environment):
     return subprocess.run([sys.executable, "-c", script], env=environment, cwd=HERE.parent, capture_output=True, text=True, timeout=300)
 
 
+@pytest.mark.slow
 def test_linear_algebra_with_32_bit_integers():
     environment = os.environ | {"LIBTENSOR_OPENBLAS": str(with_32_bit_integers())}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(HERE / "test_linalg.py")]
@@ -91,6 +92,7 @@ SHORT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SHORT)
 @pytest.mark.parametrize("call", ["torch.linalg.inv(a)", "a @ a", "torch.linalg.svd(a).S"])
 def test_a_shortage_at_its_first_use_is_an_error_of_that_call(call, what):

@@ -123,6 +123,7 @@ def test_memory_limit_of_the_environment():
     assert "LIBTENSOR_MEMORY_LIMIT is 'plenty'" in python(code, LIBTENSOR_MEMORY_LIMIT="plenty").stdout
 
 
+@pytest.mark.slow
 def test_what_is_kept_for_reuse_follows_mallocs_variable():
     code = "import libtensor as torch\nt = torch.ones(1 << 26)\ndel t\nprint(torch.memory_stats().cached >> 20)"
     for said, kept in (("65536", "0"), ("0x8000000", "0"), ("0x10000000", "256"), ("plenty", "256"), ("-1", "256")):
@@ -264,6 +265,7 @@ USES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["torch.ones(2)", "torch.ones(2).share_memory_()"])
 def test_what_is_sent_to_a_forked_worker_is_refused_where_it_is_used(before):
     done = python(FORK_POOL.format(tests=str(Path(__file__).parent), before=before))

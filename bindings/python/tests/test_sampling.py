@@ -85,6 +85,7 @@ def test_16_bit_floats(dtype):
     torch.testing.assert_close(of.double(), wide_of, rtol=0.02, atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("align", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize(("mode", "n"), [("bilinear", 2), ("bicubic", 2), ("bilinear", 3)])

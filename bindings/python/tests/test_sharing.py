@@ -278,6 +278,7 @@ def refuse(tensor):
     raise RuntimeError("refused")
 
 
+@pytest.mark.slow
 def test_descriptors_of_received_tensors_do_not_leak():
     def shared():
         gc.collect()  # errors of other processes lie in circles

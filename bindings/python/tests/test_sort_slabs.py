@@ -21,6 +21,7 @@ def numbers(dtype, sizes):
 
 
 # Of bool there is sort alone.
+@pytest.mark.slow
 @pytest.mark.parametrize("name, dtype", [(n, d) for n in CALLS for d in DTYPES if d != torch.bool or n in ("sort", "stable")])
 @pytest.mark.parametrize("sizes", [(40, 30, 9), (40, 300, 41), (7, 1, 90_001), (3, 90_001, 1)])  # the first is the smaller one
 def test_lines_in_any_place(name, dtype, sizes):

@@ -50,6 +50,7 @@ def test_parts_of_vectors_and_gradients():
     assert h.grad.to_dense().tolist() == [[[0, 0], [0, 0]], [[0, 0], [6, 8]]]
 
 
+@pytest.mark.slow
 def test_many_parts_are_made_in_one_pass():
     n = 150_000
     t = torch.sparse_coo_tensor(torch.stack((torch.arange(n) % 2, torch.arange(n).flip(0))), torch.arange(float(n)), (2, n))

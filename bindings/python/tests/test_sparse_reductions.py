@@ -29,6 +29,7 @@ def forms(x):
             yield x.to_sparse_bsr((1, x.shape[1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize("name", ["amax", "amin", "any", "all", "argmax", "argmin", "count_nonzero"])
 def test_reductions_by_dimension_are_those_of_all_elements(name, keep):

@@ -242,6 +242,7 @@ READS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READS)
 def test_objects_that_threads_share_while_others_drop_them(read):
     """An object that one thread has just dropped the last reference to is not what another one is given."""

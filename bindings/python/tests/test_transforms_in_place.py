@@ -119,6 +119,7 @@ NESTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nest", NESTS)
 def test_derivatives_are_those_of_reverse_differentiation(nest):
     nested, plain = NESTS[nest]

@@ -101,6 +101,7 @@ def agree(f, dtypes):
             assert torch.equal(got.nan_to_num(7), want.nan_to_num(7)), (dtypes, forms)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TWO)
 def test_two_operands(name):
     for dtypes in itertools.product(DTYPES, repeat=2):
