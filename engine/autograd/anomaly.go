@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/launch"
 	"github.com/libtensor/libtensor/engine/status"
 	"github.com/libtensor/libtensor/engine/tensor"
 )
@@ -78,7 +79,7 @@ func (n *Node) checkNan(c aten.Ctx, grads []*tensor.Tensor) error {
 	s := &steps{c: c.Recorded(false)}
 	defer s.Close()
 	for i, t := range grads {
-		if t == nil {
+		if t == nil || !launch.Known(t) {
 			continue
 		}
 		found, err := s.Try(func() *tensor.Tensor {

@@ -221,7 +221,7 @@ func DetachInplace(c aten.Ctx, self *tensor.Tensor) error {
 		return nil
 	}
 	w := v.view
-	if w != nil && !w.inPlaceView {
+	if w != nil && !w.inPlaceView || v.functionView != 0 {
 		return status.Runtimef("Can't detach views in-place. Use detach() instead.")
 	}
 	v.mu.Lock()
@@ -267,6 +267,9 @@ func Backward(c aten.Ctx, tensors, grads []*tensor.Tensor, retain ops.Bool, crea
 func AutogradGrad(c aten.Ctx, outputs, inputs, grads []*tensor.Tensor, retain ops.Bool, create, unused, zeros bool) ([]*tensor.Tensor, error) {
 	if len(inputs) == 0 {
 		return nil, status.Runtimef("`inputs` argument to `grad()` cannot be empty.")
+	}
+	if err := paired(outputs, grads); err != nil {
+		return nil, err
 	}
 	if l := dual(outputs, inputs, grads); l != nil {
 		return pushed(c, l, outputs, inputs, grads, retain, create, unused, zeros)
@@ -331,10 +334,18 @@ func release(edges []Edge) {
 	}
 }
 
+// paired refuses gradients that are others in number than the tensors that they are of.
+func paired(tensors, grads []*tensor.Tensor) error {
+	if len(grads) != 0 && len(grads) != len(tensors) {
+		return status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
+	}
+	return nil
+}
+
 // begin gives the run its first gradients, and the inputs to stop at, whose edges it returns.
 func (r *run) begin(tensors, grads, inputs []*tensor.Tensor, capture bool) (goals []Edge, err error) {
-	if len(grads) != 0 && len(grads) != len(tensors) {
-		return nil, status.Runtimef("got %d tensors and %d gradients", len(tensors), len(grads))
+	if err := paired(tensors, grads); err != nil {
+		return nil, err
 	}
 	if goals, err = r.aim(tensors, inputs, capture); err != nil {
 		return goals, err

@@ -32,16 +32,21 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 		n.edges[i] = edgeTo(t)
 	}
 	n.number = numbers.Add(1)
-	n.results(allValuesOf(outputs)...)
-	for i, t := range allValuesOf(outputs) {
-		if err := n.resultOf(t, inputs, i); err != nil {
-			return nil, err
+	given, results := allValuesOf(inputs), allValuesOf(outputs)
+	n.results(results...)
+	var present, graded []int // the results, and those of them that have gradients
+	for i, t := range results {
+		if t == nil {
+			continue
+		}
+		present = append(present, i)
+		if differentiable(t) && !slices.Contains(constant, int64(i)) {
+			graded = append(graded, i)
 		}
 	}
-	var present []int
-	for i, t := range outputs {
-		if t != nil {
-			present = append(present, i)
+	for i, t := range results {
+		if err := n.resultOf(t, given, i, len(results)); err != nil {
+			return nil, err
 		}
 	}
 	n.formula = func(s *steps, i int) *tensor.Tensor {
@@ -65,14 +70,17 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 		})[i]
 	}
 	for _, t := range kept {
-		if err := n.keep(c, t, outputs); err != nil {
+		if err := n.keep(c, t, outputs, graded); err != nil {
 			return nil, err
 		}
 	}
-	for i, t := range outputs {
-		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
-			n.adopt(valuesOf(t), i, allValuesOf(inputs))
+	for _, k := range constant {
+		if t := results[k]; t != nil && creationMetaOf(t) == noGradView {
+			forgetHistory(t)
 		}
+	}
+	for _, i := range graded {
+		n.adopt(results[i], i, given, len(graded))
 	}
 	n.attach().context = newContext(data, deleter, slices.Concat(inputs, outputs)...)
 	n.recorded()
@@ -120,42 +128,57 @@ func (s *steps) placed(k int, places, grad *tensor.Tensor) *tensor.Tensor {
 	return s.Keep(placed(s.c, places, grad))
 }
 
-// resultOf refuses an output that has a history of its own, or that may not be written to.
-func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i int) error {
+// resultOf refuses a result that may not be written to, and one that has a history of its own, but for views that the function made of what has one.
+func (n *Node) resultOf(t *tensor.Tensor, inputs []*tensor.Tensor, i, results int) error {
 	v := variableOf(t)
-	if v == nil || !wanted(t) {
-		return nil
-	}
-	if !slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return variableOf(in) == v }) {
+	switch {
+	case isWritten(t, inputs):
+		if err := checkOut(n.call(), t); err != nil {
+			return err
+		}
+		if isView := v != nil && v.view != nil || t.Viewing() && t.Storage().Refs() > 1; isView && results > 1 {
+			return status.Runtimef("%s: If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor. This is not supported by the "+
+				"current autograd engine. You should either make sure the input is not a view (using .clone() for example) or make your Function only return one Tensor (potentially splitting it into "+
+				"two Functions: one doing the inplace that returns a single Tensor and a second one that does the other operations).", n.call())
+		}
+	case v != nil && v.wanted() && v.creationMeta != noGradView:
 		return status.Runtimef("%s: output %d requires grad, and is none of the inputs, which can be written to in place; compute outputs under no_grad", n.call(), i)
 	}
-	return checkOut(n.call(), t)
+	return nil
 }
 
-// adopt makes t result i of the node.
-func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor) {
-	shares := func(in *tensor.Tensor) bool { return in != t && in.Storage() == t.Storage() }
-	v := track(t)
+// isWritten tells whether a result is one of the inputs, also under another handle: the function has written to it.
+func isWritten(t *tensor.Tensor, inputs []*tensor.Tensor) bool {
+	v := variableOf(t)
+	return t != nil && slices.ContainsFunc(inputs, func(in *tensor.Tensor) bool { return in == t || v != nil && variableOf(in) == v })
+}
+
+// adopt makes t result i of the node, one of several that have gradients.
+func (n *Node) adopt(t *tensor.Tensor, i int, inputs []*tensor.Tensor, results int) {
 	n.retain()
-	if v.view != nil && v.view.root.wanted() {
-		v.view.rebase(v, t, n)
+	if isWritten(t, inputs) {
+		r := call{node: n, out: t, at: i}
+		r.publish()
 		return
 	}
-	v.fixed = slices.ContainsFunc(inputs, shares) && !slices.Contains(inputs, t)
+	v := track(t)
+	v.views(nil)
+	v.creationMeta, v.functionView, v.since = 0, functionViewOf(t, results), t.Storage().Version()
 	v.become(n, i)
 }
 
-// keep saves a tensor for the function.
-func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor) error {
+// keep saves a tensor for the function. graded are the positions of the outputs that have gradients.
+func (n *Node) keep(c aten.Ctx, t *tensor.Tensor, outputs []*tensor.Tensor, graded []int) error {
 	if t == nil {
 		n.saved = append(n.saved, saved{name: "tensors" + listed})
 		return nil
 	}
 	s := saved{name: "tensors" + listed, t: t.Plain()}
-	if i := slices.Index(outputs, t); i >= 0 {
-		s.from, s.result = Edge{nil, i}, true
-	} else {
+	switch i := slices.Index(outputs, t); {
+	case i < 0:
 		s.from, s.of = edgeTo(t), variableOf(t)
+	case slices.Contains(graded, i):
+		s.from, s.result = Edge{nil, i}, true
 	}
 	_, err := n.save(c, s, t)
 	return err

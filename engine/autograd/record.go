@@ -115,18 +115,15 @@ func checkOut(name string, self *tensor.Tensor) error {
 	v := variableOf(self)
 	switch {
 	case v == nil || !v.wanted():
-		return join(self)
-	case v.fixed:
-		return status.Runtimef("Output %d of %s is a view and is being modified inplace. This view was created inside a custom Function (or because an input was returned as-is) and the "+
-			"autograd logic to handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. "+
-			"You can fix this by cloning the output of the custom Function.", v.output, v.node.name)
+		return nil
+	case v.functionView != 0:
+		return v.functionView.written(name, v)
 	case v.view == nil && v.requires && v.node == nil:
 		return status.Runtimef("%s: a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
 	case v.view == nil:
 		return nil
 	case v.view.multiOutput:
-		return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. This view is the output of a function that returns multiple views. "+
-			"Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", name, v.output, v.node.call())
+		return severalView.written(name, v)
 	}
 	if _, root := v.view.origin(); root.node == nil && (root.requires || v.node != nil) {
 		return status.Runtimef("%s: a view of a leaf Variable that requires grad is being used in an in-place operation; do so under no_grad(), or on a clone()", name)
@@ -313,6 +310,9 @@ func (r *call) publish() {
 	if r.out == nil {
 		return
 	}
+	if !wanted(r.out) {
+		join(r.out)
+	}
 	v := track(r.out)
 	switch {
 	case v.view == nil:
@@ -324,7 +324,7 @@ func (r *call) publish() {
 		v.become(r.node, r.at)
 		v.seen()
 	default:
-		v.view.rebase(v, r.out, r.node)
+		v.view.rebase(v, r.out, r.node, r.at)
 	}
 }
 

@@ -18,6 +18,7 @@ type saved struct {
 	from    Edge           // of an operand
 	result  bool           // of the node, number from.Output
 	of      *Variable      // the history of an operand, which the tensor may have lost since
+	follows bool           // the leaf itself, which may get other data; a tensor that a hook unpacked for a leaf has data of its own
 	parcel  *parcel
 }
 
@@ -152,6 +153,7 @@ func (n *Node) save(c aten.Ctx, s saved, shown *tensor.Tensor) (at int, err erro
 		s.t = nil
 	} else {
 		s.version = valuesOf(s.t).Storage().Version()
+		s.follows = s.from.Node != nil && s.from.Node.leaf != nil && s.t.Parts() == nil && s.from.Node.leaf.Storage() == s.t.Storage()
 	}
 	n.saved = append(n.saved, s)
 	return len(n.saved) - 1, err

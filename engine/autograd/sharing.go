@@ -20,12 +20,12 @@ func sharing(t *tensor.Tensor) (found []*tensor.Tensor) {
 	return found
 }
 
-// join makes a tensor that is about to get a history one of the views of a base, with all others over its memory, but for those that a
+// join makes a tensor that a call has written to, and that gets a history by that, one of the views of a base, with all others over its memory, but for those that a
 // detach() set apart: plain tensors do not know of each other. The base is one that has all elements of the storage, in their order, or
 // else a tensor of its own. A leaf whose gradient is wanted is a view as well, and no leaf any more.
-func join(self *tensor.Tensor) error {
+func join(self *tensor.Tensor) {
 	if self.Storage().Refs() == 1 {
-		return nil
+		return
 	}
 	together := []*tensor.Tensor{self}
 	for _, t := range sharing(self) {
@@ -37,12 +37,9 @@ func join(self *tensor.Tensor) error {
 		}
 	}
 	if len(together) == 1 {
-		return nil
+		return
 	}
-	base, err := baseOf(together)
-	if err != nil {
-		return err
-	}
+	base := baseOf(together)
 	defer base.Release()
 	root := variableOf(base)
 	for _, t := range together {
@@ -52,7 +49,6 @@ func join(self *tensor.Tensor) error {
 			track(t).views(w)
 		}
 	}
-	return nil
 }
 
 // lead makes the views that programs hold of a plain tensor those of the leaf that it becomes. What detach() gave is not looked through: it
@@ -85,7 +81,7 @@ func (v *Variable) views(w *viewed) {
 }
 
 // baseOf is an alias of the tensor that the others view.
-func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
+func baseOf(together []*tensor.Tensor) *tensor.Tensor {
 	one := together[0]
 	all := one.Storage().Nbytes() / one.DType().Size()
 	whole := func(t *tensor.Tensor) bool {
@@ -97,13 +93,12 @@ func baseOf(together []*tensor.Tensor) (*tensor.Tensor, error) {
 	}
 	if i >= 0 {
 		track(together[i]).views(nil)
-		return together[i].Alias(), nil
+		return together[i].Alias()
 	}
-	t, err := tensor.New("base", one.Storage(), one.DType(), []int64{all}, []int64{1}, 0)
-	if err == nil {
-		track(t)
-	}
-	return t, err
+	t := one.Plain()
+	_ = t.SetGeometry("base", []int64{all}, []int64{1}, 0) // the elements of the storage, which it has
+	track(t)
+	return t
 }
 
 // strided makes the view t of base again by the place of its elements, by way of the parts of complex numbers where t has those of base,

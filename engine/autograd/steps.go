@@ -151,7 +151,7 @@ func (s *steps) saved(at int) *tensor.Tensor {
 		kept = v.t
 		s.Check(s.use(kept, s.node.name))
 		s.Check(s.node.unchanged(v))
-		if n := v.from.Node; n != nil && n.leaf != nil && kept.Parts() == nil && n.leaf.Storage() != kept.Storage() { // it has other data since
+		if n := v.from.Node; v.follows && n.leaf.Storage() != kept.Storage() { // it has other data since
 			if variableOf(n.leaf).elsewhere {
 				s.Check(s.node.stale(v, n.leaf.Storage().Version()))
 			}

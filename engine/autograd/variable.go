@@ -26,11 +26,11 @@ type Variable struct {
 	watched      atomic.Bool    // views of the tensor were made
 	changes      int            // how often an operator in place has given the tensor another node
 	elsewhere    bool           // of a leaf: an operator has given the tensor another storage since it was first used
-	fixed        bool           // of a function of the program's, which has made it as a view, or a view of such: it must not be written to
+	functionView functionView   // of a result of a custom function that is a view of another tensor, or of a view of such a result
 	listeners    *listeners     // of a leaf
 	inferred     bool           // of a tensor that was made in inference mode
 	creationMeta creationMeta   // of a view that was made while calls were not recorded
-	since        int64          // of such a view that was made of a tensor with a history: the version of the storage
+	since        int64          // of a functionView, and of a view with a creationMeta: the version of the storage when it was made
 	cut          atomic.Uint64  // the number of the node that detach_() has cut the tensor off
 }
 

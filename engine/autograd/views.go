@@ -169,7 +169,10 @@ func (v *Variable) watch(made, t *tensor.Tensor, again replay, i int, name strin
 		w.base = t.Alias()
 	}
 	w.look(variableOf(w.base))
-	v.view, v.fixed, v.creationMeta = w, variableOf(t).fixed, w.root.creationMeta
+	v.view, v.functionView, v.creationMeta = w, variableOf(t).functionView, w.root.creationMeta
+	if v.functionView != 0 {
+		v.since = made.Storage().Version()
+	}
 }
 
 // look makes the tensor with history root the one that is viewed.
@@ -328,8 +331,15 @@ func Hand(t *tensor.Tensor) {
 	base.Release()
 }
 
-// regenerateGradFn gives a view the node that follows from its base, where that has changed since. One of several views has none then.
+// regenerateGradFn gives a view the node that follows from its base, where that has changed since. One of several views, and a view that a
+// custom function returned, have none then.
 func (v *Variable) regenerateGradFn(t *tensor.Tensor) error {
+	if v.functionView != 0 && v.since != t.Storage().Version() {
+		if n, output := v.made(); n != nil {
+			defer n.Release()
+			return v.functionView.stale(output, n.call())
+		}
+	}
 	if v.view == nil {
 		if v.creationMeta != 0 && v.node == nil && v.since != t.Storage().Version() {
 			return v.creationMeta.stale()
@@ -358,8 +368,7 @@ func (v *Variable) regenerate(t *tensor.Tensor) (old *Node, another bool, err er
 		if v.node != nil {
 			name = v.node.call()
 		}
-		return nil, false, status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. This view is the output of a function that "+
-			"returns multiple views. Such functions do not allow the output views to be modified inplace. You should replace the inplace operation by an out-of-place one.", v.output, name)
+		return nil, false, severalView.stale(v.output, name)
 	}
 	w.see()
 	name := "AsStridedBackward0"
@@ -384,8 +393,8 @@ func partOf(name string, whole Edge, t *tensor.Tensor, origin place, again repla
 }
 
 // rebase makes the tensor that the view t views the result of a node: one that puts into the place of the view what n, which
-// wrote to it, made of it. v is the view's history.
-func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node) {
+// wrote to it, made of it, as its result number output. v is the view's history.
+func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node, output int) {
 	base, root := w.origin()
 	whole := newNode("CopySlices", len(n.edges))
 	whole.recorded()
@@ -399,7 +408,7 @@ func (w *viewed) rebase(v *Variable, t *tensor.Tensor, n *Node) {
 		}
 	}
 	again, at, origin := w.viewFunc, w.index, placeOf(base)
-	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, again, at, &origin, i) }
+	whole.formula = func(s *steps, i int) *tensor.Tensor { return s.slices(n, output, again, at, &origin, i) }
 	whole.inner = n
 	root.become(whole, 0)
 	_ = v.regenerateGradFn(t) // it is none of several, which must not be written to
@@ -417,12 +426,14 @@ func (w *viewed) mirror(v *Variable, t *tensor.Tensor) {
 	v.seen()
 }
 
-// slices is the gradient of operand i of CopySlices, whose inner node is n.
-func (s *steps) slices(n *Node, again replay, at int, origin *place, i int) *tensor.Tensor {
+// slices is the gradient of operand i of CopySlices, whose inner node is n, which wrote its result number output to the view.
+func (s *steps) slices(n *Node, output int, again replay, at int, origin *place, i int) *tensor.Tensor {
 	grad := s.laid(s.c, s.grad(0), origin)
 	part := s.Keep(again.only(s.c, grad, at))
 	if s.inner == nil {
-		s.inner = &steps{c: s.c, node: n, given: []*tensor.Tensor{s.Keep(s.c.Clone(part, shape.Contiguous))}, record: s.record}
+		given := make([]*tensor.Tensor, len(n.outputs))
+		given[output] = s.Keep(s.c.Clone(part, shape.Contiguous))
+		s.inner = &steps{c: s.c, node: n, given: given, record: s.record}
 		s.inner.result = func(t *tensor.Tensor) *Node {
 			s.node.retain()
 			return partOf("AsStridedBackward0", Edge{s.node, 0}, t, *origin, again, at)

@@ -107,8 +107,8 @@ func (t *Tensor) SlopeWanted() bool {
 	return w.Value.SlopeWanted() || w.Tangent != nil && w.Tangent.SlopeWanted()
 }
 
-// SetDetached notes that detach() gave the tensor: it and its views have another history than others over its memory.
-func (t *Tensor) SetDetached() { t.kind.detached = detaches.Add(1) }
+// SetDetached notes that detach() gave the tensor: it is no view, and it and its views have another history than others over its memory.
+func (t *Tensor) SetDetached() { t.kind.detached, t.kind.viewing = detaches.Add(1), false }
 
 var detaches atomic.Uint64
 

@@ -9,7 +9,7 @@ from ._base.direct import d_forward, state
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
-from ._gradients.forward import OWN, cut, levels, owned, parts
+from ._gradients.forward import OWN, cut, graph_leaves, levels, owned, parts
 from ._gradients.grad import grad as _gradients
 from ._gradients.nodes import edge_of
 from ._gradients.vmap import leaves, mapped, refilled, shape_of, tensors, vmap
@@ -27,10 +27,14 @@ class Evaluation:
         self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
         chosen = positions(argnums, len(args), name)
         args = list(args)
-        with inference_mode(False):
-            for i in chosen:
-                args[i] = mapped(self.own, args[i])
-            output = func(*args)
+        levels.evaluations += 1
+        try:
+            with inference_mode(False):
+                for i in chosen:
+                    args[i] = mapped(self.own, args[i])
+                output = func(*args)
+        finally:
+            levels.evaluations -= 1
         self.aux = None
         if has_aux:
             if not (isinstance(output, tuple) and len(output) == 2):
@@ -93,17 +97,8 @@ def positions(argnums, count, name):
 
 def depends(outputs, operands):
     """Whether outputs depend on leaves of others: not on the operands, nor on the inputs of evaluations that are over."""
-    seen, waiting = {edge_of(t)[0] for t in operands if t.is_leaf}, [edge_of(t)[0] for t in outputs if t.requires_grad]
-    while waiting:
-        node = waiting.pop()
-        if node is None or node in seen:
-            continue
-        seen.add(node)
-        behind = node.next_functions
-        if not behind and node.metadata.get(OWN, [True])[0]:
-            return True
-        waiting += [n for n, _ in behind]
-    return False
+    own = {edge_of(t)[0] for t in operands if t.is_leaf}
+    return any(node.metadata.get(OWN, [True])[0] for node in graph_leaves(outputs, own))
 
 
 # ---------------------------------------------------------------------------------------------------------- gradients

@@ -199,7 +199,7 @@ def test_views_must_not_be_written_to():
     x = leaf(1, 2)
     returned = Doubled.apply(x * 1, False)
     with pytest.raises(
-        RuntimeError, match="Output 0 of DoubledBackward is a view and is being modified inplace. This view was created inside a custom Function"
+        RuntimeError, match="Output 0 of Doubled is a view and is being modified inplace. This view was created inside a custom Function"
     ):
         returned.add_(1)
 

@@ -336,6 +336,27 @@ def test_saved_by_hooks_can_be_differentiated_again():
     assert torch.autograd.grad(g, x)[0].tolist() == [12]
 
 
+PACKS = {
+    "as it is": (lambda t: t, lambda t: t, True, (6.75, 9.0)),
+    "a copy": (lambda t: t.clone(), lambda t: t, True, (0.75, 3.0)),
+    "a copy without a graph": (lambda t: t.detach().clone(), lambda t: t, True, (0.75, 3.0)),
+    "rounded": (lambda t: t.round(), lambda t: t, False, (0.0, 0.0)),
+    "scaled when unpacked": (lambda t: t, lambda t: t * 2, False, (3.0, 6.0)),
+}
+
+
+@pytest.mark.parametrize(("pack", "unpack", "written", "expected"), PACKS.values(), ids=PACKS)
+def test_second_derivatives_are_of_what_was_unpacked_for_a_leaf(pack, unpack, written, expected):
+    x = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(pack, unpack):
+        y = x**3
+    if written:
+        with torch.no_grad():
+            x.mul_(3)
+    (first,) = torch.autograd.grad(y, x, create_graph=True)
+    assert (first.item(), torch.autograd.grad(first, x)[0].item()) == expected
+
+
 def test_hooks_for_saving_nest_and_end():
     x, log = leaf(1, 2), []
     with saved_tensors_hooks(lambda t: log.append("outer"), None):
@@ -484,6 +505,26 @@ def test_anomaly_mode():
     assert torch.is_anomaly_enabled() and torch.is_anomaly_check_nan_enabled()
     torch.autograd.set_detect_anomaly(False)
     assert not torch.is_anomaly_enabled()
+
+
+def test_anomaly_mode_takes_gradients_without_data():
+    x = torch.ones(3, device="meta", requires_grad=True)
+    with pytest.warns(UserWarning, match="Anomaly Detection"), torch.autograd.detect_anomaly():
+        (x * 2).sum().backward()
+    assert x.grad.shape == (3,) and x.grad.is_meta
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize(("outputs", "grads"), [(2, 1), (1, 2)])
+def test_as_many_gradients_as_outputs(mapped, outputs, grads):
+    x = torch.ones(3, requires_grad=True)
+    given = [x * (i + 2) for i in range(outputs)]
+
+    def gradient(v):
+        return torch.autograd.grad(given, [x], [v] * grads)
+
+    with pytest.raises(RuntimeError, match=f"got {outputs} tensors and {grads} gradients"):
+        torch.vmap(gradient)(torch.ones(2, 3)) if mapped else gradient(torch.ones(3))
 
 
 def test_gradients_of_and_with_respect_to_edges():

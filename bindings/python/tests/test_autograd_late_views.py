@@ -24,6 +24,40 @@ def test_views_of_a_tensor_that_becomes_a_leaf_are_views_of_the_leaf(view):
     assert torch.equal(x.grad, want) and v.grad_fn is not None
 
 
+REFUSED = {
+    "add_": lambda t, other: t.add_(other),
+    "copy_": lambda t, other: t.copy_(other),
+    "addcmul_": lambda t, other: t.addcmul_(other, other),
+    "clamp_": lambda t, other: t.clamp_(other, other),
+    "masked_fill_": lambda t, other: t.masked_fill_(torch.ones(2, dtype=torch.bool), other.sum()),
+    "index_add_": lambda t, other: t.index_add_(0, torch.tensor([7, 8]), other),
+    "index_put_": lambda t, other: t.__setitem__(torch.tensor([7, 8]), other),
+    "a slice": lambda t, other: t.__setitem__(slice(0, 3), other),
+    "lerp_": lambda t, other: t.lerp_(other, 0.5),
+    "a function that fails": lambda t, other: Fails.apply(t, other),
+}
+
+
+class Fails(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.mark_dirty(x)
+        return x * 1
+
+
+@pytest.mark.parametrize("view", [lambda x: x.view(3), lambda x: x[:], lambda x: x.view(1, 3)[0], lambda x: x.unfold(0, 3, 1)[0]])
+@pytest.mark.parametrize("write", REFUSED.values(), ids=REFUSED)
+def test_a_write_that_raises_leaves_plain_views_apart(write, view):
+    x = torch.ones(3)
+    w = view(x)
+    with pytest.raises((RuntimeError, IndexError)):
+        write(w, torch.ones(2, requires_grad=True))
+    x.mul_(2)
+    w.requires_grad_()
+    w.sum().backward()
+    assert w.is_leaf and w.grad.tolist() == [1, 1, 1] and x.tolist() == [2, 2, 2]
+
+
 def test_what_becomes_a_leaf_and_is_a_view_itself_leaves_others_alone():
     x = torch.ones(4)
     a, b = x[:2], x[1:]

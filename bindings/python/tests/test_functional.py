@@ -207,3 +207,32 @@ def test_what_func_refuses():
         func.grad(lambda x: x.sum())(torch.tensor([1, 2]))
     with pytest.raises(RuntimeError, match="should be a tuple: \\(output, aux\\)"):
         func.grad(cubes, has_aux=True)(X)
+
+
+INSIDE = {
+    "jacobian": lambda x: functional.jacobian(lambda x: x**3, x),
+    "hessian": lambda x: functional.hessian(cubes, x),
+    "vjp": lambda x: functional.vjp(lambda x: x**3, x, W)[1],
+    "vjp of another vector": lambda x: functional.vjp(lambda y: y**3, W, x)[1],
+    "jvp": lambda x: functional.jvp(lambda x: x**3, x, W)[1],
+    "hvp": lambda x: functional.hvp(cubes, x, W)[1],
+    "vhp": lambda x: functional.vhp(cubes, x, W)[1],
+    "a function of two": lambda x: functional.jacobian(lambda y: y * x, W),
+}
+
+
+@pytest.mark.parametrize("inner", INSIDE.values(), ids=INSIDE)
+def test_derivatives_that_would_be_cut_off_inside_func(inner):
+    for outer in (func.grad, func.jacrev, lambda f: lambda x: func.vjp(f, x)):
+        with pytest.raises(RuntimeError, match="inside of a function being transformed by a functorch transform"):
+            outer(lambda x: inner(x).sum())(X)
+
+
+def test_derivatives_that_go_on_inside_func():
+    def slope(x):
+        return functional.jacobian(lambda x: x**3, x, create_graph=True).sum()
+
+    assert torch.equal(func.grad(slope)(X), 6 * X)
+    constant = functional.jacobian(lambda x: x**3, Y).sum()
+    assert torch.equal(func.grad(lambda x: functional.jacobian(lambda y: y**3, Y).sum() * x.sum())(X), constant.expand(3))
+    assert torch.equal(functional.jacobian(lambda x: x**3, X), torch.diag(3 * X**2))

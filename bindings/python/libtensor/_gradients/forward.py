@@ -12,9 +12,11 @@ OWN = "libtensor.func"  # where the node of a leaf that an evaluation made has w
 
 
 class Levels(local):
-    """The levels that the thread is in, the innermost one last."""
+    """The levels of forward differentiation that the thread is in, the innermost one last, and how many functions it is evaluating whose gradients
+    func takes."""
 
     numbers = ()
+    evaluations = 0
 
 
 levels = Levels()
@@ -44,6 +46,25 @@ def owned(t, running):
     node = edge_of(t)[0]
     node.metadata[OWN] = running
     return node
+
+
+def graph_leaves(tensors, visited=()):
+    """The nodes at the ends of the graphs of some tensors, but for visited nodes and what is behind those."""
+    seen, waiting = set(visited), [edge_of(t)[0] for t in tensors if t.requires_grad]
+    while waiting:
+        node = waiting.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        behind = node.next_functions
+        if not behind:
+            yield node
+        waiting += [n for n, _ in behind]
+
+
+def depends_on_evaluation(tensors):
+    """Whether tensors depend on the inputs of a function that func is evaluating in order to differentiate it."""
+    return levels.evaluations > 0 and any(node.metadata.get(OWN, [False])[0] for node in graph_leaves(parts(tensors)))
 
 
 def recorded_of(tensors):

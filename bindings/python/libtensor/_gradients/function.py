@@ -3,6 +3,7 @@
 from functools import wraps
 
 from .._base.direct import APPLIES, d_apply_with, d_record, described, function, state
+from .._base.dtypes import strided
 from .._base.errors import keep_for_caller
 from .._base.library import SUBINTERPRETER, node_free
 from .._base.warnings import warn
@@ -192,8 +193,8 @@ def presented(ctx, args, output, recording):
     calls are not recorded is one of what its steps viewed."""
     if not isinstance(output, Tensor) or among(output, ctx.dirty) or not recording and output._is_view() and output.is_leaf:
         return output
-    if among(output, args) or output.requires_grad:
-        view = output.detach()
+    if among(output, args) or output.requires_grad and not (output.is_leaf and output._is_view()):
+        view = output.view_as(output) if recording and output.layout is strided else output.detach()
         if among(output, ctx.non_differentiable):
             ctx.non_differentiable = (*ctx.non_differentiable, view)
         return view

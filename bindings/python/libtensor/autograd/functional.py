@@ -7,6 +7,7 @@ computed of, unless create_graph is true: then the results can be differentiated
 from .._core.modes import inference_mode, is_grad_enabled, set_grad_enabled
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
+from .._gradients.forward import depends_on_evaluation
 from .._gradients.grad import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
@@ -56,6 +57,7 @@ def vectors(v, like, create_graph, name, of):
             raise RuntimeError(f"{name}: The vector v can only be None if {of} is a single Tensor with a single element, but it is {found}.")
         return (_f.ones_like(like[0]),)
     v, _ = as_tuple(v, "v", name)
+    undetached(v, name, create_graph)
     if len(v) != len(like):
         raise RuntimeError(f"{name}: v is a tuple of invalid length: should be {len(like)}, as {of}, but got {len(v)}.")
     for i, (a, b) in enumerate(zip(v, like, strict=True)):
@@ -102,12 +104,25 @@ CONSTANT_JACOBIAN = "The jacobian of the user-provided function is independent o
 CONSTANT_HESSIAN = "The hessian of the user-provided function is independent of input {}"
 
 
+def undetached(tensors, name, create_graph):
+    """Refuses tensors that depend on the inputs of a function that func differentiates: without create_graph the results would not."""
+    if not create_graph and depends_on_evaluation(tensors):
+        raise RuntimeError(
+            f"{name}: You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
+            "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
+            "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead; with create_graph=True the results "
+            "can be differentiated"
+        )
+
+
 def evaluated(function, inputs, name, create_graph, strict):
     """Fresh inputs, the outputs, and whether each of both were several."""
     inputs, several = as_tuple(inputs, "inputs", name)
+    undetached(inputs, name, create_graph)
     with inference_mode(False):
         inputs = fresh(inputs, create_graph)
         outputs, made_several = as_tuple(function(*inputs), "outputs of the user-provided function", name)
+    undetached([t for t in outputs if isinstance(t, Tensor)], name, create_graph)
     differentiable(outputs, strict, NO_HISTORY)
     return inputs, several, outputs, made_several
 

@@ -1,0 +1,48 @@
+package autograd
+
+import (
+	"github.com/libtensor/libtensor/engine/status"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+// functionView marks a result of a custom function that is a view of another tensor, and the views of such a result. Its gradient is the custom
+// backward's, which knows nothing of writes to the shared memory: neither it nor what it shares memory with may be written to while it is used.
+type functionView int
+
+const (
+	onlyView    functionView = iota + 1 // the function has one differentiable result
+	severalView                         // it has several
+)
+
+// functionViewOf returns the mark of result t of a custom function with a number of differentiable results. A view of a temporary of the
+// function, whose memory nobody else sees, is a tensor like any other.
+func functionViewOf(t *tensor.Tensor, results int) functionView {
+	switch {
+	case !t.Viewing() || t.Storage().Refs() == 1:
+		return 0
+	case results > 1:
+		return severalView
+	}
+	return onlyView
+}
+
+// written is the error of an operator that is about to write to a view with history v.
+func (f functionView) written(op string, v *Variable) error {
+	return status.Runtimef("%s: Output %d of %s is a view and is being modified inplace. %s", op, v.output, v.node.call(), f.reason())
+}
+
+// stale is the error of a use of a view, result number output of what was called, whose memory was written to.
+func (f functionView) stale(output int, call string) error {
+	return status.Runtimef("Output %d of %s is a view and its base or another view of its base has been modified inplace. %s", output, call, f.reason())
+}
+
+func (f functionView) reason() string {
+	if f == severalView {
+		return severalViews
+	}
+	return "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would override the custom " +
+		"backward associated with the custom Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+}
+
+const severalViews = "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be modified inplace. " +
+	"You should replace the inplace operation by an out-of-place one."
