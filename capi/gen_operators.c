@@ -316,11 +316,11 @@ static const lt_parameter of_atleast_3d_sequence[] = {
 static const lt_parameter of_autograd_grad[] = {
     {"outputs", NULL, 'A', -1, 0, {0}},
     {"inputs", NULL, 'A', -1, 0, {0}},
-    {"grad_outputs", NULL, 'Z', -1, LT_OPTIONAL, {0}},
-    {"retain_graph", NULL, 'b', -1, LT_OPTIONAL, {0}},
-    {"create_graph", NULL, 'B', -1, 0, {0}},
-    {"allow_unused", NULL, 'B', -1, 0, {0}},
-    {"materialize_grads", NULL, 'B', -1, 0, {0}},
+    {"grad_outputs", NULL, 'Z', -1, LT_DEFAULT | LT_NONE_IS_DEFAULT | LT_OPTIONAL, {0}},
+    {"retain_graph", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"create_graph", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"allow_unused", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"materialize_grads", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
 };
 
 static const lt_parameter of_avg_pool1d[] = {
@@ -334,10 +334,10 @@ static const lt_parameter of_avg_pool1d[] = {
 
 static const lt_parameter of_backward[] = {
     {"tensors", NULL, 'A', -1, 0, {0}},
-    {"gradients", NULL, 'Z', -1, LT_OPTIONAL, {0}},
-    {"retain_graph", NULL, 'b', -1, LT_OPTIONAL, {0}},
-    {"create_graph", NULL, 'B', -1, 0, {0}},
-    {"inputs", NULL, 'A', -1, 0, {0}},
+    {"gradients", NULL, 'Z', -1, LT_DEFAULT | LT_NONE_IS_DEFAULT | LT_OPTIONAL, {0}},
+    {"retain_graph", NULL, 'b', -1, LT_DEFAULT | LT_OPTIONAL, {.i = -1}},
+    {"create_graph", NULL, 'B', -1, LT_DEFAULT, {.i = false}},
+    {"inputs", NULL, 'A', -1, LT_DEFAULT | LT_NONE_IS_DEFAULT, {0}},
 };
 
 static const lt_parameter of_baddbmm[] = {
@@ -6582,9 +6582,9 @@ lt_operator lt_operators[] = {
     {lt_run, "atleast_2d.sequence", "atleast_2d", "atleast_2d_", of_atleast_2d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
     {lt_run, "atleast_3d", "atleast_3d", "atleast_3d_", of_atleast_3d, 1, "T", "out", "(Tensor input)", -1, LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "atleast_3d.sequence", "atleast_3d", "atleast_3d_", of_atleast_3d_sequence, 1, "A", "out", "(sequence of Tensor tensors)", -1, LT_VIEWS | LT_ITSELF | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 1},
-    {lt_run, "autograd_grad", "autograd_grad", "autograd_grad_", of_autograd_grad, 7, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs, bool retain_graph, bool create_graph, bool allow_unused, bool materialize_grads)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "autograd_grad", "autograd_grad", "autograd_grad_", of_autograd_grad, 7, "A", "out", "(sequence of Tensor outputs, sequence of Tensor inputs, sequence of Tensor grad_outputs=[], bool retain_graph=None, bool create_graph=False, bool allow_unused=False, bool materialize_grads=False)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "avg_pool1d", "avg_pool1d", "avg_pool1d_", of_avg_pool1d, 6, "T", "out", "(Tensor input, sequence of int kernel_size, sequence of int stride=None, sequence of int padding=[0], bool ceil_mode=False, bool count_include_pad=True)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
-    {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients, bool retain_graph, bool create_graph, sequence of Tensor inputs)", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "backward", "backward", "backward_", of_backward, 5, "", "", "(sequence of Tensor tensors, sequence of Tensor gradients=[], bool retain_graph=None, bool create_graph=False, sequence of Tensor inputs=[])", -1, LT_RUNS | LT_NAMED | LT_LENGTHY, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "baddbmm", "baddbmm", "baddbmm_", of_baddbmm, 5, "T", "out", "(Tensor input, Tensor batch1, Tensor batch2, *, Number beta=1, Number alpha=1)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "bartlett_window", "bartlett_window", "bartlett_window_", of_bartlett_window, 5, "T", "out", "(int window_length, bool periodic=True, *, dtype dtype=None, layout layout=None, device device=None)", -1, LT_FACTORY | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "batch_norm", "batch_norm", "batch_norm_", of_batch_norm, 9, "T", "out", "(Tensor input, Tensor weight, Tensor bias, Tensor running_mean, Tensor running_var, bool training, float momentum, float eps, bool cudnn_enabled)", 3, LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

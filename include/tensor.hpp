@@ -16,15 +16,16 @@
 //   (tensor::linalg::norm), and a method where Python has one. NAME_ works in place, NAME_out(out,
 //   ...) writes to an existing tensor. docs/operators has them. Arguments come in its
 //   order, a generator last; those with defaults may be left out from the right. Overloads that
-//   arguments would not tell apart have the names of C: squeeze_dims, split_sizes. + - * / % & | ^
-//   ~ << >> and comparisons are element by element; % is Python's, of the divisor's sign.
+//   arguments would not tell apart have the names of C: squeeze_dims, split_sizes, conv2d_padding
+//   (whose padding is "same" or "valid"). + - * / % & | ^ ~ << >> and comparisons are element by
+//   element; % is Python's, of the divisor's sign.
 //
 // Arguments: the dtype, layout and device of a new tensor are one Options, or any of the three.
 //   Integers are taken from integers alone, numbers from no constants of enumerations, and flags
 //   from bool. Lists are braces or any container with a size, and those of numbers one number too:
 //   x.sum(0), x.sum({0, 1}). {} leaves an optional list out. Texts must not have NUL characters.
-//   std::nullopt in a place where two overloads have an optional of another type needs its type:
-//   std::optional<double>(). Several results are a struct: auto [values, indices] = x.max(0).
+//   std::nullopt or {} in a place where two overloads have an optional of another type needs its
+//   type: std::optional<double>(). Several results are a struct: auto [values, indices] = x.max(0).
 //
 // Views: x[0] and x(0, slice(1, 3)), to which nothing can be assigned by mistake: write
 //   x[0].copy_(y), or x.set({0, slice(1, 3)}, y), which takes masks and index tensors too.

@@ -220,7 +220,7 @@ func (a Arg) defaultFits() bool {
 	case d == "None":
 		return a.Type.Optional || slices.Contains(absent, a.Type.Base)
 	case a.Type.List:
-		return a.Type.Base == "int" && integers.MatchString(d)
+		return d == "[]" || a.Type.Base == "int" && integers.MatchString(d)
 	}
 	switch a.Type.Base {
 	case "int":

@@ -558,18 +558,18 @@ inline void multiply_out(const Tensor &out, const Operand &self, const Operand &
 // Divides `self` by `other`, element by element; the shapes broadcast.
 // `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
-inline Tensor div(const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
+inline Tensor div(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_div_scalar(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.put()) : ::tensor_div(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.put()));
   return out.take();
 }
 
-inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
+inline Tensor div_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::check(other.is_number() ? ::tensor_div_scalar_(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode)) : ::tensor_div_(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode)));
   return self;
 }
 
-inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
+inline void div_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::check(other.is_number() ? ::tensor_div_scalar_out(self.get(), other.number(), detail::text("div: rounding_mode", rounding_mode), out.get()) : ::tensor_div_out(self.get(), other.get(), detail::text("div: rounding_mode", rounding_mode), out.get()));
 }
 
@@ -577,18 +577,18 @@ inline void div_out(const Tensor &out, const Operand &self, const Operand &other
 // Divides `self` by `other`, element by element; the shapes broadcast.
 // `rounding_mode` None divides truly: integers and bool count as the default dtype. "trunc" rounds towards zero and "floor"
 // towards minus infinity; both keep integers integers, refuse complex numbers, and refuse integers divided by 0.
-inline Tensor divide(const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
+inline Tensor divide(const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(other.is_number() ? ::tensor_divide_scalar(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.put()) : ::tensor_divide(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.put()));
   return out.take();
 }
 
-inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
+inline Tensor divide_(const Tensor &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::check(other.is_number() ? ::tensor_divide_scalar_(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode)) : ::tensor_divide_(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode)));
   return self;
 }
 
-inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<std::string> &rounding_mode = std::nullopt) {
+inline void divide_out(const Tensor &out, const Operand &self, const Operand &other, const std::optional<Text> &rounding_mode = std::nullopt) {
   detail::check(other.is_number() ? ::tensor_divide_scalar_out(self.get(), other.number(), detail::text("divide: rounding_mode", rounding_mode), out.get()) : ::tensor_divide_out(self.get(), other.get(), detail::text("divide: rounding_mode", rounding_mode), out.get()));
 }
 
@@ -969,14 +969,14 @@ inline Tensor detach_(const Tensor &self) {
 // recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
 // retains the graph by default, the run is recorded itself: gradients have gradients. When the run fails, leaves that have
 // received their gradients keep them.
-inline void backward(const Tensors &tensors, const Tensors &gradients, const std::optional<Bool> &retain_graph, Bool create_graph, const Tensors &inputs) {
+inline void backward(const Tensors &tensors, const Tensors &gradients = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, const Tensors &inputs = {}) {
   detail::check(::tensor_backward(tensors.data(), tensors.size(), gradients.data(), gradients.size(), detail::get(retain_graph), create_graph, inputs.data(), inputs.size()));
 }
 
 // The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
 // for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
 // `materialize_grads`. Free the list with tensor_list_free.
-inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs, const std::optional<Bool> &retain_graph, Bool create_graph, Bool allow_unused, Bool materialize_grads) {
+inline std::vector<std::optional<Tensor>> autograd_grad(const Tensors &outputs, const Tensors &inputs, const Tensors &grad_outputs = {}, const std::optional<Bool> &retain_graph = std::nullopt, Bool create_graph = false, Bool allow_unused = false, Bool materialize_grads = false) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
   detail::check(::tensor_autograd_grad(outputs.data(), outputs.size(), inputs.data(), inputs.size(), grad_outputs.data(), grad_outputs.size(), detail::get(retain_graph), create_graph, allow_unused, materialize_grads, out.put(), out.length()));
   return out.take();
@@ -1087,7 +1087,7 @@ inline std::string node_saved_names(const Node &self) {
 
 // What the recorded call saved of the argument or result `name`, one of node_saved_names: NULL where no derivative that is wanted
 // needs it. See node_saved.
-inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const std::string &name) {
+inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const Text &name) {
   detail::Result<std::vector<std::optional<Tensor>>> out;
   detail::check(::tensor_node_saved_as(self.get(), detail::text("node_saved_as: name", name), out.put(), out.length()));
   return out.take();
@@ -1095,7 +1095,7 @@ inline std::vector<std::optional<Tensor>> node_saved_as(const Node &self, const 
 
 // Has the recorded call keep what `pack` makes of number `i` of node_saved_as instead of the tensor, and `unpack` make the tensor
 // again. An error where it keeps such a thing already, or nothing. See push_saved_tensors_hooks.
-inline void node_pack_saved(const Node &self, const std::string &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
+inline void node_pack_saved(const Node &self, const Text &name, Int i, tensor_pack pack, tensor_unpack unpack, tensor_deleter drop, void * context, tensor_deleter deleter) {
   detail::check(::tensor_node_pack_saved(self.get(), detail::text("node_pack_saved: name", name), i, pack, unpack, drop, context, deleter));
 }
 
@@ -1191,7 +1191,7 @@ inline void pop_saved_tensors_hooks() {
 // node_saved. Where no gradient is wanted, or calls are not recorded, nothing changes and the result is NULL. `deleter`, which
 // may be NULL, is called once with `context` when the node goes, at once where there is none; not after an error. Free the node
 // with tensor_node_free.
-inline Node record_function(const std::string &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
+inline Node record_function(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
   detail::Result<Node> out;
   detail::check(::tensor_record_function(detail::text("record_function: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
   return out.take();
@@ -1636,7 +1636,7 @@ inline Tensor clone(const Tensor &self, const std::optional<MemoryFormat> &memor
 }
 
 // `self` itself where its elements already lie in `memory_format` order without gaps, and a copy in that order otherwise.
-inline Tensor contiguous(const Tensor &self, MemoryFormat memory_format = TENSOR_CONTIGUOUS) {
+inline Tensor contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<Tensor> out;
   detail::check(::tensor_contiguous(self.get(), memory_format, out.put()));
   return out.take();
@@ -1682,7 +1682,7 @@ inline Scalar item(const Tensor &self) {
 }
 
 // Whether the elements lie in `memory_format` order without gaps.
-inline bool is_contiguous(const Tensor &self, MemoryFormat memory_format = TENSOR_CONTIGUOUS) {
+inline bool is_contiguous(const Tensor &self, Constant<MemoryFormat> memory_format = TENSOR_CONTIGUOUS) {
   detail::Result<bool> out;
   detail::check(::tensor_is_contiguous(self.get(), memory_format, out.put()));
   return out.take();
@@ -2101,7 +2101,7 @@ inline Tensor vander(const Tensor &x, const std::optional<Int> &N = std::nullopt
 
 // How many devices of a type there are: 1 for "cpu" and "meta", those that the CUDA driver serves for "cuda", and 0 for types that the
 // library has no backend for. Names that are not of a type are refused.
-inline int64_t device_count(const std::string &type) {
+inline int64_t device_count(const Text &type) {
   detail::Result<int64_t> out;
   detail::check(::tensor_device_count(detail::text("device_count: type", type), out.put()));
   return out.take();
@@ -2109,7 +2109,7 @@ inline int64_t device_count(const std::string &type) {
 
 // Why there is no device of a type, such as "no driver: libcuda.so.1 was not found"; empty where there is one. Free the text with
 // tensor_string_free.
-inline std::string device_absence(const std::string &type) {
+inline std::string device_absence(const Text &type) {
   detail::Result<std::string> out;
   detail::check(::tensor_device_absence(detail::text("device_absence: type", type), out.put()));
   return out.take();
@@ -2158,7 +2158,7 @@ inline void device_set_memory_limit(const Device &device, Int nbytes) {
 
 // The index of the device that "cuda" without an index means in calls of this thread: 0 until device_set_current changes it; -1 for types
 // whose devices have no index. The device need not be there.
-inline int64_t device_current(const std::string &type) {
+inline int64_t device_current(const Text &type) {
   detail::Result<int64_t> out;
   detail::check(::tensor_device_current(detail::text("device_current: type", type), out.put()));
   return out.take();
@@ -2187,7 +2187,7 @@ inline std::string device_uuid(const Device &device) {
 // A number that the driver has of `device`: "major" and "minor" of the compute capability, "total_memory" in bytes, "multi_processor_count",
 // "warp_size", "max_threads_per_block", "max_threads_per_multi_processor", "shared_memory_per_block", "L2_cache_size", "clock_rate" and
 // "memory_clock_rate" in kHz, "memory_bus_width" in bits, "pci_bus_id" and others; the error for an unknown name lists them.
-inline int64_t device_attribute(const Device &device, const std::string &name) {
+inline int64_t device_attribute(const Device &device, const Text &name) {
   detail::Result<int64_t> out;
   detail::check(::tensor_device_attribute(device, detail::text("device_attribute: name", name), out.put()));
   return out.take();
@@ -2201,7 +2201,7 @@ inline bool device_can_access_peer(const Device &device, const Device &peer) {
 }
 
 // The device of a type that has the memory at `data`, as its driver knows; the current one for NULL. Memory of the host is refused.
-inline Device device_of_pointer(const std::string &type, const void * data) {
+inline Device device_of_pointer(const Text &type, const void * data) {
   detail::Result<Device> out;
   detail::check(::tensor_device_of_pointer(detail::text("device_of_pointer: type", type), data, out.put()));
   return out.take();
@@ -2359,7 +2359,7 @@ inline Tensor fft_c2r(const Tensor &self, Int dim, Int size, Real scale = 1.0) {
 // `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
 // Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_fft(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.put()));
   return out.take();
@@ -2367,7 +2367,7 @@ inline Tensor fft(const Tensor &self, const std::optional<Int> &n = std::nullopt
 }  // namespace fft
 
 namespace fft {
-inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_fft_out(self.get(), detail::get(n), dim, detail::text("fft.fft: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2376,7 +2376,7 @@ inline void fft_out(const Tensor &out, const Tensor &self, const std::optional<I
 // `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root.
 // Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ifft(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.put()));
   return out.take();
@@ -2384,7 +2384,7 @@ inline Tensor ifft(const Tensor &self, const std::optional<Int> &n = std::nullop
 }  // namespace fft
 
 namespace fft {
-inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifft_out(self.get(), detail::get(n), dim, detail::text("fft.ifft: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2393,7 +2393,7 @@ inline void ifft_out(const Tensor &out, const Tensor &self, const std::optional<
 // cut off or filled up with zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the
 // inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_rfft(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.put()));
   return out.take();
@@ -2401,7 +2401,7 @@ inline Tensor rfft(const Tensor &self, const std::optional<Int> &n = std::nullop
 }  // namespace fft
 
 namespace fft {
-inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfft_out(self.get(), detail::get(n), dim, detail::text("fft.rfft: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2411,7 +2411,7 @@ inline void rfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
 // count as the default dtype.
 namespace fft {
-inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_irfft(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.put()));
   return out.take();
@@ -2419,7 +2419,7 @@ inline Tensor irfft(const Tensor &self, const std::optional<Int> &n = std::nullo
 }  // namespace fft
 
 namespace fft {
-inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfft_out(self.get(), detail::get(n), dim, detail::text("fft.irfft: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2429,7 +2429,7 @@ inline void irfft_out(const Tensor &out, const Tensor &self, const std::optional
 // 2 + 1 elements. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
 // by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_hfft(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.put()));
   return out.take();
@@ -2437,7 +2437,7 @@ inline Tensor hfft(const Tensor &self, const std::optional<Int> &n = std::nullop
 }  // namespace fft
 
 namespace fft {
-inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfft_out(self.get(), detail::get(n), dim, detail::text("fft.hfft: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2446,7 +2446,7 @@ inline void hfft_out(const Tensor &out, const Tensor &self, const std::optional<
 // zeros to `n` elements along `dim`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
 // others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ihfft(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.put()));
   return out.take();
@@ -2454,7 +2454,7 @@ inline Tensor ihfft(const Tensor &self, const std::optional<Int> &n = std::nullo
 }  // namespace fft
 
 namespace fft {
-inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<std::string> &norm = std::nullopt) {
+inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional<Int> &n = std::nullopt, Int dim = -1, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfft_out(self.get(), detail::get(n), dim, detail::text("fft.ihfft: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2463,7 +2463,7 @@ inline void ihfft_out(const Tensor &out, const Tensor &self, const std::optional
 // that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both
 // by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_fft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.put()));
   return out.take();
@@ -2471,7 +2471,7 @@ inline Tensor fft2(const Tensor &self, const Ints &s = std::nullopt, const Ints 
 }  // namespace fft
 
 namespace fft {
-inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_fft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fft2: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2480,7 +2480,7 @@ inline void fft2_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 // which `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
 // default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_fftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.put()));
   return out.take();
@@ -2488,7 +2488,7 @@ inline Tensor fftn(const Tensor &self, const Ints &s = std::nullopt, const Ints 
 }  // namespace fft
 
 namespace fft {
-inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_fftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.fftn: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2497,7 +2497,7 @@ inline void fftn_out(const Tensor &out, const Tensor &self, const Ints &s = std:
 // `self`. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its
 // root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ifft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.put()));
   return out.take();
@@ -2505,7 +2505,7 @@ inline Tensor ifft2(const Tensor &self, const Ints &s = std::nullopt, const Ints
 }  // namespace fft
 
 namespace fft {
-inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifft2: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2514,7 +2514,7 @@ inline void ifft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // `self` is cut off or filled up with zeros; -1 stands for that of `self`. `norm` tells which transform is divided by the number of points: "backward" (the
 // default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ifftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.put()));
   return out.take();
@@ -2522,7 +2522,7 @@ inline Tensor ifftn(const Tensor &self, const Ints &s = std::nullopt, const Ints
 }  // namespace fft
 
 namespace fft {
-inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ifftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ifftn: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2532,7 +2532,7 @@ inline void ifftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers
 // and bool count as the default dtype.
 namespace fft {
-inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_rfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.put()));
   return out.take();
@@ -2540,7 +2540,7 @@ inline Tensor rfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints
 }  // namespace fft
 
 namespace fft {
-inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfft2: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2550,7 +2550,7 @@ inline void rfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // `self`. The half that is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the
 // inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_rfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.put()));
   return out.take();
@@ -2558,7 +2558,7 @@ inline Tensor rfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints
 }  // namespace fft
 
 namespace fft {
-inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_rfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.rfftn: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2568,7 +2568,7 @@ inline void rfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default
 // dtype.
 namespace fft {
-inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_irfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.put()));
   return out.take();
@@ -2576,7 +2576,7 @@ inline Tensor irfft2(const Tensor &self, const Ints &s = std::nullopt, const Int
 }  // namespace fft
 
 namespace fft {
-inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfft2: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2586,7 +2586,7 @@ inline void irfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
 // others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_irfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.put()));
   return out.take();
@@ -2594,7 +2594,7 @@ inline Tensor irfftn(const Tensor &self, const Ints &s = std::nullopt, const Int
 }  // namespace fft
 
 namespace fft {
-inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_irfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.irfftn: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2604,7 +2604,7 @@ inline void irfftn_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool
 // count as the default dtype.
 namespace fft {
-inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_hfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.put()));
   return out.take();
@@ -2612,7 +2612,7 @@ inline Tensor hfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints
 }  // namespace fft
 
 namespace fft {
-inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfft2: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2622,7 +2622,7 @@ inline void hfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // one is that of the result, 2 * (size - 1) unless given. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse
 // ones, "forward" the others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_hfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.put()));
   return out.take();
@@ -2630,7 +2630,7 @@ inline Tensor hfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints
 }  // namespace fft
 
 namespace fft {
-inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_hfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.hfftn: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2640,7 +2640,7 @@ inline void hfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std
 // is divided by the number of points: "backward" (the default) the inverse ones, "forward" the others, "ortho" both by its root. Integers and bool count as the
 // default dtype.
 namespace fft {
-inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ihfft2(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.put()));
   return out.take();
@@ -2648,7 +2648,7 @@ inline Tensor ihfft2(const Tensor &self, const Ints &s = std::nullopt, const Int
 }  // namespace fft
 
 namespace fft {
-inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<std::string> &norm = std::nullopt) {
+inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = {-2,-1}, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfft2_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfft2: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2658,7 +2658,7 @@ inline void ihfft2_out(const Tensor &out, const Tensor &self, const Ints &s = st
 // is kept is that of the last dimension. `norm` tells which transform is divided by the number of points: "backward" (the default) the inverse ones, "forward" the
 // others, "ortho" both by its root. Integers and bool count as the default dtype.
 namespace fft {
-inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_fft_ihfftn(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.put()));
   return out.take();
@@ -2666,7 +2666,7 @@ inline Tensor ihfftn(const Tensor &self, const Ints &s = std::nullopt, const Int
 }  // namespace fft
 
 namespace fft {
-inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<std::string> &norm = std::nullopt) {
+inline void ihfftn_out(const Tensor &out, const Tensor &self, const Ints &s = std::nullopt, const Ints &dim = std::nullopt, const std::optional<Text> &norm = std::nullopt) {
   detail::check(::tensor_fft_ihfftn_out(self.get(), s.data(), s.size(), dim.data(), dim.size(), detail::text("fft.ihfftn: norm", norm), out.get()));
 }
 }  // namespace fft
@@ -2721,7 +2721,7 @@ inline void rfftfreq_out(const Tensor &out, Int n, Real d = 1.0, const Options &
 
 // `self` with `before` and `after` elements more along its last dimension: its reflection at the ends, zeros (constant), the ends repeated (replicate), or the other
 // end (circular); what `stft` pads with.
-inline Tensor signal_pad(const Tensor &self, Int before, Int after, const std::string &mode = "reflect") {
+inline Tensor signal_pad(const Tensor &self, Int before, Int after, const Text &mode = "reflect") {
   detail::Result<Tensor> out;
   detail::check(::tensor_signal_pad(self.get(), before, after, detail::text("signal_pad: mode", mode), out.put()));
   return out.take();
@@ -2733,7 +2733,7 @@ inline Tensor signal_pad(const Tensor &self, Int before, Int after, const std::s
 // on both sides, so that piece i is around sample i * `hop_length`; `pad_mode` says how: by its reflection, by zeros (constant), by its ends (replicate) or by itself
 // (circular). `normalized` divides by the root of `n_fft`. `return_complex` must be given for real signals; False gives the real and imaginary parts in a last
 // dimension of size 2. `align_to_window`, without `center`, continues the signal so that the first window begins with it.
-inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const std::string &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
+inline Tensor stft(const Tensor &self, Int n_fft, const std::optional<Int> &hop_length = std::nullopt, const std::optional<Int> &win_length = std::nullopt, const std::optional<Tensor> &window = std::nullopt, Bool center = true, const Text &pad_mode = "reflect", Bool normalized = false, const std::optional<Bool> &onesided = std::nullopt, const std::optional<Bool> &return_complex = std::nullopt, const std::optional<Bool> &align_to_window = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_stft(self.get(), n_fft, detail::get(hop_length), detail::get(win_length), detail::get(window), center, detail::text("stft: pad_mode", pad_mode), normalized, detail::get(onesided), detail::get(return_complex), detail::get(align_to_window), out.put()));
   return out.take();
@@ -2756,19 +2756,19 @@ inline Tensor istft(const Tensor &self, Int n_fft, const std::optional<Int> &hop
 // with halves of surrogate pairs; {"def": n, "value": v} is a value that occurs again as {"ref": n}. A tensor's first node may also
 // have its attributes, as "state": {"dict": ...}. Tensors that share a storage share it after loading. A storage is saved whole, or
 // with `compact` as far as the tensors reach. Tensors must be strided and on the CPU or the meta device.
-inline void save(const std::string &path, const std::string &structure, const Tensors &tensors, Bool compact = false) {
+inline void save(const Text &path, const Text &structure, const Tensors &tensors, Bool compact = false) {
   detail::check(::tensor_save(detail::text("save: path", path), detail::text("save: structure", structure), tensors.data(), tensors.size(), compact));
 }
 
 // The bytes of the file that save writes, as a uint8 tensor of one dimension.
-inline Tensor save_bytes(const std::string &structure, const Tensors &tensors, Bool compact = false) {
+inline Tensor save_bytes(const Text &structure, const Tensors &tensors, Bool compact = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_save_bytes(detail::text("save_bytes: structure", structure), tensors.data(), tensors.size(), compact, out.put()));
   return out.take();
 }
 
 // Saves a dict of named tensors, as save does: torch.load gives a dict of them. There must be as many names as tensors, all different.
-inline void save_dict(const std::string &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
+inline void save_dict(const Text &path, const Strings &names, const Tensors &tensors, Bool compact = false) {
   detail::check(::tensor_save_dict(detail::text("save_dict: path", path), names.data("save_dict: names"), names.size(), tensors.data(), tensors.size(), compact));
 }
 
@@ -2778,7 +2778,7 @@ inline void save_dict(const std::string &path, const Strings &names, const Tenso
 // ("cuda:0=cpu,cuda:1=cpu"). With `mmap` the file is mapped: bytes are read when they are used, checksums are not
 // compared, and writes stay in this process; the file must not shrink meanwhile.
 // Nothing is executed: names other than those of tensors, storages and plain containers are refused, as are damaged files.
-inline LoadResult load(const std::string &path, const std::optional<std::string> &map_location = std::nullopt, Bool mmap = false) {
+inline LoadResult load(const Text &path, const std::optional<Text> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
   detail::check(::tensor_load(detail::text("load: path", path), detail::text("load: map_location", map_location), mmap, structure.put(), tensors.put(), tensors.length()));
@@ -2786,7 +2786,7 @@ inline LoadResult load(const std::string &path, const std::optional<std::string>
 }
 
 // Loads from the bytes of a file, a contiguous uint8 tensor, as load does.
-inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<std::string> &map_location = std::nullopt) {
+inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<Text> &map_location = std::nullopt) {
   detail::Result<std::string> structure;
   detail::Result<std::vector<Tensor>> tensors;
   detail::check(::tensor_load_bytes(data.get(), detail::text("load_bytes: map_location", map_location), structure.put(), tensors.put(), tensors.length()));
@@ -2794,7 +2794,7 @@ inline LoadBytesResult load_bytes(const Tensor &data, const std::optional<std::s
 }
 
 // Loads a file that holds a dict of tensors under string keys, such as a state_dict, as load does: names and tensors in the dict's order.
-inline LoadDictResult load_dict(const std::string &path, const std::optional<std::string> &map_location = std::nullopt, Bool mmap = false) {
+inline LoadDictResult load_dict(const Text &path, const std::optional<Text> &map_location = std::nullopt, Bool mmap = false) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
   detail::check(::tensor_load_dict(detail::text("load_dict: path", path), detail::text("load_dict: map_location", map_location), mmap, names.put(), names.length(), tensors.put(), tensors.length()));
@@ -2803,12 +2803,12 @@ inline LoadDictResult load_dict(const std::string &path, const std::optional<std
 
 // Saves named tensors as a safetensors file, which takes the place of an older one at once. `metadata` is a JSON object of strings.
 // Tensors that are not contiguous, or share memory, are written out each. complex128 and complex32 have no place in the format.
-inline void safetensors_save_file(const std::string &path, const Strings &names, const Tensors &tensors, const std::optional<std::string> &metadata = std::nullopt) {
+inline void safetensors_save_file(const Text &path, const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
   detail::check(::tensor_safetensors_save_file(detail::text("safetensors_save_file: path", path), names.data("safetensors_save_file: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save_file: metadata", metadata)));
 }
 
 // The bytes of the file that safetensors_save_file writes, as a uint8 tensor of one dimension.
-inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<std::string> &metadata = std::nullopt) {
+inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, const std::optional<Text> &metadata = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_safetensors_save(names.data("safetensors_save: names"), names.size(), tensors.data(), tensors.size(), detail::text("safetensors_save: metadata", metadata), out.put()));
   return out.take();
@@ -2817,7 +2817,7 @@ inline Tensor safetensors_save(const Strings &names, const Tensors &tensors, con
 // Loads a safetensors file: its tensors, or those named in `only`, and the JSON object of its metadata, "" without. Free the text
 // with tensor_string_free. With `mmap` bytes are read when they are used, and writes stay in this process; the file must
 // not shrink meanwhile. All rules of the format are checked.
-inline SafetensorsLoadFileResult safetensors_load_file(const std::string &path, const Strings &only = std::nullopt, Bool mmap = true) {
+inline SafetensorsLoadFileResult safetensors_load_file(const Text &path, const Strings &only = std::nullopt, Bool mmap = true) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
   detail::Result<std::string> metadata;
@@ -2836,7 +2836,7 @@ inline SafetensorsLoadResult safetensors_load(const Tensor &data) {
 
 // Maps a safetensors file without reading its data: the checked header in JSON, and the tensors, except those of dtypes that
 // libtensor does not have.
-inline SafetensorsOpenResult safetensors_open(const std::string &path) {
+inline SafetensorsOpenResult safetensors_open(const Text &path) {
   detail::Result<std::string> header;
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
@@ -2846,7 +2846,7 @@ inline SafetensorsOpenResult safetensors_open(const std::string &path) {
 
 // Saves a tensor as a .npy file, which numpy.load reads, at once in the place of an older one. bfloat16 and complex32 have no
 // place in the format.
-inline void npy_save(const std::string &path, const Tensor &self) {
+inline void npy_save(const Text &path, const Tensor &self) {
   detail::check(::tensor_npy_save(detail::text("npy_save: path", path), self.get()));
 }
 
@@ -2859,7 +2859,7 @@ inline Tensor npy_save_bytes(const Tensor &self) {
 
 // Loads the tensor of a .npy file. Arrays in Fortran order keep their strides; big-endian ones are turned. Arrays of Python
 // objects are refused. With `mmap` bytes are read when they are used, and writes stay in this process.
-inline Tensor npy_load(const std::string &path, Bool mmap = false) {
+inline Tensor npy_load(const Text &path, Bool mmap = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_npy_load(detail::text("npy_load: path", path), mmap, out.put()));
   return out.take();
@@ -2881,7 +2881,7 @@ inline int64_t npy_length(const Tensor &head) {
 }
 
 // Saves named tensors as an .npz file, which numpy.load reads, at once in the place of an older one. Nothing is compressed.
-inline void npz_save(const std::string &path, const Strings &names, const Tensors &tensors) {
+inline void npz_save(const Text &path, const Strings &names, const Tensors &tensors) {
   detail::check(::tensor_npz_save(detail::text("npz_save: path", path), names.data("npz_save: names"), names.size(), tensors.data(), tensors.size()));
 }
 
@@ -2893,7 +2893,7 @@ inline Tensor npz_save_bytes(const Strings &names, const Tensors &tensors) {
 }
 
 // Loads all tensors of an .npz file, compressed or not. Checksums are compared.
-inline NpzLoadResult npz_load(const std::string &path) {
+inline NpzLoadResult npz_load(const Text &path) {
   detail::Result<std::vector<std::string>> names;
   detail::Result<std::vector<Tensor>> tensors;
   detail::check(::tensor_npz_load(detail::text("npz_load: path", path), names.put(), names.length(), tensors.put(), tensors.length()));
@@ -2910,7 +2910,7 @@ inline NpzLoadBytesResult npz_load_bytes(const Tensor &data) {
 
 // Writes the bytes in a contiguous uint8 tensor to a file, as save writes its own: they are on the disk when they take the place of an
 // older file at once, a link is followed, and pipes and devices are written to.
-inline void file_write(const std::string &path, const Tensor &data) {
+inline void file_write(const Text &path, const Tensor &data) {
   detail::check(::tensor_file_write(detail::text("file_write: path", path), data.get()));
 }
 
@@ -3604,36 +3604,36 @@ inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Te
 // Combines the elements of `src` with the positions that `index` names; `reduce` is 'add' or 'multiply'.
 // Deprecated, as in PyTorch, of which calls warn: use scatter_reduce for reduce with a tensor.
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_src_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.put()));
   return out.take();
 }
 
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
   detail::check(::tensor_scatter_src_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce)));
   return self;
 }
 
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) {
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce) {
   detail::check(::tensor_scatter_src_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
 // Combines one number with the positions that `index` names; `reduce` is 'add' or 'multiply'.
-inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
+inline Tensor scatter(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_value_reduce(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.put()));
   return out.take();
 }
 
-inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
+inline Tensor scatter_(const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   detail::check(::tensor_scatter_value_reduce_(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce)));
   return self;
 }
 
-inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) {
+inline void scatter_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Scalar &value, const Text &reduce) {
   detail::check(::tensor_scatter_value_reduce_out(self.get(), dim, index.get(), value.get(), detail::text("scatter: reduce", reduce), out.get()));
 }
 
@@ -3655,18 +3655,18 @@ inline void scatter_add_out(const Tensor &out, const Tensor &self, Int dim, cons
 
 // Combines the elements of `src` with the positions that `index` names: 'sum', 'prod', 'mean', 'amax' or 'amin'. Without `include_self`, the values
 // that were there do not count. Means of integers round down.
-inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
+inline Tensor scatter_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_scatter_reduce(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.put()));
   return out.take();
 }
 
-inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
+inline Tensor scatter_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::check(::tensor_scatter_reduce_(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self));
   return self;
 }
 
-inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self = true) {
+inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self = true) {
   detail::check(::tensor_scatter_reduce_out(self.get(), dim, index.get(), src.get(), detail::text("scatter_reduce: reduce", reduce), include_self, out.get()));
 }
 
@@ -3675,7 +3675,7 @@ inline void scatter_reduce_out(const Tensor &out, const Tensor &self, Int dim, c
 // those before it are those of `data`; in the result it has size S. A segment without elements gives `initial`, or else 0, NaN, -inf, inf and 1; other segments
 // begin with `initial` too. Lengths that are negative, or do not sum up to the size of `data` along `axis`, are an error, and so are offsets that fall
 // or lie outside; with `unsafe` nothing is looked at, and what is outside counts for nothing. `indices` are refused.
-inline Tensor segment_reduce(const Tensor &data, const std::string &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
+inline Tensor segment_reduce(const Tensor &data, const Text &reduce, const std::optional<Tensor> &lengths = std::nullopt, const std::optional<Tensor> &indices = std::nullopt, const std::optional<Tensor> &offsets = std::nullopt, Int axis = 0, Bool unsafe = false, const std::optional<Scalar> &initial = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_segment_reduce(data.get(), detail::text("segment_reduce: reduce", reduce), detail::get(lengths), detail::get(indices), detail::get(offsets), axis, unsafe, detail::get(initial), out.put()));
   return out.take();
@@ -3726,18 +3726,18 @@ inline Tensor index_fill_(const Tensor &self, Int dim, const Tensor &index, cons
 }
 
 // Combines `source` with the positions of dimension `dim` that the vector `index` names: 'prod', 'mean', 'amax' or 'amin'.
-inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
+inline Tensor index_reduce(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::Result<Tensor> out;
   detail::check(::tensor_index_reduce(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.put()));
   return out.take();
 }
 
-inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
+inline Tensor index_reduce_(const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::check(::tensor_index_reduce_(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self));
   return self;
 }
 
-inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self = true) {
+inline void index_reduce_out(const Tensor &out, const Tensor &self, Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self = true) {
   detail::check(::tensor_index_reduce_out(self.get(), dim, index.get(), source.get(), detail::text("index_reduce: reduce", reduce), include_self, out.get()));
 }
 
@@ -3901,7 +3901,7 @@ inline std::vector<Tensor> broadcast_tensors(const Tensors &tensors) {
 
 // Expands vectors of one dtype to the coordinates of a grid, without copying. `indexing` is 'ij' (the default) or 'xy', which swaps the first two
 // dimensions.
-inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<std::string> &indexing = std::nullopt) {
+inline std::vector<Tensor> meshgrid(const Tensors &tensors, const std::optional<Text> &indexing = std::nullopt) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_meshgrid(tensors.data(), tensors.size(), detail::text("meshgrid: indexing", indexing), out.put(), out.length()));
   return out.take();
@@ -4452,7 +4452,7 @@ inline void geqrf_out(const Tensor &a_, const Tensor &tau, const Tensor &self) {
 // Factors each matrix A = Q R in a batch (..., m, n), Q with orthonormal columns, R an upper triangle. `mode` 'reduced' gives Q (..., m, k) and R (..., k, n), k = min(m, n);
 // 'complete' Q (..., m, m) and R (..., m, n); 'r' an empty Q. Signs are those of LAPACK's reflections: the diagonal of R is real, and may be negative.
 namespace linalg {
-inline linalg::LinalgQrResult qr(const Tensor &A, const std::string &mode = "reduced") {
+inline linalg::LinalgQrResult qr(const Tensor &A, const Text &mode = "reduced") {
   detail::Result<Tensor> Q;
   detail::Result<Tensor> R;
   detail::check(::tensor_linalg_qr(A.get(), detail::text("linalg.qr: mode", mode), Q.put(), R.put()));
@@ -4461,7 +4461,7 @@ inline linalg::LinalgQrResult qr(const Tensor &A, const std::string &mode = "red
 }  // namespace linalg
 
 namespace linalg {
-inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const std::string &mode = "reduced") {
+inline void qr_out(const Tensor &Q, const Tensor &R, const Tensor &A, const Text &mode = "reduced") {
   detail::check(::tensor_linalg_qr_out(A.get(), detail::text("linalg.qr: mode", mode), Q.get(), R.get()));
 }
 }  // namespace linalg
@@ -4654,7 +4654,7 @@ inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Scalar 
 
 // As above for `ord` 'fro', the root of the sum of squares, and 'nuc', the sum of the singular values.
 namespace linalg {
-inline Tensor matrix_norm(const Tensor &self, const std::string &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor matrix_norm(const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_matrix_norm_str_ord(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
@@ -4662,7 +4662,7 @@ inline Tensor matrix_norm(const Tensor &self, const std::string &ord = "fro", co
 }  // namespace linalg
 
 namespace linalg {
-inline void matrix_norm_out(const Tensor &out, const Tensor &self, const std::string &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void matrix_norm_out(const Tensor &out, const Tensor &self, const Text &ord = "fro", const Ints &dim = {-2, -1}, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_matrix_norm_str_ord_out(self.get(), detail::text("linalg.matrix_norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
@@ -4685,7 +4685,7 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 
 // As `linalg.matrix_norm` with `ord` 'fro' or 'nuc', over the two dimensions in `dim` or those that the tensor has.
 namespace linalg {
-inline Tensor norm(const Tensor &self, const std::string &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor norm(const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_norm_ord_str(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
@@ -4693,7 +4693,7 @@ inline Tensor norm(const Tensor &self, const std::string &ord, const Ints &dim =
 }  // namespace linalg
 
 namespace linalg {
-inline void norm_out(const Tensor &out, const Tensor &self, const std::string &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void norm_out(const Tensor &out, const Tensor &self, const Text &ord, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_linalg_norm_ord_str_out(self.get(), detail::text("linalg.norm: ord", ord), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 }  // namespace linalg
@@ -4738,7 +4738,7 @@ inline void cond_out(const Tensor &out, const Tensor &self, const std::optional<
 
 // As above with the norm 'fro' or 'nuc' of `linalg.matrix_norm`.
 namespace linalg {
-inline Tensor cond(const Tensor &self, const std::string &p) {
+inline Tensor cond(const Tensor &self, const Text &p) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_cond_p_str(self.get(), detail::text("linalg.cond: p", p), out.put()));
   return out.take();
@@ -4746,7 +4746,7 @@ inline Tensor cond(const Tensor &self, const std::string &p) {
 }  // namespace linalg
 
 namespace linalg {
-inline void cond_out(const Tensor &out, const Tensor &self, const std::string &p) {
+inline void cond_out(const Tensor &out, const Tensor &self, const Text &p) {
   detail::check(::tensor_linalg_cond_p_str_out(self.get(), detail::text("linalg.cond: p", p), out.get()));
 }
 }  // namespace linalg
@@ -5057,7 +5057,7 @@ inline void ldl_solve_out(const Tensor &out, const Tensor &LD, const Tensor &piv
 // (as for 'gelsy'; by default the dtype's epsilon times max(m, n)). `residuals` (..., k) are the sums of squares that are left where m > n and all matrices have full rank, and 'gelsy' is not the
 // driver; `rank`, int64 (...), is empty for 'gels'; `singular_values` are those of A for 'gelsd' and 'gelss'. What is not computed is empty. Refuses meta tensors: which results are empty depends on ranks.
 namespace linalg {
-inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
+inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> solution;
   detail::Result<Tensor> residuals;
   detail::Result<Tensor> rank;
@@ -5068,7 +5068,7 @@ inline linalg::LinalgLstsqResult lstsq(const Tensor &self, const Tensor &b, cons
 }  // namespace linalg
 
 namespace linalg {
-inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<std::string> &driver = std::nullopt) {
+inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Tensor &rank, const Tensor &singular_values, const Tensor &self, const Tensor &b, const std::optional<Real> &rcond = std::nullopt, const std::optional<Text> &driver = std::nullopt) {
   detail::check(::tensor_linalg_lstsq_out(self.get(), b.get(), detail::get(rcond), detail::text("linalg.lstsq: driver", driver), solution.get(), residuals.get(), rank.get(), singular_values.get()));
 }
 }  // namespace linalg
@@ -5076,7 +5076,7 @@ inline void lstsq_out(const Tensor &solution, const Tensor &residuals, const Ten
 // Eigenvalues, real and in rising order (..., n), and orthonormal eigenvectors, in columns (..., n, n), of Hermitian matrices (..., n, n) of which the triangle `UPLO` is read. Each vector may be
 // multiplied by any number of size 1; it comes as LAPACK's syevd and heevd give it. Matrices that are not finite are an error (LinAlgError).
 namespace linalg {
-inline linalg::LinalgEighResult eigh(const Tensor &self, const std::string &UPLO = "L") {
+inline linalg::LinalgEighResult eigh(const Tensor &self, const Text &UPLO = "L") {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
   detail::check(::tensor_linalg_eigh(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.put(), eigenvectors.put()));
@@ -5085,14 +5085,14 @@ inline linalg::LinalgEighResult eigh(const Tensor &self, const std::string &UPLO
 }  // namespace linalg
 
 namespace linalg {
-inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const std::string &UPLO = "L") {
+inline void eigh_out(const Tensor &eigenvalues, const Tensor &eigenvectors, const Tensor &self, const Text &UPLO = "L") {
   detail::check(::tensor_linalg_eigh_out(self.get(), detail::text("linalg.eigh: UPLO", UPLO), eigenvalues.get(), eigenvectors.get()));
 }
 }  // namespace linalg
 
 // The eigenvalues of `linalg.eigh`.
 namespace linalg {
-inline Tensor eigvalsh(const Tensor &self, const std::string &UPLO = "L") {
+inline Tensor eigvalsh(const Tensor &self, const Text &UPLO = "L") {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_eigvalsh(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.put()));
   return out.take();
@@ -5100,7 +5100,7 @@ inline Tensor eigvalsh(const Tensor &self, const std::string &UPLO = "L") {
 }  // namespace linalg
 
 namespace linalg {
-inline void eigvalsh_out(const Tensor &out, const Tensor &self, const std::string &UPLO = "L") {
+inline void eigvalsh_out(const Tensor &out, const Tensor &self, const Text &UPLO = "L") {
   detail::check(::tensor_linalg_eigvalsh_out(self.get(), detail::text("linalg.eigvalsh: UPLO", UPLO), out.get()));
 }
 }  // namespace linalg
@@ -5141,7 +5141,7 @@ inline void eigvals_out(const Tensor &out, const Tensor &self) {
 // (..., k), real, not negative and in falling order. A column of U and the row of Vh may both be multiplied by a number of size 1; they come as LAPACK's gesdd gives them. `driver` is for
 // other devices. Matrices that are not finite are an error (LinAlgError).
 namespace linalg {
-inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, const std::optional<std::string> &driver = std::nullopt) {
+inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> U;
   detail::Result<Tensor> S;
   detail::Result<Tensor> Vh;
@@ -5151,7 +5151,7 @@ inline linalg::LinalgSvdResult svd(const Tensor &A, Bool full_matrices = true, c
 }  // namespace linalg
 
 namespace linalg {
-inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<std::string> &driver = std::nullopt) {
+inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &Vh, const Tensor &A, Bool full_matrices = true, const std::optional<Text> &driver = std::nullopt) {
   detail::check(::tensor_linalg_svd_out(A.get(), full_matrices, detail::text("linalg.svd: driver", driver), U.get(), S.get(), Vh.get()));
 }
 }  // namespace linalg
@@ -5171,7 +5171,7 @@ inline void svd_out(const Tensor &U, const Tensor &S, const Tensor &V, const Ten
 
 // The singular values of `linalg.svd`.
 namespace linalg {
-inline Tensor svdvals(const Tensor &A, const std::optional<std::string> &driver = std::nullopt) {
+inline Tensor svdvals(const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_linalg_svdvals(A.get(), detail::text("linalg.svdvals: driver", driver), out.put()));
   return out.take();
@@ -5179,7 +5179,7 @@ inline Tensor svdvals(const Tensor &A, const std::optional<std::string> &driver 
 }  // namespace linalg
 
 namespace linalg {
-inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<std::string> &driver = std::nullopt) {
+inline void svdvals_out(const Tensor &out, const Tensor &A, const std::optional<Text> &driver = std::nullopt) {
   detail::check(::tensor_linalg_svdvals_out(A.get(), detail::text("linalg.svdvals: driver", driver), out.get()));
 }
 }  // namespace linalg
@@ -5210,7 +5210,7 @@ inline PcaLowrankResult pca_lowrank(const Tensor &A, const std::optional<Int> &q
 // `iK` (..., m, m) is close to the inverse of A, or of what has its small eigenvalues. It ends when the norms of the residuals of the first `k` are `tol` (the root of the dtype's epsilon unless given) times the norm
 // of A + l B, or after `niter` rounds (1,000 unless given, at most 10,000). Both names of `method` are the same: a basis that is orthonormal (A. V. Knyazev, Toward the optimal preconditioned eigensolver, 2001). For
 // some eigenvalues of large matrices; `linalg.eigh` has all.
-inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<Int> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<Int> &niter = std::nullopt, const std::optional<Real> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<std::string> &method = std::nullopt) {
+inline LobpcgResult lobpcg(const Tensor &A, const std::optional<Int> &k = std::nullopt, const std::optional<Tensor> &B = std::nullopt, const std::optional<Tensor> &X = std::nullopt, const std::optional<Int> &n = std::nullopt, const std::optional<Tensor> &iK = std::nullopt, const std::optional<Int> &niter = std::nullopt, const std::optional<Real> &tol = std::nullopt, const std::optional<Bool> &largest = std::nullopt, const std::optional<Text> &method = std::nullopt) {
   detail::Result<Tensor> eigenvalues;
   detail::Result<Tensor> eigenvectors;
   detail::check(::tensor_lobpcg(A.get(), detail::get(k), detail::get(B), detail::get(X), detail::get(n), detail::get(iK), detail::get(niter), detail::get(tol), detail::get(largest), detail::text("lobpcg: method", method), eigenvalues.put(), eigenvectors.put()));
@@ -5580,7 +5580,7 @@ inline void addr_out(const Tensor &out, const Tensor &self, const Tensor &vec1, 
 // operand, such as "bij,bjk->bik"; "..." stands for dimensions that broadcast; a letter repeated in one operand takes its diagonal. Without
 // "->" the output has the letters that occur once, in alphabetical order (upper case first), after the broadcast dimensions. The dimensions
 // of the output have the names of the operands' dimensions with their letters, which must not differ; what is summed away may have any.
-inline Tensor einsum(const std::string &equation, const Tensors &tensors) {
+inline Tensor einsum(const Text &equation, const Tensors &tensors) {
   detail::Result<Tensor> out;
   detail::check(::tensor_einsum(detail::text("einsum: equation", equation), tensors.data(), tensors.size(), out.put()));
   return out.take();
@@ -5625,7 +5625,7 @@ inline void kron_out(const Tensor &out, const Tensor &self, const Tensor &other)
 // Euclidean distances (p of 2) of more than 25 rows are the roots of |a|^2 - 2ab + |b|^2, which is fast but loses the digits that |a|^2 and
 // |b|^2 share: equal rows may be further apart than 0. `compute_mode` 'use_mm_for_euclid_dist' does so for any number of rows, 'donot_use_mm_for_euclid_dist' never:
 // differences are then formed, as for any other p.
-inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const std::string &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
+inline Tensor cdist(const Tensor &x1, const Tensor &x2, Real p = 2.0, const Text &compute_mode = "use_mm_for_euclid_dist_if_necessary") {
   detail::Result<Tensor> out;
   detail::check(::tensor_cdist(x1.get(), x2.get(), p, detail::text("cdist: compute_mode", compute_mode), out.put()));
   return out.take();
@@ -5655,7 +5655,7 @@ inline std::vector<std::string> names(const Tensor &self) {
 }
 
 // The dimension that has the name; RuntimeError, which shows the names, where none has it.
-inline int64_t dim_by_name(const Tensor &self, const std::string &name) {
+inline int64_t dim_by_name(const Tensor &self, const Text &name) {
   detail::Result<int64_t> out;
   detail::check(::tensor_dim_by_name(self.get(), detail::text("dim_by_name: name", name), out.put()));
   return out.take();
@@ -5908,7 +5908,7 @@ inline void logsigmoid_out(const Tensor &out, const Tensor &self) {
 
 // x times the distribution function of the normal distribution at x, or, with `approximate` "tanh", x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).
 namespace nn {
-inline Tensor gelu(const Tensor &self, const std::string &approximate = "none") {
+inline Tensor gelu(const Tensor &self, const Text &approximate = "none") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_gelu(self.get(), detail::text("nn.gelu: approximate", approximate), out.put()));
   return out.take();
@@ -5916,7 +5916,7 @@ inline Tensor gelu(const Tensor &self, const std::string &approximate = "none") 
 }  // namespace nn
 
 namespace nn {
-inline void gelu_out(const Tensor &out, const Tensor &self, const std::string &approximate = "none") {
+inline void gelu_out(const Tensor &out, const Tensor &self, const Text &approximate = "none") {
   detail::check(::tensor_nn_gelu_out(self.get(), detail::text("nn.gelu: approximate", approximate), out.get()));
 }
 }  // namespace nn
@@ -6082,7 +6082,7 @@ inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::option
 }
 
 // `conv1d` with a padding by its name.
-inline Tensor conv1d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
+inline Tensor conv1d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv1d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv1d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
@@ -6097,7 +6097,7 @@ inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::option
 }
 
 // `conv2d` with a padding by its name.
-inline Tensor conv2d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
+inline Tensor conv2d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv2d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv2d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
@@ -6111,7 +6111,7 @@ inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::option
 }
 
 // `conv3d` with a padding by its name.
-inline Tensor conv3d(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias, const Ints &stride, const std::string &padding, const Ints &dilation = {1}, Int groups = 1) {
+inline Tensor conv3d_padding(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &bias = std::nullopt, const Ints &stride = {1}, const Text &padding = "valid", const Ints &dilation = {1}, Int groups = 1) {
   detail::Result<Tensor> out;
   detail::check(::tensor_conv3d_padding(self.get(), weight.get(), detail::get(bias), stride.data(), stride.size(), detail::text("conv3d: padding", padding), dilation.data(), dilation.size(), groups, out.put()));
   return out.take();
@@ -6380,7 +6380,7 @@ inline Tensor native_channel_shuffle(const Tensor &self, Int groups) {
 // `value`, or 0 (constant), mirror what lies inside of the end (reflect), repeat the end (replicate), or come from the other end (circular); the last three pad 1 to 3
 // dimensions behind that of channels. Negative numbers cut off.
 namespace nn {
-inline Tensor pad(const Tensor &self, const Ints &pad, const std::string &mode = "constant", const std::optional<Real> &value = std::nullopt) {
+inline Tensor pad(const Tensor &self, const Ints &pad, const Text &mode = "constant", const std::optional<Real> &value = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_pad(self.get(), pad.data(), pad.size(), detail::text("nn.pad: mode", mode), detail::get(value), out.put()));
   return out.take();
@@ -6429,7 +6429,7 @@ inline EmbeddingBagResult embedding_bag(const Tensor &weight, const Tensor &indi
 // `padding_idx` does not count. With `max_norm` the rows that are named and whose `norm_type`-norm is larger are shortened first, in `weight`. With `scale_grad_by_freq` gradients
 // of rows are divided by how often these are named, and with `sparse` the gradient is sparse.
 namespace nn {
-inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const std::string &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
+inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std::optional<Tensor> &offsets = std::nullopt, const std::optional<Real> &max_norm = std::nullopt, Real norm_type = 2.0, Bool scale_grad_by_freq = false, const Text &mode = "mean", Bool sparse = false, const std::optional<Tensor> &per_sample_weights = std::nullopt, Bool include_last_offset = false, const std::optional<Int> &padding_idx = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_embedding_bag(self.get(), weight.get(), detail::get(offsets), detail::get(max_norm), norm_type, scale_grad_by_freq, detail::text("nn.embedding_bag: mode", mode), sparse, detail::get(per_sample_weights), include_last_offset, detail::get(padding_idx), out.put()));
   return out.take();
@@ -6439,7 +6439,7 @@ inline Tensor embedding_bag(const Tensor &self, const Tensor &weight, const std:
 // The absolute difference of `self` and `target`, times `weight`, by whose sum a mean divides.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
+inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.l1_loss: reduction", reduction), detail::get(weight), out.put()));
   return out.take();
@@ -6449,7 +6449,7 @@ inline Tensor l1_loss(const Tensor &self, const Tensor &target, const std::optio
 // The square of the difference of `self` and `target`, times `weight`, by whose sum a mean divides.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
+inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_mse_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.mse_loss: reduction", reduction), detail::get(weight), out.put()));
   return out.take();
@@ -6459,7 +6459,7 @@ inline Tensor mse_loss(const Tensor &self, const Tensor &target, const std::opti
 // Of the difference d of `self` and `target`, d^2 / (2 `beta`) where |d| is below `beta`, and |d| - `beta` / 2 beyond.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Real beta = 1.0) {
+inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real beta = 1.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_smooth_l1_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.smooth_l1_loss: reduction", reduction), beta, out.put()));
   return out.take();
@@ -6469,7 +6469,7 @@ inline Tensor smooth_l1_loss(const Tensor &self, const Tensor &target, const std
 // Of the difference d of `self` and `target`, d^2 / 2 where |d| is below `delta`, and `delta` (|d| - `delta` / 2) beyond; times `weight`.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
 namespace nn {
-inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::string &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
+inline Tensor huber_loss(const Tensor &self, const Tensor &target, const Text &reduction = "mean", Real delta = 1.0, const std::optional<Tensor> &weight = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_huber_loss(self.get(), target.get(), detail::text("nn.huber_loss: reduction", reduction), delta, detail::get(weight), out.put()));
   return out.take();
@@ -6480,7 +6480,7 @@ inline Tensor huber_loss(const Tensor &self, const Tensor &target, const std::st
 // `target`. A `reduction` of batchmean divides the sum by the first size.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Bool log_target = false) {
+inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Bool log_target = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_kl_div(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.kl_div: reduction", reduction), log_target, out.put()));
   return out.take();
@@ -6491,7 +6491,7 @@ inline Tensor kl_div(const Tensor &self, const Tensor &target, const std::option
 // of the class `ignore_index` do not count. `self` may be one example (C).
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_nll_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.nll_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6502,7 +6502,7 @@ inline Tensor nll_loss(const Tensor &self, const Tensor &target, const std::opti
 // `label_smoothing` is what is taken from them and given to all classes alike.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", Real label_smoothing = 0.0) {
+inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, Int ignore_index = -100, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", Real label_smoothing = 0.0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), ignore_index, detail::get(reduce), detail::text("nn.cross_entropy: reduction", reduction), label_smoothing, out.put()));
   return out.take();
@@ -6512,7 +6512,7 @@ inline Tensor cross_entropy(const Tensor &self, const Tensor &target, const std:
 // -(`target` log(`self`) + (1 - `target`) log(1 - `self`)) of probabilities, times `weight`; no logarithm counts as less than -100.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_binary_cross_entropy(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy: reduction", reduction), out.put()));
   return out.take();
@@ -6522,7 +6522,7 @@ inline Tensor binary_cross_entropy(const Tensor &self, const Tensor &target, con
 // `binary_cross_entropy` of `sigmoid` of `self`, without loss of digits. `pos_weight` multiplies the part of what is on.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
+inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean", const std::optional<Tensor> &pos_weight = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_binary_cross_entropy_with_logits(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.binary_cross_entropy_with_logits: reduction", reduction), detail::get(pos_weight), out.put()));
   return out.take();
@@ -6533,7 +6533,7 @@ inline Tensor binary_cross_entropy_with_logits(const Tensor &self, const Tensor 
 // log(`self` + `eps`). With `full` it has Stirling's approximation of what depends on `target` alone, where that is above 1.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool log_input = true, Bool full = false, const std::optional<Bool> &size_average = std::nullopt, Real eps = 1e-08, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_poisson_nll_loss(self.get(), target.get(), log_input, full, detail::get(size_average), eps, detail::get(reduce), detail::text("nn.poisson_nll_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6544,7 +6544,7 @@ inline Tensor poisson_nll_loss(const Tensor &self, const Tensor &target, Bool lo
 // constant log(2 pi) / 2. `var` may lack the last dimension, or have size 1 in one.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing.
 namespace nn {
-inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const std::string &reduction = "mean") {
+inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const Operand &var, Bool full = false, Real eps = 1e-06, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(var.is_number() ? ::tensor_nn_gaussian_nll_loss_scalar(self.get(), target.get(), var.number(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction), out.put()) : ::tensor_nn_gaussian_nll_loss(self.get(), target.get(), var.get(), full, eps, detail::text("nn.gaussian_nll_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6554,7 +6554,7 @@ inline Tensor gaussian_nll_loss(const Tensor &self, const Tensor &target, const 
 // `self` where `target` is 1, and max(0, `margin` - `self`) where it is -1.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Real margin = 1.0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_hinge_embedding_loss(self.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.hinge_embedding_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6564,7 +6564,7 @@ inline Tensor hinge_embedding_loss(const Tensor &self, const Tensor &target, Rea
 // max(0, `margin` - `target` (`input1` - `input2`)) of labels that are 1 where `input1` is to be the larger one, and -1 where it is to be the smaller one.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_margin_ranking_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.margin_ranking_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6574,7 +6574,7 @@ inline Tensor margin_ranking_loss(const Tensor &input1, const Tensor &input2, co
 // log(1 + exp(-`target` `self`)) of labels that are 1 or -1.
 // `reduction` tells what is made of the losses of elements: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_soft_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.soft_margin_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6584,7 +6584,7 @@ inline Tensor soft_margin_loss(const Tensor &self, const Tensor &target, const s
 // The mean over classes j of max(0, `margin` - x[y] + x[j])^`p`, without j = y, of examples x, the rows of `self`, with classes y; times the weight of y. `p` is 1 or 2.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p = 1, Real margin = 1.0, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_multi_margin_loss(self.get(), target.get(), p, margin, detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multi_margin_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6595,7 +6595,7 @@ inline Tensor multi_margin_loss(const Tensor &self, const Tensor &target, Int p 
 // of an example, and a negative number ends it.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_multilabel_margin_loss(self.get(), target.get(), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_margin_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6605,7 +6605,7 @@ inline Tensor multilabel_margin_loss(const Tensor &self, const Tensor &target, c
 // The mean of `binary_cross_entropy_with_logits` over classes, which lie along the last dimension and have weights.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &target, const std::optional<Tensor> &weight = std::nullopt, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_multilabel_soft_margin_loss(self.get(), target.get(), detail::get(weight), detail::get(size_average), detail::get(reduce), detail::text("nn.multilabel_soft_margin_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6615,7 +6615,7 @@ inline Tensor multilabel_soft_margin_loss(const Tensor &self, const Tensor &targ
 // 1 - cos of the angle of two vectors where `target` is 1, and max(0, cos - `margin`) where it is -1. `input1` and `input2` are matrices of rows, or two vectors.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, const Tensor &target, Real margin = 0, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_cosine_embedding_loss(input1.get(), input2.get(), target.get(), margin, detail::get(size_average), detail::get(reduce), detail::text("nn.cosine_embedding_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6626,7 +6626,7 @@ inline Tensor cosine_embedding_loss(const Tensor &input1, const Tensor &input2, 
 // smaller than that of `anchor` and `negative`.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing. `size_average` and `reduce` are the older form of it.
 namespace nn {
-inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const std::string &reduction = "mean") {
+inline Tensor triplet_margin_loss(const Tensor &anchor, const Tensor &positive, const Tensor &negative, Real margin = 1.0, Real p = 2, Real eps = 1e-06, Bool swap = false, const std::optional<Bool> &size_average = std::nullopt, const std::optional<Bool> &reduce = std::nullopt, const Text &reduction = "mean") {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_triplet_margin_loss(anchor.get(), positive.get(), negative.get(), margin, p, eps, swap, detail::get(size_average), detail::get(reduce), detail::text("nn.triplet_margin_loss: reduction", reduction), out.put()));
   return out.take();
@@ -6659,7 +6659,7 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 // fit, counts as 0.
 // `reduction` tells what is made of the losses of examples: their mean, their sum, or nothing.
 namespace nn {
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const std::string &reduction = "mean", Bool zero_infinity = false) {
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ints &input_lengths, const Ints &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_ctc_loss(log_probs.get(), targets.get(), input_lengths.data(), input_lengths.size(), target_lengths.data(), target_lengths.size(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
   return out.take();
@@ -6668,7 +6668,7 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Int
 
 // `ctc_loss` with lengths in tensors of integers.
 namespace nn {
-inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const std::string &reduction = "mean", Bool zero_infinity = false) {
+inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Tensor &input_lengths, const Tensor &target_lengths, Int blank = 0, const Text &reduction = "mean", Bool zero_infinity = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_ctc_loss_tensor(log_probs.get(), targets.get(), input_lengths.get(), target_lengths.get(), blank, detail::text("nn.ctc_loss: reduction", reduction), zero_infinity, out.put()));
   return out.take();
@@ -6679,7 +6679,7 @@ inline Tensor ctc_loss(const Tensor &log_probs, const Tensor &targets, const Ten
 // several. `ignore_index` is a class that is left out, -100 unless given. With `batch_chunk_size` the logits of so many examples are made at a time, and made again for the
 // gradient, so that those of all are never in memory together; `label_smoothing`, or more dimensions, do without.
 namespace nn {
-inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const std::string &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
+inline Tensor linear_cross_entropy(const Tensor &self, const Tensor &linear_weight, const Tensor &target, const std::optional<Tensor> &linear_bias = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, const Text &reduction = "mean", const std::optional<Int> &ignore_index = std::nullopt, Real label_smoothing = 0.0, const std::optional<Int> &batch_chunk_size = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_linear_cross_entropy(self.get(), linear_weight.get(), target.get(), detail::get(linear_bias), detail::get(weight), detail::text("nn.linear_cross_entropy: reduction", reduction), detail::get(ignore_index), label_smoothing, detail::get(batch_chunk_size), out.put()));
   return out.take();
@@ -7180,7 +7180,7 @@ inline PadPackedSequenceResult pad_packed_sequence(const Tensor &data, const Ten
 // area is `adaptive_avg_pool`. Corners of elements lie on each other, or with `align_corners` the middles of those at the ends. Positions follow from `scale_factor` where it is given, but
 // with `recompute_scale_factor` from the sizes. With `antialias`, which lanczos needs, images that become smaller are made of all elements that a filter as wide as what becomes one reaches. uint8 is rounded, of one mode or another of images.
 namespace nn {
-inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const std::string &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
+inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt, const std::optional<Bool> &recompute_scale_factor = std::nullopt, Bool antialias = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_interpolate(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.interpolate: mode", mode), detail::get(align_corners), detail::get(recompute_scale_factor), antialias, out.put()));
   return out.take();
@@ -7191,7 +7191,7 @@ inline Tensor interpolate(const Tensor &self, const Ints &size = std::nullopt, c
 // Deprecated, as in PyTorch, of which calls warn: use interpolate.
 namespace nn {
 TENSOR_DEPRECATED("use interpolate")
-inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const std::string &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt) {
+inline Tensor upsample(const Tensor &self, const Ints &size = std::nullopt, const Doubles &scale_factor = std::nullopt, const Text &mode = "nearest", const std::optional<Bool> &align_corners = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_upsample(self.get(), size.data(), size.size(), scale_factor.data(), scale_factor.size(), detail::text("nn.upsample: mode", mode), detail::get(align_corners), out.put()));
   return out.take();
@@ -7245,7 +7245,7 @@ inline Tensor grid_sampler_3d(const Tensor &self, const Tensor &grid, Int interp
 // of the image: the corners of the elements there, or their middles with `align_corners`. `mode` is as that of `interpolate`, with bilinear for volumes too. Beyond the ends there are zeros, or
 // with the `padding_mode` border the elements at the ends, and with reflection those within, as in a mirror.
 namespace nn {
-inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const std::string &mode = "bilinear", const std::string &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
+inline Tensor grid_sample(const Tensor &self, const Tensor &grid, const Text &mode = "bilinear", const Text &padding_mode = "zeros", const std::optional<Bool> &align_corners = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_nn_grid_sample(self.get(), grid.get(), detail::text("nn.grid_sample: mode", mode), detail::text("nn.grid_sample: padding_mode", padding_mode), detail::get(align_corners), out.put()));
   return out.take();
@@ -7272,21 +7272,21 @@ inline Tensor affine_grid_generator(const Tensor &theta, const Ints &size, Bool 
 // A tensor of the quantized `dtype`, quint8, qint8 or qint32, of the numbers of a tensor of float32: the integer of x is
 // round(x * (1 / scale)) + zero_point, in float32, ties to even, held to the range of the dtype. NaN is the largest integer of quint8 and qint8, and the
 // least of qint32. `scale` is positive, `zero_point` in the range of the dtype. No gradient flows through it.
-inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Dtype dtype) {
+inline Tensor quantize_per_tensor(const Tensor &self, Real scale, Int zero_point, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor(self.get(), scale, zero_point, dtype, out.put()));
   return out.take();
 }
 
 // quantize_per_tensor with a scale and a zero point that are tensors of one element.
-inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Dtype dtype) {
+inline Tensor quantize_per_tensor(const Tensor &self, const Tensor &scale, const Tensor &zero_point, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor_tensor_qparams(self.get(), scale.get(), zero_point.get(), dtype, out.put()));
   return out.take();
 }
 
 // quantize_per_tensor for each tensor of a list, with an element of `scales` and of `zero_points` each.
-inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Dtype dtype) {
+inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Tensor &scales, const Tensor &zero_points, Constant<Dtype> dtype) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_quantize_per_tensor_tensors(tensors.data(), tensors.size(), scales.get(), zero_points.get(), dtype, out.put(), out.length()));
   return out.take();
@@ -7294,14 +7294,14 @@ inline std::vector<Tensor> quantize_per_tensor(const Tensors &tensors, const Ten
 
 // quantize_per_tensor to quint8 or qint8 with the scale and zero point that spread the numbers, and 0, over the integers of the dtype;
 // over half as many where `reduce_range` is set. Numbers that are not finite are refused.
-inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Dtype dtype, Bool reduce_range) {
+inline Tensor quantize_per_tensor_dynamic(const Tensor &self, Constant<Dtype> dtype, Bool reduce_range) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_tensor_dynamic(self.get(), dtype, reduce_range, out.put()));
   return out.take();
 }
 
 // quantize_per_tensor with an element of `scales` and of `zero_points` for each index along the dimension `axis`.
-inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Dtype dtype) {
+inline Tensor quantize_per_channel(const Tensor &self, const Tensor &scales, const Tensor &zero_points, Int axis, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_quantize_per_channel(self.get(), scales.get(), zero_points.get(), axis, dtype, out.put()));
   return out.take();
@@ -7633,21 +7633,21 @@ inline Dtype result_type(const Operand &tensor1, const Operand &tensor2) {
 }
 
 // The smallest dtype that holds the values of both.
-inline Dtype promote_types(Dtype type1, Dtype type2) {
+inline Dtype promote_types(Constant<Dtype> type1, Constant<Dtype> type2) {
   detail::Result<Dtype> out;
   detail::check(::tensor_promote_types(type1, type2, out.put()));
   return out.take();
 }
 
 // True unless `to` is of a lower category (complex, floating, integral, bool) than `from_`.
-inline bool can_cast(Dtype from_, Dtype to) {
+inline bool can_cast(Constant<Dtype> from_, Constant<Dtype> to) {
   detail::Result<bool> out;
   detail::check(::tensor_can_cast(from_, to, out.put()));
   return out.take();
 }
 
 // Sets the dtype of float numbers and of factories that are given none; it must be a floating dtype.
-inline void set_default_dtype(Dtype d) {
+inline void set_default_dtype(Constant<Dtype> d) {
   detail::check(::tensor_set_default_dtype(d));
 }
 
@@ -7699,7 +7699,7 @@ inline bool is_inference_mode_enabled() {
 }
 
 // Reads "cpu", "meta", "cuda", "cuda:1", ... The device need not be available. What follows a NUL character is not seen.
-inline Device parse_device(const std::string &text) {
+inline Device parse_device(const Text &text) {
   detail::Result<Device> out;
   detail::check(::tensor_parse_device(detail::text("parse_device: text", text), out.put()));
   return out.take();
@@ -7732,7 +7732,7 @@ inline int64_t get_num_threads() {
 
 // How exactly devices multiply matrices of float32 and complex64: in 32 bits ("highest", the default), or with factors that may be rounded
 // to TF32, which has 11 significant bits ("high" and "medium"). cuBLAS does so on devices that have TF32; products on the CPU are as they were.
-inline void set_float32_matmul_precision(const std::string &precision) {
+inline void set_float32_matmul_precision(const Text &precision) {
   detail::check(::tensor_set_float32_matmul_precision(detail::text("set_float32_matmul_precision: precision", precision)));
 }
 
@@ -7754,7 +7754,7 @@ inline std::string cpu_tier() {
 // What the operators of a name are, such as "add": a line for each kind of tensors, type of device and dtype, with tabs between the operator,
 // the word kind, device or dtype, its name, and what the operator is there: kernel, composite (its steps do what they do for the kind), rule
 // (the kind's own), constant (no gradient flows through it) or refused.
-inline std::string dispatch_table(const std::string &name) {
+inline std::string dispatch_table(const Text &name) {
   detail::Result<std::string> out;
   detail::check(::tensor_dispatch_table(detail::text("dispatch_table: name", name), out.put()));
   return out.take();
@@ -8034,7 +8034,7 @@ inline Generator default_generator(const Device &device) {
 // are drawn in float64 and integers of a range from 2^28 on; 4 words are a block of the counter. A call takes a multiple of 32 words.
 // Words of 24 or 53 bits become uniform numbers, and these the others as with mt19937, but that normals are always made in blocks of
 // 16. Each element of poisson has a block, and further ones of its own; multinomial and randperm draw words one after the other.
-inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const std::string &engine = "mt19937") {
+inline Generator generator_new(const std::optional<Device> &device = std::nullopt, const Text &engine = "mt19937") {
   detail::Result<Generator> out;
   detail::check(::tensor_generator_new(detail::get(device), detail::text("generator_new: engine", engine), out.put()));
   return out.take();
@@ -8215,13 +8215,13 @@ inline void std_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // Standard deviation over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
-inline Tensor std_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
+inline Tensor std_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_std_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
   return out.take();
 }
 
-inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
+inline void std_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_std_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
@@ -8246,13 +8246,13 @@ inline void var_out(const Tensor &out, const Tensor &self, const Ints &dim, Bool
 // Variance over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
-inline Tensor var_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
+inline Tensor var_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> out;
   detail::check(::tensor_var_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.put()));
   return out.take();
 }
 
-inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
+inline void var_correction_out(const Tensor &out, const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::check(::tensor_var_correction_out(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, out.get()));
 }
 
@@ -8275,7 +8275,7 @@ inline StdMeanDimResult std_mean(const Tensor &self, const Ints &dim, Bool unbia
 // Standard deviation and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real deviations. Computed in float64 inside.
-inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
+inline StdMeanCorrectionResult std_mean_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> std;
   detail::Result<Tensor> mean;
   detail::check(::tensor_std_mean_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, std.put(), mean.put()));
@@ -8301,7 +8301,7 @@ inline VarMeanDimResult var_mean(const Tensor &self, const Ints &dim, Bool unbia
 // Variance and mean over `dim`. `dim` is one dimension or several; none, or an empty list, means all. `keepdim` keeps reduced dimensions with size 1.
 // Squared deviations are divided by the number of elements less `correction`, 1 unless given; where nothing is left the result is
 // infinite or NaN. Complex inputs give real variances. Computed in float64 inside.
-inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Ints &dim, const std::optional<Scalar> &correction, Bool keepdim) {
+inline VarMeanCorrectionResult var_mean_correction(const Tensor &self, const Ints &dim = std::nullopt, const std::optional<Scalar> &correction = std::nullopt, Bool keepdim = false) {
   detail::Result<Tensor> var;
   detail::Result<Tensor> mean;
   detail::check(::tensor_var_mean_correction(self.get(), dim.data(), dim.size(), detail::get(correction), keepdim, var.put(), mean.put()));
@@ -8322,13 +8322,13 @@ inline void norm_out(const Tensor &out, const Tensor &self, const std::optional<
 }
 
 // As `norm` with `p` given by name: 'fro' is the 2-norm over `dim`; 'nuc' is the sum of the singular values of the matrices in two dimensions.
-inline Tensor norm(const Tensor &self, const std::string &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline Tensor norm(const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(::tensor_norm_name(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.put()));
   return out.take();
 }
 
-inline void norm_out(const Tensor &out, const Tensor &self, const std::string &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
+inline void norm_out(const Tensor &out, const Tensor &self, const Text &p, const Ints &dim = std::nullopt, Bool keepdim = false, const std::optional<Dtype> &dtype = std::nullopt) {
   detail::check(::tensor_norm_name_out(self.get(), detail::text("norm: p", p), dim.data(), dim.size(), keepdim, detail::get(dtype), out.get()));
 }
 
@@ -9066,13 +9066,13 @@ inline void mode_out(const Tensor &values, const Tensor &indices, const Tensor &
 // The position in `sorted_sequence`, sorted along its last dimension, before which each element of `self` could be inserted; after equal elements
 // with `right` or `side` 'right'. The sequence is 1-D or agrees with `self` in all dimensions but the last. `sorter` holds the order of a
 // sequence that is not sorted. Gives int64, int32 with `out_int32`.
-inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<std::string> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
+inline Tensor searchsorted(const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   detail::Result<Tensor> out;
   detail::check(self.is_number() ? ::tensor_searchsorted_scalar(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()) : ::tensor_searchsorted(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.put()));
   return out.take();
 }
 
-inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<std::string> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
+inline void searchsorted_out(const Tensor &out, const Tensor &sorted_sequence, const Operand &self, Bool out_int32 = false, Bool right = false, const std::optional<Text> &side = std::nullopt, const std::optional<Tensor> &sorter = std::nullopt) {
   detail::check(self.is_number() ? ::tensor_searchsorted_scalar_out(sorted_sequence.get(), self.number(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()) : ::tensor_searchsorted_out(sorted_sequence.get(), self.get(), out_int32, right, detail::text("searchsorted: side", side), detail::get(sorter), out.get()));
 }
 
@@ -9412,7 +9412,7 @@ inline Tensor mm(const Tensor &self, const Tensor &mat2) {
 // sparse.mm of a sparse matrix and a strided one whose elements are what `reduce` says of the products of a row's entries: their "sum",
 // "mean", "amax" or "amin"; 0 where a row has no entries.
 namespace sparse {
-inline Tensor mm(const Tensor &self, const Tensor &mat2, const std::string &reduce) {
+inline Tensor mm(const Tensor &self, const Tensor &mat2, const Text &reduce) {
   detail::Result<Tensor> out;
   detail::check(::tensor_sparse_mm_reduce(self.get(), mat2.get(), detail::text("sparse.mm: reduce", reduce), out.put()));
   return out.take();
@@ -10900,7 +10900,7 @@ inline std::vector<Tensor> histogramdd(const Tensor &self, const Ints &bins, con
 }
 
 // As `histogramdd` with the ascending edges of the bins of each dimension given as vectors of the dtype of `self`; `range` has no effect.
-inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range, const std::optional<Tensor> &weight, Bool density) {
+inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &bins, const Doubles &range = std::nullopt, const std::optional<Tensor> &weight = std::nullopt, Bool density = false) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_histogramdd_edges(self.get(), bins.data(), bins.size(), range.data(), range.size(), detail::get(weight), density, out.put(), out.length()));
   return out.take();
@@ -10908,25 +10908,25 @@ inline std::vector<Tensor> histogramdd_edges(const Tensor &self, const Tensors &
 
 // Quantiles, NaN where an element is NaN. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
-inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline Tensor quantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_quantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()) : ::tensor_quantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.put()));
   return out.take();
 }
 
-inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline void quantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::check(q.is_number() ? ::tensor_quantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()) : ::tensor_quantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("quantile: interpolation", interpolation), out.get()));
 }
 
 // Quantiles of what is not NaN; NaN where nothing is left. `q` is a number, or a vector that becomes the first dimension of the result, in [0, 1]; each gives the value at rank q * (n - 1) of the n sorted elements along
 // `dim`, or of all. Between ranks `interpolation` takes 'linear', 'lower', 'higher', 'nearest' or 'midpoint'. float32 and float64, as `q`.
-inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline Tensor nanquantile(const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::Result<Tensor> out;
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()) : ::tensor_nanquantile(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.put()));
   return out.take();
 }
 
-inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const std::string &interpolation = "linear") {
+inline void nanquantile_out(const Tensor &out, const Tensor &self, const Operand &q, const std::optional<Int> &dim = std::nullopt, Bool keepdim = false, const Text &interpolation = "linear") {
   detail::check(q.is_number() ? ::tensor_nanquantile_scalar_out(self.get(), q.number(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()) : ::tensor_nanquantile_out(self.get(), q.get(), detail::get(dim), keepdim, detail::text("nanquantile: interpolation", interpolation), out.get()));
 }
 
@@ -10947,7 +10947,7 @@ inline std::vector<Tensor> gradient(const Tensor &self, const Scalars &spacing, 
 }
 
 // As `gradient` with the coordinates of the samples given as a vector for each dimension.
-inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim, Int edge_order) {
+inline std::vector<Tensor> gradient_tensors(const Tensor &self, const Tensors &spacing, const Ints &dim = std::nullopt, Int edge_order = 1) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_gradient_tensors(self.get(), spacing.data(), spacing.size(), dim.data(), dim.size(), edge_order, out.put(), out.length()));
   return out.take();
@@ -10982,14 +10982,14 @@ inline Tensor from_data(const void * data, const Ints &size, const std::optional
 // must lie inside the bytes. `deleter`, which may be NULL, is called once with `context` when the last
 // tensor over the bytes is freed, from whichever thread that happens on; on an error it is not called. Tensors over
 // `read_only` bytes refuse to be written.
-inline Tensor from_blob(void * data, Int nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
+inline Tensor from_blob(void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_blob(data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
 }
 
 // from_blob for memory of `device`, which nobody but that device reads.
-inline Tensor from_blob(const Device &device, void * data, Int nbytes, Dtype dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
+inline Tensor from_blob(const Device &device, void * data, Int nbytes, Constant<Dtype> dtype, const Ints &size, const Ints &stride, tensor_deleter deleter, void * context, Bool read_only) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_blob_on(device, data, nbytes, dtype, size.data(), size.size(), stride.data(), stride.size(), deleter, context, read_only, out.put()));
   return out.take();
@@ -11030,7 +11030,7 @@ inline LendResult lend(const Tensor &self) {
 // Maps the first `size` elements of a file as a tensor of one dimension. With `shared`, changes go to the file, which is made or
 // lengthened where it is too short; otherwise they stay in this process, and the file must be long enough. A file must not be
 // cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
-inline Tensor from_file(const std::string &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
+inline Tensor from_file(const Text &filename, const std::optional<Bool> &shared = std::nullopt, const std::optional<Int> &size = 0, const Options &options = {}) {
   detail::Result<Tensor> out;
   detail::check(::tensor_from_file(detail::text("from_file: filename", filename), detail::get(shared), detail::get(size), options.dtype, options.layout, options.device, out.put()));
   return detail::tracked(out.take(), options);
@@ -11081,7 +11081,7 @@ inline Storage storage_new(Int nbytes, const std::optional<Device> &device = std
 // Maps the first `nbytes` bytes of a file. With `shared`, changes go to the file, which is made or lengthened where it is too
 // short; otherwise they stay in this storage, and the file must be long enough. Mapped storages cannot be resized. A file must
 // not be cut shorter while it is mapped: the system ends processes that reach for bytes that are gone.
-inline Storage storage_from_file(const std::string &filename, Bool shared = false, Int nbytes = 0) {
+inline Storage storage_from_file(const Text &filename, Bool shared = false, Int nbytes = 0) {
   detail::Result<Storage> out;
   detail::check(::tensor_storage_from_file(detail::text("storage_from_file: filename", filename), shared, nbytes, out.put()));
   return out.take();
@@ -11149,7 +11149,7 @@ inline void storage_copy_(const Storage &self, const Storage &source) {
 
 // Reverses the order of the bytes of every element of `dtype`; complex elements part by part. The size must be a whole number of
 // elements.
-inline void storage_byteswap_(const Storage &self, Dtype dtype) {
+inline void storage_byteswap_(const Storage &self, Constant<Dtype> dtype) {
   detail::check(::tensor_storage_byteswap_(self.get(), dtype));
 }
 
@@ -11300,7 +11300,7 @@ inline void transform_leave(Int level) {
 // Begins a transform of the calling thread, in which tensors of vmap_wrap stand for each of `size` examples: calls on them are made once
 // for all. `randomness` says what becomes of random operators: they are refused with `error`, draw once for all with `same`, and for each
 // example by itself with `different`. The result is the transform's number, for vmap_end; transforms can be begun inside others.
-inline int64_t vmap_begin(Int size, const std::string &randomness) {
+inline int64_t vmap_begin(Int size, const Text &randomness) {
   detail::Result<int64_t> out;
   detail::check(::tensor_vmap_begin(size, detail::text("vmap_begin: randomness", randomness), out.put()));
   return out.take();
@@ -11410,7 +11410,7 @@ inline Tensor view(const Tensor &self, const Ints &size) {
 
 // The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
 // the other strides and the storage offset must divide.
-inline Tensor view(const Tensor &self, Dtype dtype) {
+inline Tensor view(const Tensor &self, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_dtype(self.get(), dtype, out.put()));
   return out.take();
@@ -11445,14 +11445,14 @@ inline Tensor flatten(const Tensor &self, Int start_dim = 0, Int end_dim = -1) {
 }
 
 // Makes the dimensions from `start_dim` to `end_dim` one, of the name `out_dim`.
-inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const std::string &out_dim) {
+inline Tensor flatten(const Tensor &self, Int start_dim, Int end_dim, const Text &out_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten_out_dim(self.get(), start_dim, end_dim, detail::text("flatten: out_dim", out_dim), out.put()));
   return out.take();
 }
 
 // Makes the dimensions `dims`, which follow each other, one, of the name `out_dim`.
-inline Tensor flatten(const Tensor &self, const Ints &dims, const std::string &out_dim) {
+inline Tensor flatten(const Tensor &self, const Ints &dims, const Text &out_dim) {
   detail::Result<Tensor> out;
   detail::check(::tensor_flatten_dims(self.get(), dims.data(), dims.size(), detail::text("flatten: out_dim", out_dim), out.put()));
   return out.take();
@@ -11724,7 +11724,7 @@ inline Tensor diagonal(const Tensor &self, Int offset = 0, Int dim1 = 0, Int dim
 }
 
 // The diagonal of dimensions `dim1` and `dim2`, as a last dimension of the name `outdim`.
-inline Tensor diagonal(const Tensor &self, const std::string &outdim, Int dim1, Int dim2, Int offset = 0) {
+inline Tensor diagonal(const Tensor &self, const Text &outdim, Int dim1, Int dim2, Int offset = 0) {
   detail::Result<Tensor> out;
   detail::check(::tensor_diagonal_outdim(self.get(), detail::text("diagonal: outdim", outdim), dim1, dim2, offset, out.put()));
   return out.take();
@@ -11753,7 +11753,7 @@ inline std::vector<Tensor> split(const Tensor &self, Int split_size, Int dim = 0
 
 // Another name of `split_with_sizes`.
 // Cuts a dimension into pieces of the listed sizes, which must add up to its size.
-inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim) {
+inline std::vector<Tensor> split_sizes(const Tensor &self, const Ints &split_size, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_split_sizes(self.get(), split_size.data(), split_size.size(), dim, out.put(), out.length()));
   return out.take();
@@ -11802,7 +11802,7 @@ inline std::vector<Tensor> tensor_split(const Tensor &self, Int sections, Int di
 }
 
 // Cuts a dimension before each of the listed positions.
-inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim) {
+inline std::vector<Tensor> tensor_split_indices(const Tensor &self, const Ints &indices, Int dim = 0) {
   detail::Result<std::vector<Tensor>> out;
   detail::check(::tensor_tensor_split_indices(self.get(), indices.data(), indices.size(), dim, out.put(), out.length()));
   return out.take();
@@ -11872,13 +11872,13 @@ inline void view_copy_out(const Tensor &out, const Tensor &self, const Ints &siz
 // `view` with memory of its own, row-major.
 // The same bytes as elements of another dtype, without a history. Where element sizes differ, the last dimension must be adjacent in memory, and its size,
 // the other strides and the storage offset must divide.
-inline Tensor view_copy(const Tensor &self, Dtype dtype) {
+inline Tensor view_copy(const Tensor &self, Constant<Dtype> dtype) {
   detail::Result<Tensor> out;
   detail::check(::tensor_view_copy_dtype(self.get(), dtype, out.put()));
   return out.take();
 }
 
-inline void view_copy_out(const Tensor &out, const Tensor &self, Dtype dtype) {
+inline void view_copy_out(const Tensor &out, const Tensor &self, Constant<Dtype> dtype) {
   detail::check(::tensor_view_copy_dtype_out(self.get(), dtype, out.get()));
 }
 
@@ -12219,13 +12219,13 @@ inline Tensor Methods<Tensor>::multiply(const Operand &other) const { return ten
 template <>
 inline Tensor Methods<Tensor>::multiply_(const Operand &other) const { return tensor::multiply_(self(), other); }
 template <>
-inline Tensor Methods<Tensor>::div(const Operand &other, const std::optional<std::string> &rounding_mode) const { return tensor::div(self(), other, rounding_mode); }
+inline Tensor Methods<Tensor>::div(const Operand &other, const std::optional<Text> &rounding_mode) const { return tensor::div(self(), other, rounding_mode); }
 template <>
-inline Tensor Methods<Tensor>::div_(const Operand &other, const std::optional<std::string> &rounding_mode) const { return tensor::div_(self(), other, rounding_mode); }
+inline Tensor Methods<Tensor>::div_(const Operand &other, const std::optional<Text> &rounding_mode) const { return tensor::div_(self(), other, rounding_mode); }
 template <>
-inline Tensor Methods<Tensor>::divide(const Operand &other, const std::optional<std::string> &rounding_mode) const { return tensor::divide(self(), other, rounding_mode); }
+inline Tensor Methods<Tensor>::divide(const Operand &other, const std::optional<Text> &rounding_mode) const { return tensor::divide(self(), other, rounding_mode); }
 template <>
-inline Tensor Methods<Tensor>::divide_(const Operand &other, const std::optional<std::string> &rounding_mode) const { return tensor::divide_(self(), other, rounding_mode); }
+inline Tensor Methods<Tensor>::divide_(const Operand &other, const std::optional<Text> &rounding_mode) const { return tensor::divide_(self(), other, rounding_mode); }
 template <>
 inline Tensor Methods<Tensor>::true_divide(const Operand &other) const { return tensor::true_divide(self(), other); }
 template <>
@@ -12379,7 +12379,7 @@ inline Tensor Methods<Tensor>::angle() const { return tensor::angle(self()); }
 template <>
 inline Tensor Methods<Tensor>::clone(const std::optional<MemoryFormat> &memory_format) const { return tensor::clone(self(), memory_format); }
 template <>
-inline Tensor Methods<Tensor>::contiguous(MemoryFormat memory_format) const { return tensor::contiguous(self(), memory_format); }
+inline Tensor Methods<Tensor>::contiguous(Constant<MemoryFormat> memory_format) const { return tensor::contiguous(self(), memory_format); }
 template <>
 inline Tensor Methods<Tensor>::to(const Options &options, Bool non_blocking, Bool copy, const std::optional<MemoryFormat> &memory_format) const { return tensor::to(self(), options, non_blocking, copy, memory_format); }
 template <>
@@ -12391,7 +12391,7 @@ inline Tensor Methods<Tensor>::zero_() const { return tensor::zero_(self()); }
 template <>
 inline Scalar Methods<Tensor>::item() const { return tensor::item(self()); }
 template <>
-inline bool Methods<Tensor>::is_contiguous(MemoryFormat memory_format) const { return tensor::is_contiguous(self(), memory_format); }
+inline bool Methods<Tensor>::is_contiguous(Constant<MemoryFormat> memory_format) const { return tensor::is_contiguous(self(), memory_format); }
 template <>
 inline bool Methods<Tensor>::is_set_to(const Tensor &tensor) const { return tensor::is_set_to(self(), tensor); }
 template <>
@@ -12421,7 +12421,7 @@ inline Tensor Methods<Tensor>::new_zeros(const Ints &size, const Options &option
 template <>
 inline Tensor Methods<Tensor>::new_ones(const Ints &size, const Options &options) const { return tensor::new_ones(self(), size, options); }
 template <>
-inline Tensor Methods<Tensor>::stft(Int n_fft, const std::optional<Int> &hop_length, const std::optional<Int> &win_length, const std::optional<Tensor> &window, Bool center, const std::string &pad_mode, Bool normalized, const std::optional<Bool> &onesided, const std::optional<Bool> &return_complex, const std::optional<Bool> &align_to_window) const { return tensor::stft(self(), n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window); }
+inline Tensor Methods<Tensor>::stft(Int n_fft, const std::optional<Int> &hop_length, const std::optional<Int> &win_length, const std::optional<Tensor> &window, Bool center, const Text &pad_mode, Bool normalized, const std::optional<Bool> &onesided, const std::optional<Bool> &return_complex, const std::optional<Bool> &align_to_window) const { return tensor::stft(self(), n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window); }
 template <>
 inline Tensor Methods<Tensor>::istft(Int n_fft, const std::optional<Int> &hop_length, const std::optional<Int> &win_length, const std::optional<Tensor> &window, Bool center, Bool normalized, const std::optional<Bool> &onesided, const std::optional<Int> &length, Bool return_complex) const { return tensor::istft(self(), n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex); }
 template <>
@@ -12594,22 +12594,22 @@ template <>
 inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value) const { return tensor::scatter_(self(), dim, index, value); }
 template <>
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter(self(), dim, index, src, reduce); }
+inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Tensor &src, const Text &reduce) const { return tensor::scatter(self(), dim, index, src, reduce); }
 template <>
 TENSOR_DEPRECATED("use scatter_reduce for reduce with a tensor")
-inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, src, reduce); }
+inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Tensor &src, const Text &reduce) const { return tensor::scatter_(self(), dim, index, src, reduce); }
 template <>
-inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter(self(), dim, index, value, reduce); }
+inline Tensor Methods<Tensor>::scatter(Int dim, const Tensor &index, const Scalar &value, const Text &reduce) const { return tensor::scatter(self(), dim, index, value, reduce); }
 template <>
-inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value, const std::string &reduce) const { return tensor::scatter_(self(), dim, index, value, reduce); }
+inline Tensor Methods<Tensor>::scatter_(Int dim, const Tensor &index, const Scalar &value, const Text &reduce) const { return tensor::scatter_(self(), dim, index, value, reduce); }
 template <>
 inline Tensor Methods<Tensor>::scatter_add(Int dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_add(self(), dim, index, src); }
 template <>
 inline Tensor Methods<Tensor>::scatter_add_(Int dim, const Tensor &index, const Tensor &src) const { return tensor::scatter_add_(self(), dim, index, src); }
 template <>
-inline Tensor Methods<Tensor>::scatter_reduce(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self) const { return tensor::scatter_reduce(self(), dim, index, src, reduce, include_self); }
+inline Tensor Methods<Tensor>::scatter_reduce(Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self) const { return tensor::scatter_reduce(self(), dim, index, src, reduce, include_self); }
 template <>
-inline Tensor Methods<Tensor>::scatter_reduce_(Int dim, const Tensor &index, const Tensor &src, const std::string &reduce, Bool include_self) const { return tensor::scatter_reduce_(self(), dim, index, src, reduce, include_self); }
+inline Tensor Methods<Tensor>::scatter_reduce_(Int dim, const Tensor &index, const Tensor &src, const Text &reduce, Bool include_self) const { return tensor::scatter_reduce_(self(), dim, index, src, reduce, include_self); }
 template <>
 inline Tensor Methods<Tensor>::index_add(Int dim, const Tensor &index, const Tensor &source, const Scalar &alpha) const { return tensor::index_add(self(), dim, index, source, alpha); }
 template <>
@@ -12623,9 +12623,9 @@ inline Tensor Methods<Tensor>::index_fill(Int dim, const Tensor &index, const Op
 template <>
 inline Tensor Methods<Tensor>::index_fill_(Int dim, const Tensor &index, const Operand &value) const { return tensor::index_fill_(self(), dim, index, value); }
 template <>
-inline Tensor Methods<Tensor>::index_reduce(Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self) const { return tensor::index_reduce(self(), dim, index, source, reduce, include_self); }
+inline Tensor Methods<Tensor>::index_reduce(Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self) const { return tensor::index_reduce(self(), dim, index, source, reduce, include_self); }
 template <>
-inline Tensor Methods<Tensor>::index_reduce_(Int dim, const Tensor &index, const Tensor &source, const std::string &reduce, Bool include_self) const { return tensor::index_reduce_(self(), dim, index, source, reduce, include_self); }
+inline Tensor Methods<Tensor>::index_reduce_(Int dim, const Tensor &index, const Tensor &source, const Text &reduce, Bool include_self) const { return tensor::index_reduce_(self(), dim, index, source, reduce, include_self); }
 template <>
 inline Tensor Methods<Tensor>::repeat(const Ints &repeats) const { return tensor::repeat(self(), repeats); }
 template <>
@@ -12896,7 +12896,7 @@ inline Tensor Methods<Tensor>::var_correction(const Ints &dim, const std::option
 template <>
 inline Tensor Methods<Tensor>::norm(const std::optional<Scalar> &p, const Ints &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::norm(self(), p, dim, keepdim, dtype); }
 template <>
-inline Tensor Methods<Tensor>::norm(const std::string &p, const Ints &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::norm(self(), p, dim, keepdim, dtype); }
+inline Tensor Methods<Tensor>::norm(const Text &p, const Ints &dim, Bool keepdim, const std::optional<Dtype> &dtype) const { return tensor::norm(self(), p, dim, keepdim, dtype); }
 template <>
 inline Tensor Methods<Tensor>::amax(const Ints &dim, Bool keepdim) const { return tensor::amax(self(), dim, keepdim); }
 template <>
@@ -13186,9 +13186,9 @@ inline HistogramResult Methods<Tensor>::histogram(Int bins, const Doubles &range
 template <>
 inline HistogramEdgesResult Methods<Tensor>::histogram(const Tensor &bins, const std::optional<Tensor> &weight, Bool density) const { return tensor::histogram(self(), bins, weight, density); }
 template <>
-inline Tensor Methods<Tensor>::quantile(const Operand &q, const std::optional<Int> &dim, Bool keepdim, const std::string &interpolation) const { return tensor::quantile(self(), q, dim, keepdim, interpolation); }
+inline Tensor Methods<Tensor>::quantile(const Operand &q, const std::optional<Int> &dim, Bool keepdim, const Text &interpolation) const { return tensor::quantile(self(), q, dim, keepdim, interpolation); }
 template <>
-inline Tensor Methods<Tensor>::nanquantile(const Operand &q, const std::optional<Int> &dim, Bool keepdim, const std::string &interpolation) const { return tensor::nanquantile(self(), q, dim, keepdim, interpolation); }
+inline Tensor Methods<Tensor>::nanquantile(const Operand &q, const std::optional<Int> &dim, Bool keepdim, const Text &interpolation) const { return tensor::nanquantile(self(), q, dim, keepdim, interpolation); }
 template <>
 inline Tensor Methods<Tensor>::renorm(const Scalar &p, Int dim, const Scalar &maxnorm) const { return tensor::renorm(self(), p, dim, maxnorm); }
 template <>
@@ -13212,7 +13212,7 @@ inline bool Methods<Tensor>::is_pinned() const { return tensor::is_pinned(self()
 template <>
 inline Tensor Methods<Tensor>::view(const Ints &size) const { return tensor::view(self(), size); }
 template <>
-inline Tensor Methods<Tensor>::view(Dtype dtype) const { return tensor::view(self(), dtype); }
+inline Tensor Methods<Tensor>::view(Constant<Dtype> dtype) const { return tensor::view(self(), dtype); }
 template <>
 inline Tensor Methods<Tensor>::view_as(const Tensor &other) const { return tensor::view_as(self(), other); }
 template <>
@@ -13222,9 +13222,9 @@ inline Tensor Methods<Tensor>::reshape_as(const Tensor &other) const { return te
 template <>
 inline Tensor Methods<Tensor>::flatten(Int start_dim, Int end_dim) const { return tensor::flatten(self(), start_dim, end_dim); }
 template <>
-inline Tensor Methods<Tensor>::flatten(Int start_dim, Int end_dim, const std::string &out_dim) const { return tensor::flatten(self(), start_dim, end_dim, out_dim); }
+inline Tensor Methods<Tensor>::flatten(Int start_dim, Int end_dim, const Text &out_dim) const { return tensor::flatten(self(), start_dim, end_dim, out_dim); }
 template <>
-inline Tensor Methods<Tensor>::flatten(const Ints &dims, const std::string &out_dim) const { return tensor::flatten(self(), dims, out_dim); }
+inline Tensor Methods<Tensor>::flatten(const Ints &dims, const Text &out_dim) const { return tensor::flatten(self(), dims, out_dim); }
 template <>
 inline Tensor Methods<Tensor>::unflatten(Int dim, const Ints &sizes) const { return tensor::unflatten(self(), dim, sizes); }
 template <>
@@ -13302,7 +13302,7 @@ inline Tensor Methods<Tensor>::unfold(Int dimension, Int size, Int step) const {
 template <>
 inline Tensor Methods<Tensor>::diagonal(Int offset, Int dim1, Int dim2) const { return tensor::diagonal(self(), offset, dim1, dim2); }
 template <>
-inline Tensor Methods<Tensor>::diagonal(const std::string &outdim, Int dim1, Int dim2, Int offset) const { return tensor::diagonal(self(), outdim, dim1, dim2, offset); }
+inline Tensor Methods<Tensor>::diagonal(const Text &outdim, Int dim1, Int dim2, Int offset) const { return tensor::diagonal(self(), outdim, dim1, dim2, offset); }
 template <>
 inline Tensor Methods<Tensor>::detach() const { return tensor::detach(self()); }
 template <>

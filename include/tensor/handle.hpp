@@ -17,7 +17,9 @@ class Handle {
   Handle() = default;
 
   // Takes over a new reference of C's, which is freed where there is no memory for keeping it.
-  explicit Handle(T *raw) : held_(raw, release) {}
+  // A pointer alone, so that the 0 in x.max({0}) is a number.
+  template <class Pointer, std::enable_if_t<std::is_same_v<Pointer, T *>, int> = 0>
+  explicit Handle(Pointer raw) : held_(raw, release) {}
 
   // Borrowed; NULL of a handle that holds nothing.
   T *get() const noexcept { return held_.get(); }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -121,6 +122,33 @@ class Real {
 
  private:
   double value_;
+};
+
+// A constant of an enumeration, and nothing else: x.view({}) is a view of a shape, not of the
+// enumeration's first dtype.
+template <class Enumeration>
+class Constant {
+ public:
+  template <class T, std::enable_if_t<std::is_same_v<T, Enumeration>, int> = 0>
+  Constant(T value) : value_(value) {}
+  operator Enumeration() const { return value_; }
+
+ private:
+  Enumeration value_;
+};
+
+// A string. Numbers, null pointers and braces are none, though std::string takes them.
+class Text {
+ public:
+  template <class From, std::enable_if_t<(std::is_convertible_v<const From &, std::string> ||
+                                          std::is_convertible_v<const From &, std::string_view>) &&
+                                             !std::is_null_pointer_v<From>,
+                                         int> = 0>
+  Text(const From &text) : text_(text) {}
+  const std::string &get() const { return text_; }
+
+ private:
+  std::string text_;
 };
 
 struct Device : tensor_device {
@@ -329,7 +357,10 @@ inline const char *text(const char *argument, const std::string &value) {
                                         value.c_str() + "' has one at " + std::to_string(at));
   return value.c_str();
 }
-inline const char *text(const char *argument, const std::optional<std::string> &value) {
+inline const char *text(const char *argument, const Text &value) {
+  return text(argument, value.get());
+}
+inline const char *text(const char *argument, const std::optional<Text> &value) {
   return value ? text(argument, *value) : nullptr;
 }
 }  // namespace detail

@@ -19,19 +19,19 @@ type cppParam struct {
 }
 
 // cppKind is how arguments of a type are declared, and the letters of what callers may write: number, truth value, tensor, braces,
-// text, dtype or device, index, generator, other.
+// text, dtype or device, index, generator, other. A text counts as braces, so that a form with a text in the place of a list has C's name.
 type cppKind struct{ kind, callers string }
 
 var cppKinds = map[string]cppKind{
 	"Tensor": {"Tensor", "t"}, "Tensor[]": {"Tensors", "{"}, "Operand": {"Operand", "ntv"}, "Scalar": {"Scalar", "nv"}, "Scalar[]": {"Scalars", "{"},
 	"int": {"Int", "n"}, "int[]": {"Ints", "n{"}, "float": {"Real", "n"}, "float[]": {"Doubles", "n{"}, "bool": {"Bool", "v"},
-	"str": {"std::string", "s"}, "str[]": {"Strings", "{"}, "dtype": {"Dtype", "d"}, "layout": {"Layout", "d"}, "device": {"Device", "d"},
-	"memory_format": {"MemoryFormat", "d"}, "Index": {"Indices", "{"}, "Generator": {"Generator", "g"}, "Storage": {"Storage", "o"}, "Node": {"Node", "o"},
+	"str": {"Text", "s{"}, "str[]": {"Strings", "{"}, "dtype": {"Constant<Dtype>", "d"}, "layout": {"Constant<Layout>", "d"}, "device": {"Device", "d"},
+	"memory_format": {"Constant<MemoryFormat>", "d"}, "Index": {"Indices", "{"}, "Generator": {"Generator", "g"}, "Storage": {"Storage", "o"}, "Node": {"Node", "o"},
 	"pointer": {"void *", "o"},
 }
 
 // cppByValue are the types that are passed as they are.
-var cppByValue = []string{"Int", "Real", "Bool", "Dtype", "Layout", "MemoryFormat", "void *", "const void *"}
+var cppByValue = []string{"Int", "Real", "Bool", "Constant<Dtype>", "Constant<Layout>", "Constant<MemoryFormat>", "void *", "const void *"}
 
 // cppResults maps a result's type to its type in C++.
 var cppResults = map[string]string{"int": "int64_t", "float": "double", "str": "std::string", "dtype": "Dtype", "device": "Device", "pointer": "void *"}
@@ -66,7 +66,7 @@ func cppParameter(o *schema.Operator, a schema.Arg) cppParam {
 	case optional && t.Base == "str":
 		p.kind, p.c = "std::optional<"+p.kind+">", "detail::text("+what+", "+p.name+")"
 	case optional:
-		p.kind, p.c = "std::optional<"+p.kind+">", "detail::get("+p.name+")"
+		p.kind, p.c = "std::optional<"+strings.TrimSuffix(strings.TrimPrefix(p.kind, "Constant<"), ">")+">", "detail::get("+p.name+")"
 	case t.Base == "str":
 		p.c = "detail::text(" + what + ", " + p.name + ")"
 	case slices.Contains([]string{"Tensor", "Operand", "Scalar", "Storage", "Generator", "Node"}, t.Base):
@@ -177,24 +177,30 @@ func confused(f, g *cppFunction, n int) bool {
 	return true
 }
 
-// apart makes overloads of one name callable: what a later one shares with an earlier one it can be called with only where further arguments
-// are given, and one that is told from an earlier one by no argument has its overload's name.
-func apart(overloads []*cppFunction) {
+// separateOverloads makes overloads of one name callable: one that no argument tells from an earlier one gets its overload's name, and what
+// a later one shares with an earlier one it can be called with only where further arguments are given.
+func separateOverloads(overloads []*cppFunction) {
 	for i, f := range overloads {
-		for _, g := range overloads[:i] {
-			if g.name != f.name {
-				continue
+		earlier := func(yield func(*cppFunction) bool) {
+			for _, g := range overloads[:i] {
+				if g.name == f.name && !yield(g) {
+					return
+				}
 			}
-			for n := f.required(); n <= min(len(f.params), len(g.params)); n++ {
-				if n < g.required() || !confused(f, g, n) {
-					continue
-				}
-				if n == len(f.params) {
-					f.name = strings.Replace(f.name, cppName(f.op.Name), cppName(f.op.Name)+"_"+f.op.Overload, 1)
-					break
-				}
-				for k := range n + 1 {
-					f.params[k].def = ""
+		}
+		all := len(f.params)
+		for g := range earlier {
+			if all >= g.required() && all <= len(g.params) && confused(f, g, all) {
+				f.name = strings.Replace(f.name, cppName(f.op.Name), cppName(f.op.Name)+"_"+f.op.Overload, 1)
+				break
+			}
+		}
+		for g := range earlier {
+			for n := max(f.required(), g.required()); n <= min(all-1, len(g.params)); n++ {
+				if confused(f, g, n) {
+					for k := range n + 1 {
+						f.params[k].def = ""
+					}
 				}
 			}
 		}
@@ -377,7 +383,7 @@ func cppFunctions(ops []*schema.Operator) (all []*cppFunction) {
 		}
 	}
 	for _, overloads := range byName {
-		apart(overloads)
+		separateOverloads(overloads)
 	}
 	return all
 }

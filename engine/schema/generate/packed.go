@@ -84,6 +84,9 @@ func cAbsent(a schema.Arg) string {
 	if a.Default == "None" {
 		return cNone(a)
 	}
+	if a.Default == "[]" {
+		return "{0}"
+	}
 	d := strings.NewReplacer("True", "true", "False", "false").Replace(a.Default)
 	switch unqualified(a.Type) {
 	case "Scalar", "Operand":
@@ -107,9 +110,6 @@ func cAbsent(a schema.Arg) string {
 		return "{.i = TENSOR_" + strings.ToUpper(strings.TrimSuffix(d, "_format")) + "}"
 	case "int[]":
 		items := strings.Trim(d, "[]")
-		if items == "" {
-			return "{0}"
-		}
 		return fmt.Sprintf("{.list = {(const int64_t[]){%s}, %d}}", items, strings.Count(items, ",")+1)
 	}
 	return fmt.Sprintf("{.i = %s}", d) // int, bool

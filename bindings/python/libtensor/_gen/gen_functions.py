@@ -583,7 +583,7 @@ def detach_(input):
 
 
 @_operator("backward")
-def backward(tensors, gradients, retain_graph, create_graph, inputs):
+def backward(tensors, gradients=(), retain_graph=None, create_graph=False, inputs=()):
     """Adds the gradients of `tensors` to those of the leaves that they were computed of, or of `inputs` alone where there are any.
     `gradients` are those to begin with, none or one for each tensor; 1 where one is absent, for a tensor of one element. What the
     recorded calls saved is freed, unless `retain_graph`, so that a second run through them is an error. With `create_graph`, which
@@ -593,7 +593,7 @@ def backward(tensors, gradients, retain_graph, create_graph, inputs):
 
 
 @_operator("autograd_grad")
-def autograd_grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused, materialize_grads):
+def autograd_grad(outputs, inputs, grad_outputs=(), retain_graph=None, create_graph=False, allow_unused=False, materialize_grads=False):
     """The gradients of `outputs` with respect to `inputs`, one for each of these, without adding them to any tensor's; see `backward`
     for the other arguments. For an input on which no output depends there is an error, or NULL with `allow_unused`, or zeros with
     `materialize_grads`. Free the list with tensor_list_free.
