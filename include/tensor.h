@@ -25,8 +25,8 @@
 //   called, which may call the library. Of calls that work, but probably not as they were meant, it warns through a function of
 //   the program's: see tensor_set_warning_handler.
 //   Stable, while the library is libtensor.so.0: all sections of this header. Functions keep their types, constants their numbers,
-//   structures their members, operators what they answer, but for errors of the library's own. Devices of type TENSOR_CUDA have
-//   been simulated ones only: what their calls need and how long they take may change. docs/packages.md tells more.
+//   structures their members, operators what they answer, but for errors of the library's own. Devices of type TENSOR_CUDA were
+//   tested on one GPU (docs/cuda.md): what their calls need and how long they take may change. docs/packages.md tells more.
 #ifndef LIBTENSOR_TENSOR_H
 #define LIBTENSOR_TENSOR_H
 

@@ -69,6 +69,7 @@ from ._gradients.anomaly import is_anomaly_check_nan_enabled as is_anomaly_check
 from ._gradients.anomaly import is_anomaly_enabled as is_anomaly_enabled
 from ._storages.storage import UntypedStorage as UntypedStorage
 from ._storages.typed_storage import TypedStorage as TypedStorage
+from .func import vmap as vmap
 
 __version__: str
 inf: builtins.float
@@ -90,6 +91,7 @@ float64: dtype
 complex64: dtype
 complex128: dtype
 complex32: dtype
+bcomplex32: dtype
 uint16: dtype
 uint32: dtype
 uint64: dtype
@@ -267,6 +269,7 @@ def is_signed(input: Tensor) -> builtins.bool: ...
 def is_complex(input: Tensor) -> builtins.bool: ...
 def numel(input: Tensor) -> builtins.int: ...
 def positive(input: Tensor) -> Tensor: ...
+def einsum(equation: str | Tensor, *operands: Tensor | Sequence[Any]) -> Tensor: ...
 def nonzero(input: Tensor, *, out: Tensor | None = ..., as_tuple: builtins.bool = ...) -> Any: ...
 def unique(
     input: Tensor,

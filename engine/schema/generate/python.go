@@ -343,8 +343,7 @@ func generatePython(out *output, ops []*schema.Operator) error {
 		out.write(pythonDir+"_gen/gen_"+module+".py", pyModuleText(module, byModule[module]))
 	}
 	out.write(pythonDir+"_tensors/gen_operators.py", pyOperators(functions))
-	pyStubs(out, byModule)
-	return nil
+	return pyStubs(out, byModule)
 }
 
 func pyModuleText(module string, list []*pyFunction) string {

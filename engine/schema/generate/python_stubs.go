@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -150,8 +152,21 @@ func (c *code) resultStub(v *pyOverload) {
 	c.indent--
 }
 
+// declaredFunctions returns the names of the functions that a hand-written stub declares. Type checkers ignore a second declaration of a name.
+func declaredFunctions(path string) (names []string, err error) {
+	text, err := os.ReadFile(path)
+	for _, found := range regexp.MustCompile(`(?m)^def (\w+)\(`).FindAllSubmatch(text, -1) {
+		names = append(names, string(found[1]))
+	}
+	return names, err
+}
+
 // pyStubs writes the stub of every generated module, and one of the methods that Tensor gets from them.
-func pyStubs(out *output, byModule map[string][]*pyFunction) {
+func pyStubs(out *output, byModule map[string][]*pyFunction) error {
+	replaced, err := declaredFunctions(pythonDir + "nn/functional.pyi")
+	if err != nil {
+		return err
+	}
 	methods := &code{}
 	methods.WriteString(pyStubHead)
 	methods.line("from . import gen_functions as _f")
@@ -162,7 +177,7 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		c := &code{}
 		c.WriteString(pyStubHead + "\n")
 		for _, f := range byModule[module] {
-			if f.internal() || f.wrapped("function") {
+			if f.internal() || f.wrapped("function") || module == functional && slices.Contains(replaced, f.name) {
 				continue
 			}
 			for _, v := range f.overloads {
@@ -192,4 +207,5 @@ func pyStubs(out *output, byModule map[string][]*pyFunction) {
 		}
 	}
 	out.write(pythonDir+"_gen/gen_methods.pyi", methods.String())
+	return nil
 }

@@ -21,7 +21,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = ...,
     reduction: str = ...,
 ) -> Tensor: ...
-def linear_cross_entropy(  # type: ignore[no-redef]
+def linear_cross_entropy(
     input: Tensor,
     linear_weight: Tensor,
     target: Tensor,
@@ -33,7 +33,7 @@ def linear_cross_entropy(  # type: ignore[no-redef]
     label_smoothing: float = ...,
     options: LinearCrossEntropyOptions | None = ...,
 ) -> Tensor: ...
-def multi_head_attention_forward(  # type: ignore[no-redef]
+def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -60,7 +60,7 @@ def multi_head_attention_forward(  # type: ignore[no-redef]
     average_attn_weights: bool = ...,
     is_causal: bool = ...,
 ) -> tuple[Tensor, Tensor | None]: ...
-@overload  # type: ignore[no-redef]
+@overload
 def max_pool1d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -81,7 +81,7 @@ def max_pool1d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def max_pool1d_with_indices(  # type: ignore[no-redef]
+def max_pool1d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None = ...,
@@ -90,13 +90,13 @@ def max_pool1d_with_indices(  # type: ignore[no-redef]
     ceil_mode: bool = ...,
     return_indices: bool = ...,
 ) -> tuple[Tensor, Tensor]: ...
-@overload  # type: ignore[no-redef]
+@overload
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
 @overload
 def adaptive_max_pool1d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
-def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
-@overload  # type: ignore[no-redef]
+def adaptive_avg_pool1d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+@overload
 def max_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -117,7 +117,7 @@ def max_pool2d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def max_pool2d_with_indices(  # type: ignore[no-redef]
+def max_pool2d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None = ...,
@@ -130,9 +130,9 @@ def max_pool2d_with_indices(  # type: ignore[no-redef]
 def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
 @overload
 def adaptive_max_pool2d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
-def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[no-redef]
-def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
-@overload  # type: ignore[no-redef]
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
+def adaptive_avg_pool2d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+@overload
 def max_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -153,7 +153,7 @@ def max_pool3d(
     *,
     return_indices: Literal[True],
 ) -> tuple[Tensor, Tensor]: ...
-def max_pool3d_with_indices(  # type: ignore[no-redef]
+def max_pool3d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
     stride: int | Sequence[int] | None = ...,
@@ -166,9 +166,9 @@ def max_pool3d_with_indices(  # type: ignore[no-redef]
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], return_indices: Literal[False] = ...) -> Tensor: ...
 @overload
 def adaptive_max_pool3d(input: Tensor, output_size: int | Sequence[int | None], *, return_indices: Literal[True]) -> tuple[Tensor, Tensor]: ...
-def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...  # type: ignore[no-redef]
-def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...  # type: ignore[no-redef]
-@overload  # type: ignore[no-redef]
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: int | Sequence[int | None], return_indices: bool = ...) -> tuple[Tensor, Tensor]: ...
+def adaptive_avg_pool3d(input: Tensor, output_size: int | Sequence[int | None]) -> Tensor: ...
+@overload
 def fractional_max_pool2d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -187,7 +187,7 @@ def fractional_max_pool2d(
     return_indices: Literal[True],
     _random_samples: Tensor | None = ...,
 ) -> tuple[Tensor, Tensor]: ...
-def fractional_max_pool2d_with_indices(  # type: ignore[no-redef]
+def fractional_max_pool2d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
     output_size: int | Sequence[int] | None = ...,
@@ -195,7 +195,7 @@ def fractional_max_pool2d_with_indices(  # type: ignore[no-redef]
     return_indices: bool = ...,
     _random_samples: Tensor | None = ...,
 ) -> tuple[Tensor, Tensor]: ...
-@overload  # type: ignore[no-redef]
+@overload
 def fractional_max_pool3d(
     input: Tensor,
     kernel_size: int | Sequence[int],
@@ -214,7 +214,7 @@ def fractional_max_pool3d(
     return_indices: Literal[True],
     _random_samples: Tensor | None = ...,
 ) -> tuple[Tensor, Tensor]: ...
-def fractional_max_pool3d_with_indices(  # type: ignore[no-redef]
+def fractional_max_pool3d_with_indices(
     input: Tensor,
     kernel_size: int | Sequence[int],
     output_size: int | Sequence[int] | None = ...,
@@ -222,7 +222,7 @@ def fractional_max_pool3d_with_indices(  # type: ignore[no-redef]
     return_indices: bool = ...,
     _random_samples: Tensor | None = ...,
 ) -> tuple[Tensor, Tensor]: ...
-def interpolate(  # type: ignore[no-redef]
+def interpolate(
     input: Tensor,
     size: int | Sequence[int] | None = ...,
     scale_factor: float | Sequence[float] | None = ...,
@@ -231,19 +231,19 @@ def interpolate(  # type: ignore[no-redef]
     recompute_scale_factor: bool | None = ...,
     antialias: bool = ...,
 ) -> Tensor: ...
-def upsample(  # type: ignore[no-redef]
+def upsample(
     input: Tensor,
     size: int | Sequence[int] | None = ...,
     scale_factor: float | Sequence[float] | None = ...,
     mode: str = ...,
     align_corners: bool | None = ...,
 ) -> Tensor: ...
-def upsample_nearest(  # type: ignore[no-redef]
+def upsample_nearest(
     input: Tensor,
     size: int | Sequence[int] | None = ...,
     scale_factor: float | Sequence[float] | None = ...,
 ) -> Tensor: ...
-def upsample_bilinear(  # type: ignore[no-redef]
+def upsample_bilinear(
     input: Tensor,
     size: int | Sequence[int] | None = ...,
     scale_factor: float | Sequence[float] | None = ...,
