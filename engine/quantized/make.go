@@ -245,6 +245,9 @@ func EmptyPerChannelAffineQuantized(c aten.Ctx, size []int64, scales, zeros *ten
 
 func (s *scope) empty(size []int64, d dtype.DType, l tensor.Layout, dev device.Device, of func(*tensor.Tensor) *tensor.Quantizer) (*tensor.Tensor, error) {
 	s.Fail(tensor.CheckQuantized(s.Op, d))
+	if l != tensor.NoLayout && l != tensor.Strided {
+		s.Failf("quantized tensors are strided, but layout is %v", l)
+	}
 	ints := s.Step(func() (*tensor.Tensor, error) { return s.C.Empty(nil, size, d.Stored(), l, dev, shape.Contiguous) })
 	if s.Err != nil {
 		return nil, s.Err

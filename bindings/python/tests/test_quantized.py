@@ -423,3 +423,13 @@ def test_numbers_are_not_put_into_tensors_without_a_quantizer():
     for operands in ((q,), (torch.ones(2), q), (q, torch.ones(2))):
         with pytest.raises((RuntimeError, ValueError), match="block_diag: the dtype would be quint8, a quantized one; quantize_per_tensor"):
             torch.block_diag(*operands)
+
+
+@pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_bsc])
+def test_empty_quantized_tensors_are_strided(layout):
+    options = {"dtype": torch.qint8, "layout": layout}
+    with pytest.raises(RuntimeError, match=f"_empty_affine_quantized: quantized tensors are strided, but layout is {str(layout)[6:]}"):
+        torch._empty_affine_quantized((2, 3), scale=0.5, zero_point=3, **options)
+    with pytest.raises(RuntimeError, match="_empty_per_channel_affine_quantized: quantized tensors are strided"):
+        scales = torch.ones(2, dtype=torch.float64)
+        torch._empty_per_channel_affine_quantized((2, 3), scales=scales, zero_points=torch.zeros(2, dtype=torch.int64), axis=0, **options)

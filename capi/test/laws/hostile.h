@@ -17,11 +17,22 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TENSORS = 40, STORAGES = 6, GENERATORS = 3, LIST = 8, LIMIT = 1 << 26 };
+// Tensors from 3 on are of the kinds of of_kind, those from PLAIN on of any dtype and shape.
+enum {
+  TENSORS = 44,
+  KINDS = 17,
+  LEAF = 15,
+  PLAIN = 3 + KINDS,
+  STORAGES = 6,
+  GENERATORS = 3,
+  NODES = 6
+};
+enum { LIST = 8, LIMIT = 1 << 26 };
 
 static _Atomic(tensor_t *) t[TENSORS];
 static _Atomic(tensor_storage_t *) s[STORAGES];
 static _Atomic(tensor_generator_t *) g[GENERATORS];
+static _Atomic(tensor_node_t *) n[NODES];
 static _Alignas(64) unsigned char memory[4096];  // what from_data and from_blob are given
 static bool tracing;
 static _Thread_local char line[1 << 14];
@@ -91,7 +102,17 @@ static const void *handle(_Atomic(void *) *live, int n, const char *name) {
   say("%s[%d]", name, i);
   return live[i];
 }
-static tensor_t *T(void) { return (tensor_t *)handle((void *)t, TENSORS, "t"); }
+// The tensors that half of a call's are drawn from, if there are any.
+static _Thread_local int preferred, preferences;
+static void prefer(int first, int count) { preferred = first, preferences = count; }
+static tensor_t *T(void) {
+  if (preferences && below(2)) {
+    int i = preferred + below(preferences);
+    say("t[%d]", i);
+    return t[i];
+  }
+  return (tensor_t *)handle((void *)t, TENSORS, "t");
+}
 static tensor_t *T_optional(void) {
   if (below(3) == 0) return say("NULL"), NULL;
   return T();
@@ -101,8 +122,7 @@ static tensor_generator_t *G(void) {
   if (below(2)) return say("NULL"), NULL;
   return (void *)handle((void *)g, GENERATORS, "g");
 }
-// Never a node: callbacks.c has those.
-static tensor_node_t *N(void) { return (void *)handle((void *)t, TENSORS, "(void *)t"); }
+static tensor_node_t *N(void) { return (void *)handle((void *)n, NODES, "n"); }
 // 100,000 is a count of parts or repetitions that is honoured, at 500 bytes each.
 static int64_t whole(void) {
   static const int64_t extreme[] = {INT64_MIN,
@@ -119,8 +139,10 @@ static int64_t whole(void) {
                                     100000};
   return below(4) ? below(7) - 2 : extreme[below(12)];
 }
+static _Thread_local int64_t level[4];  // numbers of the transforms that the thread is in
+static _Thread_local int levels;
 static int64_t I(void) {
-  int64_t v = whole();
+  int64_t v = levels && below(4) == 0 ? level[below(levels)] : whole();
   if (v == INT64_MIN)
     say("INT64_MIN");
   else
@@ -194,10 +216,11 @@ static int32_t B_optional(void) {
   return v;
 }
 // Dtypes that three tensors in four have, for runs that look for one kind of defect.
-static int favoured[16], favours;
+enum { DTYPES = TENSOR_UINT64 + 1 };
+static int favoured[DTYPES], favours;
 static void favour(const char *numbers) {
   char *end;
-  for (long n = strtol(numbers, &end, 10); end != numbers && favours < 16;
+  for (long n = strtol(numbers, &end, 10); end != numbers && favours < DTYPES;
        numbers = end, n = strtol(numbers, &end, 10))
     favoured[favours++] = (int)n;
 }
@@ -208,8 +231,7 @@ static int32_t number_of(int last, int frequent) {
   return v;
 }
 static tensor_dtype dtype(void) {
-  return (tensor_dtype)number_of(TENSOR_BCOMPLEX32,
-                                 favours ? favoured[below(favours)] : TENSOR_COMPLEX32);
+  return (tensor_dtype)number_of(DTYPES - 1, favours ? favoured[below(favours)] : TENSOR_COMPLEX32);
 }
 static tensor_device D(void) {
   static const tensor_device devices[] = {{-1, -1}, {-1, -1}, {-1, -1}, {0, -1}, {0, 0},
@@ -220,12 +242,12 @@ static tensor_device D(void) {
 }
 static const char *text(void) {
   static const char *const words[] = {
-      "",      "sum",   "mean",     "prod",    "amax",      "amin",
-      "floor", "trunc", "linear",   "nearest", "left",      "right",
-      "ij",    "xy",    "fro",      "nuc",     "ij,jk->ik", "...i,...i->...",
-      "ii->i", "a->",   "[0]",      "cpu",     "meta",      "cuda:1",
-      "cpu:",  "%s%n",  "\xff\xfe", "add",     "multiply"};
-  const char *v = words[below(29)];
+      "",         "sum",    "mean",      "prod",           "amax",  "amin",     "floor",
+      "trunc",    "linear", "nearest",   "left",           "right", "ij",       "xy",
+      "fro",      "nuc",    "ij,jk->ik", "...i,...i->...", "ii->i", "a->",      "[0]",
+      "cpu",      "meta",   "cuda:1",    "cpu:",           "%s%n",  "\xff\xfe", "add",
+      "multiply", "error",  "same",      "different",      "N",     "C",        "reflect"};
+  const char *v = words[below(35)];
   say("\"%s\"", v[0] == '\xff' ? "\\xff\\xfe" : v);
   return v;
 }
@@ -327,16 +349,111 @@ static void timed(const char *name, double start) {
 // ---------------------------------------------------------------------------------------------------------
 // pools
 
+// The tensor as one of other kinds, NULL where it cannot be.
+static tensor_t *of_kind(const tensor_t *from, int kind) {
+  static const int64_t block[] = {1, 1};
+  tensor_t *made = NULL, *other = NULL;
+  switch (kind) {
+    case 0:
+      tensor_to_sparse_coo(from, INT64_MIN, &made);
+      break;
+    case 1:
+      tensor_to_sparse_csr(from, INT64_MIN, &made);
+      break;
+    case 2:
+      tensor_to_sparse_csc(from, INT64_MIN, &made);
+      break;
+    case 3:
+      tensor_to_sparse_bsr(from, block, 2, INT64_MIN, &made);
+      break;
+    case 4:
+      tensor_to_sparse_bsc(from, block, 2, INT64_MIN, &made);
+      break;
+    case 5:
+    case 6:
+    case 7:
+    case 8: {
+      static const tensor_dtype quantized[] = {TENSOR_QUINT8, TENSOR_QINT8, TENSOR_QINT32,
+                                               TENSOR_QUINT8};
+      tensor_quantize_per_tensor(from, 0.5, kind == 6 ? 0 : 3, quantized[kind - 5], &made);
+      break;
+    }
+    case 9:
+    case 10: {  // per channel, also in dtypes of less than a byte
+      static const int64_t zeros[64];
+      int64_t channels = tensor_dim(from) > 0 ? tensor_sizes(from)[0] : 65;
+      tensor_t *scales = NULL;
+      if (channels > 64) break;
+      tensor_full(&channels, 1, tensor_float(0.5), TENSOR_FLOAT32, TENSOR_LAYOUT_NONE,
+                  tensor_device_default(), &scales);
+      tensor_from_data(zeros, &channels, 1, TENSOR_INT64, &other);
+      tensor_quantize_per_channel(from, scales, other, 0,
+                                  kind == 9 ? TENSOR_QINT8 : TENSOR_QUINT4X2, &made);
+      tensor_free(scales);
+      break;
+    }
+    case 11: {
+      static const char *const names[] = {"N", "C", "H", "W"};
+      if (tensor_dim(from) <= 4) tensor_rename(from, names, tensor_dim(from), &made);
+      break;
+    }
+    case 12:
+    case 13:
+    case 14:
+      tensor_clone(from, TENSOR_FORMAT_NONE, &made);
+      tensor_set_requires_grad(made, true);
+      break;
+    default:  // made of a leaf
+      tensor_exp(t[LEAF], kind == 15 ? &made : &other);
+      if (other) tensor_sum(other, NULL, 0, false, TENSOR_DTYPE_NONE, &made);
+  }
+  tensor_free(other);
+  return made;
+}
+
+// Transforms that the thread is in.
+enum { DEEPEST_LEVEL = 4 };
+static bool transforms;  // whether calls begin and end them
+static _Thread_local bool mapped[DEEPEST_LEVEL];
+
+static void leave_levels(int left) {
+  tensor_transform_leave(left ? level[left - 1] : 0);
+  levels = left;
+}
+static void begin_level(void) {
+  static const char *const randomness[] = {"error", "same", "different"};
+  if (levels == DEEPEST_LEVEL) return leave_levels(below(DEEPEST_LEVEL));
+  mapped[levels] = below(2);
+  tensor_status status = mapped[levels]
+                             ? tensor_vmap_begin(2 + below(2), randomness[below(3)], &level[levels])
+                             : tensor_jvp_begin(&level[levels]);
+  if (status == TENSOR_OK) levels++;
+}
+// The tensor, mapped or with a tangent at one of the levels; NULL where it cannot be.
+static tensor_t *of_level(const tensor_t *from) {
+  tensor_t *made = NULL, *tangent = NULL;
+  int at = below(levels);
+  if (mapped[at]) {
+    tensor_vmap_wrap(from, below(3), level[at], &made);
+  } else {
+    tensor_clone(from, TENSOR_FORMAT_NONE, &tangent);
+    tensor_jvp_wrap(from, tangent, level[at], &made);
+    tensor_free(tangent);
+  }
+  return made;
+}
+
 static void make(int i) {
   static const int64_t sizes[][4] = {{0, 0, 0, 0}, {4, 0, 0, 0}, {2, 3, 0, 0},
                                      {3, 2, 0, 0}, {2, 3, 4, 0}, {3, 3, 0, 0},
                                      {1, 3, 2, 2}, {0, 3, 0, 0}, {1, 0, 0, 0}};
   static const int dims[] = {0, 1, 2, 2, 3, 2, 4, 2, 1};
-  int shape = below(9);
-  tensor_dtype d = (tensor_dtype)(favours && below(4) ? favoured[below(favours)]
-                                  : below(3)          ? below(12)
-                                  : below(2)          ? TENSOR_COMPLEX32
-                                                      : TENSOR_FLOAT32);
+  bool special = i >= 3 && i < PLAIN;
+  int shape = special ? 5 : below(9);
+  tensor_dtype d = special ? TENSOR_FLOAT32
+                           : (tensor_dtype)(favours && below(4) ? favoured[below(favours)]
+                                            : below(4)          ? below(DTYPES)
+                                                                : TENSOR_FLOAT32);
   tensor_t *made = NULL, *view = NULL;
   if (i == 0) {  // enough for several threads
     tensor_full((const int64_t[]){70000}, 1, tensor_int(2), TENSOR_FLOAT32, TENSOR_LAYOUT_NONE,
@@ -348,24 +465,38 @@ static void make(int i) {
     tensor_from_blob(memory, 64, TENSOR_FLOAT32, (const int64_t[]){4}, 1, NULL, 0, NULL, NULL, true,
                      &made);
   } else {
+    bool quantized = d >= TENSOR_QUINT8 && d <= TENSOR_QUINT2X4;
+    tensor_dtype first = quantized ? TENSOR_FLOAT32 : d;
     for (size_t k = 0; k < 512; k++)
       memory[k] = below(16) ? (unsigned char)below(3) : (unsigned char)draw();
-    if (below(2)) {  // numbers, not bytes
-      tensor_full(sizes[shape], dims[shape], tensor_int(below(7) - 1), d, TENSOR_LAYOUT_NONE,
+    if (special || quantized || below(2)) {  // numbers, not bytes
+      tensor_full(sizes[shape], dims[shape], tensor_int(below(7) - 1), first, TENSOR_LAYOUT_NONE,
                   tensor_device_default(), &made);
     } else {
       if (d == TENSOR_BOOL)
         for (size_t k = 0; k < 512; k++) memory[k] &= 1;
       tensor_from_data(memory, sizes[shape], dims[shape], d, &made);
     }
-    int turn = below(4);
+    int turn = special ? 3 : below(4);
+    if (made && special) view = of_kind(made, i - 3);
+    if (made && quantized) tensor_quantize_per_tensor(made, 0.5, 1, d, &view);
+    if (view) tensor_free(made), made = view, view = NULL;
     if (made && turn == 0 && dims[shape] >= 2) tensor_transpose(made, 0, 1, &view);
     if (made && turn == 1 && dims[shape] >= 1) tensor_slice(made, 0, 1, INT64_MAX, 2, &view);
     if (made && turn == 2)
       tensor_expand(made, (const int64_t[]){2, -1, -1, -1, -1}, dims[shape] + 1, 0, &view);
   }
   if (view) tensor_free(made), made = view;
+  if (made && levels && below(2)) {
+    tensor_t *wrapped = of_level(made);
+    if (wrapped) tensor_free(made), made = wrapped;
+  }
   if (made) put_tensor(i, made);
+}
+static void make_node(int i) {
+  tensor_node_t *made = NULL;
+  tensor_grad_fn(t[3 + KINDS - 1 - below(2)], &made);
+  tensor_node_free(atomic_exchange(&n[i], made));
 }
 
 // A call without a limit may honestly take gigabytes, and minutes to fill them.
@@ -381,6 +512,8 @@ static void settings(void) {
   tensor_set_default_dtype(TENSOR_FLOAT32);
   tensor_set_default_device((tensor_device){TENSOR_CPU, -1});
   tensor_set_grad_enabled(true);
+  tensor_set_inference_mode(false);
+  if (!transforms) leave_levels(0);
   tensor_set_num_threads(2);
 }
 
@@ -408,9 +541,12 @@ static void begin(uint64_t seed, uint64_t block) {
     tensor_generator_manual_seed(made, i);
     g[i] = made;
   }
+  for (int i = 0; i < NODES; i++) make_node(i);
 }
 
 static void end(void) {
+  leave_levels(0);
+  for (int i = 0; i < NODES; i++) tensor_node_free(atomic_exchange(&n[i], NULL));
   for (int i = 0; i < TENSORS; i++) tensor_free(atomic_exchange(&t[i], NULL));
   for (int i = 0; i < STORAGES; i++) tensor_storage_free(atomic_exchange(&s[i], NULL));
   for (int i = 0; i < GENERATORS; i++) tensor_generator_free(atomic_exchange(&g[i], NULL));
