@@ -18,7 +18,7 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 		switch {
 		case last < 0:
 			return nil, status.Runtimef("%s: self.dim() cannot be 0 to view %v as %v (different element sizes)", op, t.DType(), d)
-		case g.Strides[last] != 1:
+		case g.Strides[last] != 1 && g.Sizes[last] != 1:
 			return nil, status.Runtimef("%s: self.stride(-1) must be 1 to view %v as %v (different element sizes), but got %d", op, t.DType(), d, g.Strides[last])
 		}
 	}
@@ -34,10 +34,10 @@ func DType(op string, t *tensor.Tensor, d dtype.DType) (*tensor.Tensor, error) {
 			return nil, status.Runtimef("%s: self.storage_offset() must be divisible by %d to view %v as %v (different element sizes), but got %d", op, ratio, t.DType(), d, g.Offset)
 		}
 		for i := range last {
-			if g.Strides[i]%ratio != 0 {
+			if g.Strides[i]%ratio != 0 && g.Sizes[i] != 1 {
 				return nil, status.Runtimef("%s: self.stride(%d) must be divisible by %d to view %v as %v (different element sizes), but got %d", op, i, ratio, t.DType(), d, g.Strides[i])
 			}
-			g.Strides[i] /= ratio
+			g.Strides[i] /= ratio // rounded down where a dimension of size 1 has a stride that means nothing
 		}
 		g.Sizes[last] /= ratio
 		g.Offset /= ratio
@@ -85,10 +85,10 @@ func Complex(op string, t *tensor.Tensor) (*tensor.Tensor, error) {
 	g := Of(t)
 	g.Select(n, 0)
 	for i := range g.Strides {
-		if g.Strides[i]%2 != 0 {
+		if g.Strides[i]%2 != 0 && g.Sizes[i] != 1 {
 			return nil, status.Runtimef("%s: self must have a stride divisible by 2 for every dimension but the last, but its strides are %v", op, t.Strides())
 		}
-		g.Strides[i] /= 2
+		g.Strides[i] /= 2 // as in DType
 	}
 	g.Offset /= 2
 	return cast(op, t, t.DType().ToComplex(), g)

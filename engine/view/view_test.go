@@ -129,6 +129,9 @@ func TestViewsOfOtherDTypes(t *testing.T) {
 		{must(t)(Parts("imag", pairs, true)), dtype.Float32, list{2, 3}, list{6, 2}, 5},
 		{must(t)(Pairs("view_as_real", pairs)), dtype.Float32, list{2, 3, 2}, list{6, 2, 1}, 4},
 		{must(t)(Complex("view_as_complex", strided(t, dtype.Float32, list{3, 2}, list{4, 1}))), dtype.Complex64, list{3}, list{2}, 1},
+		{must(t)(Complex("view_as_complex", strided(t, dtype.Float32, list{3, 1, 2}, list{4, 7, 1}))), dtype.Complex64, list{3, 1}, list{2, 3}, 1},
+		{must(t)(DType("view", strided(t, dtype.Float32, list{3, 1, 2}, list{4, 7, 1}), dtype.Float64)), dtype.Float64, list{3, 1, 1}, list{2, 3, 1}, 1},
+		{must(t)(DType("view", strided(t, dtype.Float32, list{3, 1}, list{4, 7}), dtype.Int16)), dtype.Int16, list{3, 2}, list{8, 1}, 4},
 	} {
 		assert.Equal(t, c.d, c.v.DType())
 		assert.Equal(t, c.sizes, c.v.Sizes())

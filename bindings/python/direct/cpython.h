@@ -86,8 +86,8 @@ enum {
 extern PyObject _Py_NoneStruct, _Py_TrueStruct, _Py_FalseStruct, _Py_EllipsisObject,
     _Py_NotImplementedStruct;
 extern PyObject *PyExc_TypeError, *PyExc_RuntimeError, *PyExc_BufferError, *PyExc_UserWarning;
-extern PyTypeObject PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type, PyList_Type,
-    PySlice_Type, PyUnicode_Type;
+extern PyTypeObject PyBool_Type, PyLong_Type, PyFloat_Type, PyComplex_Type, PyTuple_Type,
+    PyList_Type, PySlice_Type, PyUnicode_Type;
 
 void Py_IncRef(PyObject *);
 void Py_DecRef(PyObject *);
@@ -118,6 +118,7 @@ void *PyLong_AsVoidPtr(PyObject *);
 PyObject *PyLong_FromVoidPtr(void *);
 double PyFloat_AsDouble(PyObject *);
 double PyLong_AsDouble(PyObject *);
+PyObject *PyNumber_Index(PyObject *);
 PyObject *PyObject_Str(PyObject *);
 double PyComplex_RealAsDouble(PyObject *);
 double PyComplex_ImagAsDouble(PyObject *);

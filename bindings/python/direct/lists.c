@@ -7,8 +7,11 @@
 typedef struct {
   const function *f;
   lt_list l;
-  PyObject *dtype;       // as it was given, None for none
-  tensor_status status;  // of the call that was refused
+  PyObject *dtype;        // as it was given, None for none
+  tensor_status status;   // of the call that was refused
+  PyTypeObject *scalar;   // the class of NumPy's scalars that came last, all of one dtype
+  PyObject *scalar_kind;  // Python's class for their values
+  int64_t scalar_dtype;
 } walk;
 
 static bool ok(walk *w, tensor_status status) { return !(w->status = status); }
@@ -55,7 +58,43 @@ static bool tell_number(walk *w, PyObject *o, int64_t dtype) {
   return ok(w, library.list_number(&w->l, number, (tensor_dtype)dtype));
 }
 
-// A value of another class: `item` makes a list of its items, or finds its dtype and number.
+// Nested lists of numbers of one dtype, which are the elements of an array.
+static bool tell_array(walk *w, PyObject *o, int64_t dtype) {
+  if (o->type == &PyFloat_Type)
+    return ok(w,
+              library.list_number(&w->l, tensor_float(PyFloat_AsDouble(o)), (tensor_dtype)dtype));
+  if (o->type != &PyList_Type) return tell_number(w, o, dtype);
+  PyListObject *list = (PyListObject *)o;
+  if (!ok(w, library.list_open(&w->l, list->size))) return false;
+  for (Py_ssize_t i = 0; i < list->size; i++)
+    if (!tell_array(w, list->items[i], dtype)) return false;
+  return true;
+}
+
+// A scalar of the class that came last, without a call of `item`.
+static bool tell_scalar(walk *w, PyObject *o) {
+  if (w->scalar_kind == (PyObject *)&PyFloat_Type) {
+    double x = PyFloat_AsDouble(o);
+    if (x == -1 && PyErr_Occurred()) return false;
+    return ok(w, library.list_number(&w->l, tensor_float(x), (tensor_dtype)w->scalar_dtype));
+  }
+  if (w->scalar_kind == (PyObject *)&PyBool_Type) {
+    int truth = PyObject_IsTrue(o);
+    return truth >= 0 &&
+           ok(w, library.list_number(&w->l, tensor_bool(truth), (tensor_dtype)w->scalar_dtype));
+  }
+  if (w->scalar_kind == (PyObject *)&PyComplex_Type)
+    return ok(w, library.list_number(
+                     &w->l, tensor_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o)),
+                     (tensor_dtype)w->scalar_dtype));
+  PyObject *whole = PyNumber_Index(o);
+  bool told = whole && tell_number(w, whole, w->scalar_dtype);
+  if (whole) Py_DecRef(whole);
+  return told;
+}
+
+// A value of another class: `item` makes a list of its items, or finds its dtype and its number, or
+// the nested lists of an array; and Python's class for the values where its class has one dtype.
 static bool tell_strange(walk *w, PyObject *o, int depth) {
   enum { UNKNOWN, SEQUENCES, NUMBERS };
   int64_t dtype = TENSOR_DTYPE_NONE;
@@ -69,7 +108,9 @@ static bool tell_strange(walk *w, PyObject *o, int depth) {
   } else if (made) {
     read_dtype(w->f->s, PyTuple_GetItem(made, 0), &dtype);
     if (PyTuple_GetItem(made, 0) == &_Py_NoneStruct) dtype = TENSOR_DTYPE_NONE;
-    told = tell_number(w, PyTuple_GetItem(made, 1), dtype);
+    told = tell_array(w, PyTuple_GetItem(made, 1), dtype);
+    if (PyTuple_Size(made) == 3)
+      w->scalar = o->type, w->scalar_kind = PyTuple_GetItem(made, 2), w->scalar_dtype = dtype;
   }
   if (made) Py_DecRef(made);
   Py_DecRef(o), Py_DecRef(all[2]), Py_DecRef(all[3]);
@@ -88,7 +129,7 @@ static bool tell(walk *w, PyObject *o, int depth) {
   else if (o->type == &PyComplex_Type)
     straight = lt_list_complex(&w->l, PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
   else
-    return tell_strange(w, o, depth);
+    return o->type == w->scalar ? tell_scalar(w, o) : tell_strange(w, o, depth);
   return straight || tell_number(w, o, TENSOR_DTYPE_NONE);
 }
 
@@ -96,7 +137,7 @@ static bool tell(walk *w, PyObject *o, int depth) {
 static PyObject *tensor_of(const function *f, PyObject *data, PyObject *dtype, int64_t code) {
   walk w;
   void *made;
-  w.f = f, w.dtype = dtype, w.status = TENSOR_OK;
+  w.f = f, w.dtype = dtype, w.status = TENSOR_OK, w.scalar = NULL;
   library.list_begin(&w.l, (tensor_dtype)code, TENSOR_DTYPE_NONE);
   bool told = tell(&w, data, 0);
   tensor_status status = library.list_end(&w.l, told ? &made : NULL);

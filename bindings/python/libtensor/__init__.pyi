@@ -300,7 +300,7 @@ def set_printoptions(
     precision: builtins.int | None = ...,
     threshold: builtins.float | None = ...,
     edgeitems: builtins.int | None = ...,
-    linewidth: builtins.int | None = ...,
+    linewidth: builtins.float | None = ...,
     profile: str | None = ...,
     sci_mode: builtins.bool | None = ...,
 ) -> None: ...

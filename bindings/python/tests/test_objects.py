@@ -3,6 +3,7 @@
 import contextlib
 import gc
 import inspect
+import math
 import pickle
 
 import pytest
@@ -110,6 +111,37 @@ def test_print_options():
     finally:
         torch.set_printoptions(profile="default")
     assert repr(x) == "tensor([1.2346])"
+
+
+@pytest.fixture
+def print_options():
+    yield torch.get_printoptions()
+    torch.set_printoptions(profile="default")
+
+
+@pytest.mark.parametrize("threshold, whole", [(1e6, True), (20.5, True), (20, True), (19.9, False), (5e0, False), (math.inf, True), (math.nan, True)])
+def test_print_thresholds_are_any_number(print_options, threshold, whole):
+    torch.set_printoptions(threshold=threshold)
+    assert ("..." not in repr(torch.arange(20))) == whole
+
+
+@pytest.mark.parametrize("width, lines", [(1e3, 1), (math.inf, 1), (40.5, 3), (0, 20), (-5, 20)])
+def test_print_widths_are_any_number(print_options, width, lines):
+    torch.set_printoptions(linewidth=width)
+    assert len(repr(torch.arange(20)).splitlines()) == lines
+
+
+@pytest.mark.parametrize("value", ["a", -1, 2.5, 1j, [1], True, math.nan, b"1", "short "])
+@pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth", "sci_mode", "profile"])
+def test_wrong_print_options_are_refused_at_the_call(print_options, option, value):
+    """Every value is refused with nothing changed, or printing works afterwards."""
+    try:
+        torch.set_printoptions(**({"precision": 2, "threshold": 7} | {option: value}))
+    except (TypeError, ValueError) as error:
+        assert option in str(error) and torch.get_printoptions() == print_options
+    else:
+        assert option in ("threshold", "linewidth", "sci_mode")
+    assert repr(torch.arange(3)).startswith("tensor([0")
 
 
 def test_assert_close():

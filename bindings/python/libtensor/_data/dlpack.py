@@ -8,7 +8,7 @@ from .._base.device import device as Device
 from .._core.tensor import Tensor, checked
 from .._gen import gen_functions as _f
 from .arrow import from_arrow
-from .interop import TYPES, View, from_cuda, from_interface, lendable, reachable
+from .interop import FOREIGN_ORDER, TYPES, View, from_cuda, from_interface, lendable, reachable
 from .sequence import from_sequence
 
 VERSION = (1, 1)
@@ -70,8 +70,13 @@ def from_dlpack(ext_tensor, *, device=None, copy=None):
 
 def refuse_copy(function, copy, made, data):
     """Refuses what became a copy of other memory where none may be made."""
-    if copy is False and not isinstance(data, Tensor) and made.untyped_storage().resizable():
-        raise ValueError(f"{function}(): elements that lie backwards, or at addresses that are not aligned, need a copy, which copy=False forbids")
+    if copy is not False or isinstance(data, Tensor):
+        return
+    if made.untyped_storage().resizable() or hasattr(data, "__array_interface__") and in_native_order(data) is not data:
+        raise ValueError(
+            f"{function}(): elements that lie backwards, at addresses that are not aligned or in another byte order need a copy, "
+            "which copy=False forbids"
+        )
 
 
 def capsule_of(ext, copy):
@@ -145,6 +150,19 @@ def shows_bytes(data):
     return isinstance(interface, dict) and isinstance(interface.get("data"), (bytes, bytearray, memoryview))
 
 
+def in_native_order(data):
+    """Returns the array, or a copy of it in the processor's byte order if it has the other one."""
+    if data.__class__ is ndarray:
+        return data if data.dtype.isnative else data.astype(data.dtype.newbyteorder("="))
+    interface = data.__array_interface__
+    if not isinstance(interface, dict) or not str(interface.get("typestr")).startswith(FOREIGN_ORDER):
+        return data
+    import numpy
+
+    array = numpy.asanyarray(data)
+    return array.astype(array.dtype.newbyteorder("="))
+
+
 def from_array(data, dtype=None):
     """A tensor of an array, of one of NumPy's numbers, or of what becomes an array, sharing its memory where that is possible. `dtype` is
     what becomes of it: objects, such as those of columns of several types, are read as such."""
@@ -152,7 +170,7 @@ def from_array(data, dtype=None):
         if is_number(data):
             return from_numpy(data.__array__())
         if not shows_bytes(data):
-            return from_numpy(data)
+            return from_numpy(in_native_order(data))
     elif hasattr(data, "__dlpack__"):
         return from_arrow(data) if hasattr(data, "__arrow_c_array__") else from_dlpack(data)  # Arrow has bool, too
     elif hasattr(data, "__cuda_array_interface__"):

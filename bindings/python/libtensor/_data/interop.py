@@ -116,6 +116,8 @@ def is_integers(value):
     return isinstance(value, tuple) and all(hasattr(v, "__index__") for v in value)
 
 
+FOREIGN_ORDER = ">" if sys.byteorder == "little" else "<"  # how the type of an array with the other byte order begins
+
 # What an array interface must have: the key, what its value is tested by, and how it is told.
 INTERFACE = (
     ("typestr", lambda v: isinstance(v, str), "a str such as '<f4'"),
@@ -169,9 +171,10 @@ def from_interface(data, name="__array_interface__", device="cpu"):
     text, size, stride, address, read_only = interface_of(data, name)
     dtype = FROM_TYPESTR.get(text)
     if dtype is None:
-        if text.startswith(">"):
+        if text.startswith(FOREIGN_ORDER):
             raise ValueError(
-                "given numpy array has byte order different from the native byte order. Conversion between byte orders is currently not supported."
+                f"given numpy array has byte order different from the native byte order ('{text}'), which tensors do not have; "
+                "array.byteswap().view(array.dtype.newbyteorder()) has the native one, and tensor(array) copies in it"
             )
         if text == "|O":
             raise TypeError(

@@ -1,33 +1,57 @@
 """Printed forms."""
 
 import math
+import operator
 
+UNLIMITED = 2**62
 OPTIONS = {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80, "sci_mode": None}
 PROFILES = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
-    "full": {"precision": 4, "threshold": 2**62, "edgeitems": 3, "linewidth": 80},
+    "full": {"precision": 4, "threshold": UNLIMITED, "edgeitems": 3, "linewidth": 80},
 }
 options = dict(OPTIONS)
 
 
+def whole(name, value):
+    """The option as an int of at least 0."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"set_printoptions(): argument '{name}' must be int, not {type(value).__name__}")
+    if operator.index(value) < 0:
+        raise ValueError(f"set_printoptions(): {name} {value} must not be negative")
+    return min(operator.index(value), UNLIMITED)
+
+
+def bound(name, value, least):
+    """The option, a limit that can be a fraction or infinity, as an int of at least `least`. NaN limits nothing."""
+    if isinstance(value, (bool, str)) or not hasattr(value, "__index__") and not hasattr(value, "__float__"):
+        raise TypeError(f"set_printoptions(): argument '{name}' must be a number, not {type(value).__name__}")
+    limit = operator.index(value) if hasattr(value, "__index__") else float(value)
+    return max(math.floor(limit), least) if limit < UNLIMITED else UNLIMITED
+
+
 def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
-    """Sets how tensors are printed; `profile` is default, short or full.
+    """Sets how tensors are printed; `profile` is default, short or full. `threshold` and `linewidth` can be fractions or infinite.
 
     >>> torch.set_printoptions(precision=2)
     >>> torch.tensor([1.2345])
     tensor([1.23])
     >>> torch.set_printoptions(profile="default")
     """
-    if profile is not None:
-        if profile not in PROFILES:
-            raise ValueError(f"set_printoptions(): profile '{profile}' is not one of {', '.join(PROFILES)}")
-        options.update(PROFILES[profile])
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    for name, value in given.items():
-        if value is not None:
-            options[name] = 2**62 if value == math.inf else value
-    options["sci_mode"] = sci_mode
+    if profile is not None and profile not in list(PROFILES):
+        raise ValueError(f"set_printoptions(): profile '{profile}' is not one of {', '.join(PROFILES)}")
+    if sci_mode is not None and not isinstance(sci_mode, (bool, int)):
+        raise TypeError(f"set_printoptions(): argument 'sci_mode' must be bool, not {type(sci_mode).__name__}")
+    changed = dict(PROFILES[profile] if profile is not None else {})
+    if precision is not None:
+        changed["precision"] = whole("precision", precision)
+    if threshold is not None:
+        changed["threshold"] = bound("threshold", threshold, 0)
+    if edgeitems is not None:
+        changed["edgeitems"] = whole("edgeitems", edgeitems)
+    if linewidth is not None:
+        changed["linewidth"] = bound("linewidth", linewidth, 1)
+    options.update(changed, sci_mode=None if sci_mode is None else bool(sci_mode))
 
 
 def get_printoptions():

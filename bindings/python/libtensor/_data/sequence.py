@@ -1,9 +1,11 @@
 """What the library is to know of items of nested sequences that are neither Python's own numbers nor lists or tuples."""
 
 import ctypes
+import sys
 
 from .._base import dtypes as _dtypes
 from .._base.direct import OF_SEQUENCE, function
+from .._base.warnings import warn_once
 from .._core.convert import NUMBERS
 from .._core.tensor import Tensor
 
@@ -33,16 +35,55 @@ def elements(value):
         raise ValueError(f"could not determine the shape of object type '{type(value).__name__}'") from error
 
 
+BASES = {"b": bool, "i": int, "u": int, "f": float, "c": complex}  # Python's class of a kind of NumPy's dtypes
+SLOW_LIST = (
+    "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a single numpy.ndarray "
+    "with numpy.array() before converting to a tensor."
+)
+
+
+ARRAYS, SCALARS = {}, {}  # what tensors have for a dtype of NumPy's, None for nothing, and for a class of its scalars
+
+
+def dtype_of(numpy_dtype):
+    """The dtype that tensors have for one of NumPy's; None where they have none."""
+    if numpy_dtype.kind not in BASES:
+        return None
+    if numpy_dtype not in ARRAYS:
+        ARRAYS[numpy_dtype] = _dtypes.NAMES.get(numpy_dtype.name)
+    return ARRAYS[numpy_dtype]
+
+
+def of_array(value, first):
+    """The dtype of a NumPy array, and the nested lists of its elements; None for other values and for dtypes that tensors do not have. The
+    first array of a list warns."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(value) is not numpy.ndarray or not value.ndim or dtype_of(value.dtype) is None:
+        return None
+    if first:
+        warn_once(SLOW_LIST)
+    return dtype_of(value.dtype), value.tolist()
+
+
+def of_scalar(value):
+    """The dtype of a NumPy scalar, its Python number and, where C converts others of its class, Python's class for them."""
+    dtype, base = SCALARS[type(value)]
+    return (dtype, base(value), base) if base is not complex or isinstance(value, complex) else (dtype, base(value))
+
+
 def of_numpy(value):
     """The dtype of a NumPy number, and its Python number; None for what is no such number."""
     found = getattr(value, "dtype", None)
     if found is None or getattr(value, "ndim", 1) or not isinstance(getattr(found, "name", None), str):
         return None
-    base = {"b": bool, "i": int, "u": int, "f": float, "c": complex}.get(found.kind)
+    base = BASES.get(found.kind)
     dtype = _dtypes.NAMES.get(found.name)
     if base is None or dtype is None:
         raise TypeError(f"can't convert a NumPy number of type {found.name}")
-    return dtype, base(value)
+    if type(value) is not found.type:
+        return dtype, base(value)
+    SCALARS[type(value)] = dtype, base
+    return of_scalar(value)
 
 
 def of_tensor(value, dtype):
@@ -75,10 +116,15 @@ def converted(value, dtype):
 
 
 def item(value, dtype, depth, known):
-    """The elements of a sequence, in a list, or the dtype, None where it says nothing of one, and the Python number of an element.
+    """The elements of a sequence, in a list, or the dtype, None where it says nothing of one, and the Python number of an element, or the
+    nested lists of an array. A third item is Python's class for the values, where all of the same class are converted alike.
 
     `dtype` is the tensor's, where it is given, and `known` what the other items at this depth are.
     """
+    if type(value) in SCALARS:
+        return of_scalar(value)
+    if (array := of_array(value, depth == 1 and known == UNKNOWN)) is not None:
+        return array
     if is_sequence(value) or known == SEQUENCES and isinstance(value, Tensor) and value.dim():
         return elements(value)
     if isinstance(value, Tensor):
