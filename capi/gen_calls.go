@@ -4380,9 +4380,17 @@ var calls = [...]func(aten.Ctx, frame) error{
 	func(c aten.Ctx, f frame) error { // vmap_end
 		return c.VmapEnd(f.int(0))
 	},
+	func(c aten.Ctx, f frame) error { // vmap_level
+		r0, err := c.VmapLevel(f.tensor(0))
+		return f.setInt(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // vmap_maps
 		r0, err := c.VmapMaps(f.tensor(0), f.int(1))
 		return f.setBool(err, r0)
+	},
+	func(c aten.Ctx, f frame) error { // vmap_randomness
+		r0, err := c.VmapRandomness(f.int(0))
+		return f.setStr(err, r0)
 	},
 	func(c aten.Ctx, f frame) error { // vmap_spread
 		r0, err := c.VmapSpread(f.tensor(0))

@@ -614,6 +614,26 @@ TENSOR_API tensor_status tensor_vmap_maps(const tensor_t *self, int64_t level, b
   return status;
 }
 
+TENSOR_API tensor_status tensor_vmap_level(const tensor_t *self, int64_t *out) {
+  LT_RESULT(out, "vmap_level", "out");
+  lt_value a[1] = {{.pointer = (void *)self}};
+  const tensor_status status = lt_run(LT_OP(vmap_level), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (int64_t)a[0].i;
+  }
+  return status;
+}
+
+TENSOR_API tensor_status tensor_vmap_randomness(int64_t level, char **out) {
+  LT_RESULT(out, "vmap_randomness", "out");
+  lt_value a[1] = {{.i = level}};
+  const tensor_status status = lt_run(LT_OP(vmap_randomness), LT_FUNCTION, false, a);
+  if (status == TENSOR_OK) {
+    *out = (char *)a[0].pointer;
+  }
+  return status;
+}
+
 TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out) {
   lt_value a[1] = {{.pointer = (void *)self}};
   return lt_give(LT_OP(vmap_spread), false, a, out);

@@ -6454,8 +6454,16 @@ static const lt_parameter of_vmap_end[] = {
     {"level", NULL, 'I', -1, 0, {0}},
 };
 
+static const lt_parameter of_vmap_level[] = {
+    {"self", NULL, 'T', -1, 0, {0}},
+};
+
 static const lt_parameter of_vmap_maps[] = {
     {"self", NULL, 'T', -1, 0, {0}},
+    {"level", NULL, 'I', -1, 0, {0}},
+};
+
+static const lt_parameter of_vmap_randomness[] = {
     {"level", NULL, 'I', -1, 0, {0}},
 };
 
@@ -7620,7 +7628,9 @@ lt_operator lt_operators[] = {
     {lt_run, "view_copy.dtype", "view_copy", "view_copy_", of_view_copy_dtype, 2, "T", "out", "(Tensor input, dtype dtype)", -1, LT_NAMED, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_OUT, 0), 0, 1},
     {lt_run, "vmap_begin", "vmap_begin", "vmap_begin_", of_vmap_begin, 2, "I", "out", "(int size, str randomness)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "vmap_end", "vmap_end", "vmap_end_", of_vmap_end, 1, "", "", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_level", "vmap_level", "vmap_level_", of_vmap_level, 1, "I", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "vmap_maps", "vmap_maps", "vmap_maps_", of_vmap_maps, 2, "B", "out", "(Tensor input, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "vmap_randomness", "vmap_randomness", "vmap_randomness_", of_vmap_randomness, 1, "U", "out", "(int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "vmap_spread", "vmap_spread", "vmap_spread_", of_vmap_spread, 1, "T", "out", "(Tensor input)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "vmap_unwrap", "vmap_unwrap", "vmap_unwrap_", of_vmap_unwrap, 3, "T", "out", "(Tensor input, int dim, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "vmap_wrap", "vmap_wrap", "vmap_wrap_", of_vmap_wrap, 3, "T", "out", "(Tensor input, int dim, int level)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

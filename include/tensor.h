@@ -5352,6 +5352,12 @@ TENSOR_API tensor_status tensor_vmap_unwrap(const tensor_t *self, int64_t dim, i
 // Whether `self` stands for each of the examples of the transform `level`.
 TENSOR_API tensor_status tensor_vmap_maps(const tensor_t *self, int64_t level, bool *out);
 
+// Returns the number of the innermost vmap in which `self` stands for each of the examples; 0 for none.
+TENSOR_API tensor_status tensor_vmap_level(const tensor_t *self, int64_t *out);
+
+// Returns the `randomness` of the vmap of the number `level`.
+TENSOR_API tensor_status tensor_vmap_randomness(int64_t level, char **out);
+
 // `self` as a tensor that stands for an example in each of the transforms that the thread is in, though it may be the same for all of them:
 // then its gradient is another one for each.
 TENSOR_API tensor_status tensor_vmap_spread(const tensor_t *self, tensor_t **out);

@@ -42,6 +42,15 @@ func (c Ctx) Around(l *tensor.Level) Ctx {
 	return Ctx{c.passed, &m}
 }
 
+// TransformAround returns the number of the transform around that of a number, 0 for none; that of the thread's own where it is in no such one.
+func (c Ctx) TransformAround(level int64) uint32 {
+	l := numbered(level)
+	if l == nil || !c.within(l) {
+		return c.now().Level
+	}
+	return c.Around(l).now().Level
+}
+
 // drawing is the key of a transform that is under way, which has a say in what is drawn at random.
 func (c Ctx) drawing() tensor.Keys {
 	if c.modes == nil || c.modes.Level == 0 {

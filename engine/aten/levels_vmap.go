@@ -56,6 +56,25 @@ func (c Ctx) VmapMaps(self *tensor.Tensor, level int64) (bool, error) {
 	return self.MappedBy(level), nil
 }
 
+// VmapLevel is the operator vmap_level.
+func (c Ctx) VmapLevel(self *tensor.Tensor) (int64, error) {
+	for w := self.Wrapped(); w != nil; w = w.Value.Wrapped() {
+		if !w.Level.Forward {
+			return int64(w.Level.Number), nil
+		}
+	}
+	return 0, nil
+}
+
+// VmapRandomness is the operator vmap_randomness.
+func (c Ctx) VmapRandomness(level int64) (string, error) {
+	l, err := underWay("vmap_randomness", "vmap", level)
+	if err != nil {
+		return "", err
+	}
+	return l.Randomness, nil
+}
+
 // VmapSpread is the operator vmap_spread.
 func (c Ctx) VmapSpread(self *tensor.Tensor) (*tensor.Tensor, error) {
 	t := self.Alias()

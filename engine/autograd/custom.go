@@ -88,6 +88,32 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	return n, nil
 }
 
+// IsUntrackedView tells whether a tensor is a view that was made, while calls were not recorded, of one whose gradient is wanted.
+func IsUntrackedView(t *tensor.Tensor) bool { return creationMetaOf(t) == noGradView && wanted(t) }
+
+// Wanted tells whether the gradient of a tensor is wanted.
+func Wanted(t *tensor.Tensor) bool { return wanted(t) }
+
+// SoleContext returns what the custom function that made t was recorded with, along with a deleter, where nothing but t keeps the call: no
+// other tensor has its history, no later call leads to it, and no handle. Otherwise 0.
+func SoleContext(t *tensor.Tensor, deleter uintptr) uintptr {
+	v := variableOf(t)
+	if v == nil || v.refs.Load() != 1 {
+		return 0
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	n := v.node
+	if n == nil || n.refs.Load() != 1 {
+		return 0
+	}
+	a := n.attached.Load()
+	if a == nil || a.context == nil || a.context.refs.Load() != 1 || a.context.deleter != deleter {
+		return 0
+	}
+	return a.context.data
+}
+
 // custom tells whether the node's formula is a function of the program's.
 func (n *Node) custom() bool {
 	a := n.attached.Load()

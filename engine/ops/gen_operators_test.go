@@ -1064,6 +1064,8 @@ var operators = map[string]any{
 	"vmap_wrap":                              ctx.VmapWrap,
 	"vmap_unwrap":                            ctx.VmapUnwrap,
 	"vmap_maps":                              ctx.VmapMaps,
+	"vmap_level":                             ctx.VmapLevel,
+	"vmap_randomness":                        ctx.VmapRandomness,
 	"vmap_spread":                            ctx.VmapSpread,
 	"jvp_begin":                              ctx.JvpBegin,
 	"jvp_end":                                ctx.JvpEnd,

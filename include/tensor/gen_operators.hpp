@@ -11334,6 +11334,20 @@ inline bool vmap_maps(const Tensor &self, Int level) {
   return out.take();
 }
 
+// Returns the number of the innermost vmap in which `self` stands for each of the examples; 0 for none.
+inline int64_t vmap_level(const Tensor &self) {
+  detail::Result<int64_t> out;
+  detail::check(::tensor_vmap_level(self.get(), out.put()));
+  return out.take();
+}
+
+// Returns the `randomness` of the vmap of the number `level`.
+inline std::string vmap_randomness(Int level) {
+  detail::Result<std::string> out;
+  detail::check(::tensor_vmap_randomness(level, out.put()));
+  return out.take();
+}
+
 // `self` as a tensor that stands for an example in each of the transforms that the thread is in, though it may be the same for all of them:
 // then its gradient is another one for each.
 inline Tensor vmap_spread(const Tensor &self) {

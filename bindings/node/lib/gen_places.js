@@ -79,6 +79,8 @@ module.exports = {
     'vmapUnwrap',
     'vmapUnwrapAsync',
     'vmapMaps',
+    'vmapLevel',
+    'vmapRandomness',
     'vmapSpread',
     'vmapSpreadAsync',
     'jvpBegin',

@@ -1,5 +1,5 @@
-// Function.apply: calls forward without gradients, and records the call. What it cannot take as it
-// is (keywords, setup_context, several outputs, marked ones) goes by way of _gradients/function.py.
+// Function.apply: calls forward without gradients, and records the call. Inside transforms, and
+// where arguments have to be bound to the parameters of forward, _gradients/function.py acts first.
 #include "direct.h"
 
 enum { MOST = 16 };
@@ -9,11 +9,6 @@ typedef struct {
   const state *s;
   PyObject *ctx;
 } recorded;
-
-typedef struct {
-  void *items[MOST];
-  Py_ssize_t n;
-} handles;
 
 // object.name(*args), where there is an object.
 static PyObject *ask(PyObject *object, PyObject *name, PyObject *const *args, size_t n) {
@@ -94,6 +89,12 @@ static bool done(const state *s, tensor_status status) {
   return !status;
 }
 
+PyObject *sole_ctx(const tensor *t) {
+  if (!t->of_function || !t->handle) return NULL;
+  const recorded *call = library.sole_context((void *)t->handle, forget);
+  return call ? call->ctx : NULL;
+}
+
 // Gives the library a call whose ctx has what else there is to know, and ctx its node.
 static bool give(const state *s, PyObject *ctx, const char *name, bool materialize,
                  void *const *const *lists, const int64_t *lengths, const int64_t *constant) {
@@ -118,9 +119,9 @@ static bool give(const state *s, PyObject *ctx, const char *name, bool materiali
   return done(s, status) && set;
 }
 
-// The handles of the tensors in a tuple, NULL for None; NULL without an exception for others.
-static void **read_all(const state *s, PyObject *tuple, void **few) {
-  if (tuple->type != &PyTuple_Type) return NULL;
+// The handles of what ctx saves, which are tensors, NULL for None; NULL with an exception for
+// others.
+static void **read_saved(const state *s, PyObject *tuple, void **few) {
   Py_ssize_t n = PyTuple_Size(tuple);
   void **to = n <= MOST ? few : malloc((size_t)n * sizeof *to);
   for (Py_ssize_t i = 0; to && i < n; i++) {
@@ -128,131 +129,295 @@ static void **read_all(const state *s, PyObject *tuple, void **few) {
     if (o == &_Py_NoneStruct) {
       to[i] = NULL;
     } else if (!read_tensor(s, o, to + i)) {
+      PyObject *kind = PyObject_GetAttr((PyObject *)o->type, s->name);
+      if (kind)
+        PyErr_Format(PyExc_TypeError,
+                     "save_for_backward can only save variables, but argument %zd is of type %U", i,
+                     kind),
+            Py_DecRef(kind);
       if (to != few) free(to);
       return NULL;
     }
   }
+  if (!to) done(s, TENSOR_ERROR_MEMORY);
   return to;
 }
 
-// Records a call with given inputs and outputs, of what ctx says beside. False with an exception,
-// and without one where what is to be saved are no tensors.
-static bool record(const state *s, PyObject *ctx, void *const *inputs, int64_t n,
-                   void *const *outputs, int64_t m, const int64_t *constant, int64_t constants) {
-  PyObject *name = PyObject_GetAttr((PyObject *)ctx->type, s->name);
-  PyObject *materialize = PyObject_GetAttr(ctx, s->materialize_grads);
-  PyObject *to_save = PyObject_GetAttr(ctx, s->to_save);
+// A call of a Function: its arguments, and what they and what forward returned are to autograd.
+typedef struct {
+  const state *s;
+  PyObject *class, *ctx, *made;
+  PyObject *const *args;
+  Py_ssize_t n, inputs, outputs;
+  bool several;      // forward returned a tuple
+  PyObject **items;  // of it, each a new reference
+  void **in,
+      **out;  // handles of the inputs, which are tensors, and of the outputs, NULL for others
+} application;
+
+static bool is_among(PyObject *tuple, PyObject *o) {
+  Py_ssize_t n = tuple->type == &PyTuple_Type ? PyTuple_Size(tuple) : 0;
+  for (Py_ssize_t i = 0; i < n; i++)
+    if (PyTuple_GetItem(tuple, i) == o) return true;
+  return false;
+}
+
+static bool is_argument(const application *a, PyObject *o) {
+  for (Py_ssize_t i = 0; i < a->n; i++)
+    if (a->args[i] == o) return true;
+  return false;
+}
+
+// Tells ctx which arguments are tensors, and which of these require grad; any is whether one does.
+static bool tell(application *a, bool *any) {
+  const state *s = a->s;
+  PyObject *are = PyType_GenericAlloc(&PyTuple_Type, a->n);
+  PyObject *need = PyType_GenericAlloc(&PyTuple_Type, a->n);
+  uint8_t few[MOST], *kinds = a->n <= MOST ? few : malloc((size_t)a->n);
+  bool told = are && need && kinds;
+  for (Py_ssize_t i = 0; i < a->n && told; i++)
+    if (read_tensor(s, a->args[i], a->in + a->inputs)) a->inputs++;
+  told = told && done(s, library.gradient_kinds(a->in, a->inputs, kinds));
+  for (Py_ssize_t i = 0, k = 0; i < a->n && told; i++) {
+    void *handle;
+    const bool is = read_tensor(s, a->args[i], &handle);
+    const bool wanted = is && kinds[k++] != LT_NO_GRADIENT;
+    *any = *any || wanted;
+    PyTuple_SetItem(are, i, PyBool_FromLong(is));
+    PyTuple_SetItem(need, i, PyBool_FromLong(wanted));
+  }
+  told = told && !PyObject_SetAttr(a->ctx, s->is_tensor, are) &&
+         !PyObject_SetAttr(a->ctx, s->needs_input_grad, need);
+  if (kinds != few) free(kinds);
+  if (are) Py_DecRef(are);
+  if (need) Py_DecRef(need);
+  return told;
+}
+
+// Calls forward, and setup_context where the class has one.
+static bool call_forward(application *a, PyObject *names) {
+  const state *s = a->s;
+  PyObject *setup = PyObject_GetAttr(a->class, s->setup_context);
+  PyObject *forward = setup ? PyObject_GetAttr(a->class, s->forward) : NULL;
+  PyObject *words = names && forward ? dictionary(a->args + a->n, names) : NULL;
+  PyObject *few[MOST + 1],
+      **given = a->n <= MOST ? few : malloc((size_t)(a->n + 1) * sizeof *given);
+  if (forward && given && (words || !names)) {
+    const bool takes_ctx = setup == s->no_setup;
+    given[0] = a->ctx;
+    memcpy(given + 1, a->args, (size_t)a->n * sizeof *given);
+    a->made =
+        PyObject_VectorcallDict(forward, given + !takes_ctx, (size_t)(a->n + takes_ctx), words);
+    if (a->made && !takes_ctx) {
+      PyObject *inputs = PyType_GenericAlloc(&PyTuple_Type, a->n), *nothing = NULL;
+      for (Py_ssize_t i = 0; inputs && i < a->n; i++)
+        Py_IncRef(a->args[i]), PyTuple_SetItem(inputs, i, a->args[i]);
+      PyObject *all[] = {a->ctx, inputs, a->made};
+      if (inputs) nothing = PyObject_VectorcallDict(setup, all, 3, NULL), Py_DecRef(inputs);
+      if (nothing) Py_DecRef(nothing);
+      if (!nothing) Py_DecRef(a->made), a->made = NULL;
+    }
+  }
+  if (given != few) free(given);
+  PyObject *held[] = {setup, forward, words};
+  for (int i = 0; i < 3; i++)
+    if (held[i]) Py_DecRef(held[i]);
+  return a->made;
+}
+
+// Another tensor over the memory of an output that is an argument or has a graph: a view of it
+// where the call is recorded, else what detach() returns.
+static PyObject *other_tensor(const application *a, PyObject *output, bool recording) {
+  void *handle = (void *)((tensor *)output)->handle, *made = NULL;
+  const bool views = recording && library.layout(handle) == TENSOR_STRIDED;
+  if (!done(a->s, views ? library.view_as(handle, handle, &made) : library.detach(handle, &made)))
+    return NULL;
+  PyObject *object = wrap(a->s, (intptr_t)made);
+  if (object && views) Py_IncRef(output), ((tensor *)object)->base = output;
+  return object;
+}
+
+// Collects the outputs, others in the places of those that the caller must not get as they are.
+// What is replaced there is replaced in the tuple of outputs without gradient, too.
+static bool collect(application *a, PyObject *dirty, PyObject **constant, bool recording) {
+  const state *s = a->s;
+  uint8_t few[MOST], *kinds = a->outputs <= MOST ? few : malloc((size_t)a->outputs);
+  void *live[MOST],
+      **tensors = a->outputs <= MOST ? live : malloc((size_t)a->outputs * sizeof *live);
+  Py_ssize_t n = 0;
+  bool ready = kinds && tensors;
+  for (Py_ssize_t i = 0; ready && i < a->outputs; i++)
+    if (read_tensor(s, a->items[i], a->out + i)) tensors[n++] = a->out[i];
+  ready = ready && done(s, library.gradient_kinds(tensors, n, kinds));
+  for (Py_ssize_t i = 0, k = 0; ready && i < a->outputs; i++) {
+    PyObject *old = a->items[i];
+    if (!a->out[i]) continue;
+    const uint8_t kind = kinds[k++];
+    if ((kind != LT_GRADIENT && !is_argument(a, old)) || is_among(dirty, old)) continue;
+    PyObject *other = other_tensor(a, old, recording);
+    if (!(ready = other)) break;
+    if (is_among(*constant, old)) {
+      Py_ssize_t m = PyTuple_Size(*constant);
+      PyObject *more = PyType_GenericAlloc(&PyTuple_Type, m + 1);
+      for (Py_ssize_t j = 0; more && j <= m; j++) {
+        PyObject *one = j < m ? PyTuple_GetItem(*constant, j) : other;
+        Py_IncRef(one), PyTuple_SetItem(more, j, one);
+      }
+      if (more) Py_DecRef(*constant), *constant = more;
+      ready = more;
+    }
+    a->items[i] = other, a->out[i] = (void *)((tensor *)other)->handle;
+    Py_DecRef(old);
+  }
+  if (kinds != few) free(kinds);
+  if (tensors != live) free(tensors);
+  return ready;
+}
+
+// Refuses tensors that ctx has as written to and that are no outputs.
+static bool returns_all(const application *a, PyObject *dirty) {
+  Py_ssize_t n = dirty->type == &PyTuple_Type ? PyTuple_Size(dirty) : 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    bool found = false;
+    for (Py_ssize_t k = 0; k < a->outputs && !found; k++)
+      found = a->items[k] == PyTuple_GetItem(dirty, i);
+    if (found) continue;
+    PyErr_Format(
+        PyExc_RuntimeError,
+        "Some elements marked as dirty during the forward method were not returned as output. "
+        "The inputs that are modified inplace must all be outputs of the Function.");
+    return false;
+  }
+  return true;
+}
+
+// Records the call, of what ctx says of its outputs.
+static bool record(application *a, PyObject *dirty, PyObject *without) {
+  const state *s = a->s;
+  PyObject *name = PyObject_GetAttr((PyObject *)a->ctx->type, s->name);
+  PyObject *materialize = PyObject_GetAttr(a->ctx, s->materialize_grads);
+  PyObject *to_save = PyObject_GetAttr(a->ctx, s->to_save);
   const char *text = name ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
   void *few[MOST];
-  void **saved = text && materialize && to_save ? read_all(s, to_save, few) : NULL;
-  bool made = false;
-  if (saved) {
-    void *const *const lists[] = {inputs, outputs, saved};
-    const int64_t lengths[] = {n, m, PyTuple_Size(to_save), constants};
-    made = give(s, ctx, text, PyObject_IsTrue(materialize), lists, lengths, constant);
+  void **saved = text && materialize && to_save ? read_saved(s, to_save, few) : NULL;
+  int64_t some[MOST],
+      *constant = a->outputs <= MOST ? some : malloc((size_t)a->outputs * sizeof *some);
+  int64_t constants = 0;
+  bool made = saved && constant && returns_all(a, dirty);
+  for (Py_ssize_t i = 0; made && i < a->outputs; i++)
+    if (a->out[i] && is_among(without, a->items[i])) constant[constants++] = i;
+  if (made) {
+    void *const *const lists[] = {a->in, a->out, saved};
+    const int64_t lengths[] = {a->inputs, a->outputs, PyTuple_Size(to_save), constants};
+    made = give(s, a->ctx, text, PyObject_IsTrue(materialize), lists, lengths, constant);
     // Outputs among what was saved would keep their own node.
-    if (made && lengths[2]) made = !PyObject_SetAttr(ctx, s->to_save, s->nothing);
-    if (saved != few) free(saved);
+    if (made && lengths[2]) made = !PyObject_SetAttr(a->ctx, s->to_save, s->nothing);
   }
+  for (Py_ssize_t i = 0; made && i < a->outputs; i++)
+    if (a->out[i]) ((tensor *)a->items[i])->of_function = true;
+  if (saved && saved != few) free(saved);
+  if (constant != some) free(constant);
   PyObject *held[] = {name, materialize, to_save};
   for (int i = 0; i < 3; i++)
     if (held[i]) Py_DecRef(held[i]);
   return made;
 }
 
-// record for _gradients/function.py, with tuples: of tensors, of tensors and None, and of numbers.
-EXPORT PyObject *direct_record(const state *s, PyObject *ctx, PyObject *inputs, PyObject *outputs,
-                               PyObject *constant) {
-  void *few[2][MOST];
-  int64_t numbers[MOST];
-  void **in = read_all(s, inputs, few[0]), **out = read_all(s, outputs, few[1]);
-  Py_ssize_t n = PyTuple_Size(constant);
-  int64_t *of = n <= MOST ? numbers : malloc((size_t)n * sizeof *of);
-  for (Py_ssize_t i = 0; of && i < n; i++) of[i] = PyLong_AsLongLong(PyTuple_GetItem(constant, i));
-  bool made = in && out && of &&
-              record(s, ctx, in, PyTuple_Size(inputs), out, PyTuple_Size(outputs), of, n);
-  if (in != few[0]) free(in);
-  if (out != few[1]) free(out);
-  if (of != numbers) free(of);
-  return made || !PyErr_Occurred() ? PyBool_FromLong(made) : NULL;
+// Sets an attribute of ctx back to its class's, where it was set.
+static bool reset(application *a, PyObject *name, PyObject *value) {
+  return !PyTuple_Size(value) || !PyObject_SetAttr(a->ctx, name, a->s->nothing);
 }
 
-// Whether an attribute of ctx is an empty tuple, as its class has it.
-static bool is_empty(PyObject *ctx, PyObject *name) {
-  PyObject *value = PyObject_GetAttr(ctx, name);
-  if (!value) return PyErr_Clear(), false;
-  bool empty = value->type == &PyTuple_Type && !PyTuple_Size(value);
-  Py_DecRef(value);
-  return empty;
-}
-
-static bool takes_ctx(const state *s, PyObject *class) {
-  PyObject *setup = PyObject_GetAttr(class, s->setup_context);
-  if (!setup) return PyErr_Clear(), false;
-  Py_DecRef(setup);
-  return setup == s->no_setup;
-}
-
-// Tells ctx which arguments are tensors, and which of these have gradients that are wanted.
-static bool tell(const state *s, PyObject *ctx, PyObject *const *args, handles *inputs,
-                 Py_ssize_t n, bool *any) {
-  PyObject *are = PyType_GenericAlloc(&PyTuple_Type, n);
-  PyObject *need = PyType_GenericAlloc(&PyTuple_Type, n);
-  bool told = are && need;
-  for (Py_ssize_t i = 0; i < n && told; i++) {
-    void *handle;
-    bool wanted = false, is = read_tensor(s, args[i], &handle);
-    if (is) inputs->items[inputs->n++] = handle;
-    if (is) told = done(s, library.requires_grad(handle, &wanted));
-    *any = *any || wanted;
-    PyTuple_SetItem(are, i, PyBool_FromLong(is));
-    PyTuple_SetItem(need, i, PyBool_FromLong(wanted));
+// Makes the results of what forward returned.
+static bool finish(application *a, bool recording, bool any) {
+  const state *s = a->s;
+  PyObject *dirty = PyObject_GetAttr(a->ctx, s->dirty);
+  PyObject *without = dirty ? PyObject_GetAttr(a->ctx, s->non_differentiable) : NULL;
+  bool finished = without && collect(a, dirty, &without, recording);
+  if (finished && recording && any) {
+    library.exchange_grad_enabled(true);
+    finished = record(a, dirty, without) && reset(a, s->dirty, dirty) &&
+               reset(a, s->non_differentiable, without);
   }
-  told = told && !PyObject_SetAttr(ctx, s->is_tensor, are) &&
-         !PyObject_SetAttr(ctx, s->needs_input_grad, need);
-  if (are) Py_DecRef(are);
-  if (need) Py_DecRef(need);
-  return told;
+  if (dirty) Py_DecRef(dirty);
+  if (without) Py_DecRef(without);
+  return finished;
 }
 
-// Whether what forward gave is one tensor, without a history, of which ctx says nothing.
-static bool is_plain(const state *s, PyObject *ctx, PyObject *made, PyObject *const *args,
-                     Py_ssize_t n, void **handle) {
-  bool wanted = false;
-  if (!read_tensor(s, made, handle)) return false;
-  for (Py_ssize_t i = 0; i < n; i++)
-    if (args[i] == made) return false;
-  return is_empty(ctx, s->dirty) && is_empty(ctx, s->non_differentiable) &&
-         !library.requires_grad(*handle, &wanted) && !wanted;
+// The results of a call as its caller gets them: those of a tuple in a tuple.
+static PyObject *results(application *a) {
+  if (!a->several) {
+    Py_IncRef(a->items[0]);
+    return a->items[0];
+  }
+  PyObject *made = PyType_GenericAlloc(&PyTuple_Type, a->outputs);
+  for (Py_ssize_t i = 0; made && i < a->outputs; i++)
+    Py_IncRef(a->items[i]), PyTuple_SetItem(made, i, a->items[i]);
+  return made;
 }
 
+// Takes what forward returned apart.
+static bool take_apart(application *a, void **room) {
+  a->several = PyType_IsSubtype(a->made->type, &PyTuple_Type);
+  a->outputs = a->several ? PyTuple_Size(a->made) : 1;
+  if (a->outputs > MOST && !(room = calloc((size_t)a->outputs * 2, sizeof *room)))
+    return done(a->s, TENSOR_ERROR_MEMORY);
+  a->items = (PyObject **)room, a->out = room + a->outputs;
+  for (Py_ssize_t i = 0; i < a->outputs; i++) {
+    a->items[i] = a->several ? PyTuple_GetItem(a->made, i) : a->made;
+    Py_IncRef(a->items[i]);
+    a->out[i] = NULL;
+  }
+  return true;
+}
+
+static PyObject *apply_forward(application *a, PyObject *names) {
+  void *room[2 * MOST], *in[MOST];
+  a->in = a->n <= MOST ? in : malloc((size_t)a->n * sizeof *in);
+  bool any = false;
+  PyObject *made = NULL;
+  if (a->in && tell(a, &any)) {
+    const bool recording = library.exchange_grad_enabled(false);
+    if (call_forward(a, names) && take_apart(a, room) && finish(a, recording, any))
+      made = results(a);
+    library.exchange_grad_enabled(recording);
+  }
+  for (Py_ssize_t i = 0; i < a->outputs; i++) Py_DecRef(a->items[i]);
+  if (a->items && (void **)a->items != room) free(a->items);
+  if (a->made) Py_DecRef(a->made);
+  if (a->in != in) free(a->in);
+  return made;
+}
+
+// Whether the arguments have to be bound to the parameters of forward, which has defaults, so that
+// setup_context gets all.
+static bool has_defaults(const state *s, PyObject *class) {
+  PyObject *setup = PyObject_GetAttr(class, s->setup_context);
+  PyObject *forward = setup ? PyObject_GetAttr(class, s->forward) : NULL;
+  PyObject *defaults =
+      forward && setup != s->no_setup ? PyObject_GetAttr(forward, s->defaults) : NULL;
+  if (PyErr_Occurred()) PyErr_Clear();
+  const bool has = setup != s->no_setup && defaults != &_Py_NoneStruct;
+  PyObject *held[] = {setup, forward, defaults};
+  for (int i = 0; i < 3; i++)
+    if (held[i]) Py_DecRef(held[i]);
+  return has;
+}
+
+// Calls a Function: with a fallback, which acts first where the arguments have to be changed, the
+// class with its arguments; without, the class and the ctx that the caller made.
 PyObject *apply(PyObject *self, PyObject *const *args, size_t flagged, PyObject *names) {
   const function *f = (const function *)self;
   const state *s = f->s;
-  Py_ssize_t n = (Py_ssize_t)count_of(flagged) - 1;
-  if (n < 0 || n > MOST || names || s->pushing || !takes_ctx(s, args[0]))
+  const Py_ssize_t n = (Py_ssize_t)count_of(flagged), first = f->fallback ? 1 : 2;
+  if (f->fallback && (names || !n || library.is_transforming() || has_defaults(s, args[0])))
     return or_fallback(NULL, f, args, flagged, names);
-  PyObject *class = args[0], *ctx = ask(class, s->backward_class, NULL, 0), *made = NULL;
-  PyObject *given[MOST + 2] = {ctx};
-  for (Py_ssize_t i = 0; i < n; i++) given[i + 1] = args[i + 1];
-  handles inputs = {.n = 0};
-  void *output;
-  bool any = false, on = false;
-  if (!ctx || !tell(s, ctx, args + 1, &inputs, n, &any) || !done(s, library.grad_enabled(&on)) ||
-      !done(s, library.set_grad_enabled(false)))
-    return ctx ? Py_DecRef(ctx), NULL : NULL;
-  made = ask(class, s->forward, given, (size_t)n + 1);
-  bool plain = made && is_plain(s, ctx, made, args + 1, n, &output);
-  library.set_grad_enabled(on);
-  bool recorded = plain && on && any && record(s, ctx, inputs.items, inputs.n, &output, 1, NULL, 0);
-  if (made && !recorded && !PyErr_Occurred() && !(plain && !(on && any))) {
-    given[n + 1] = made;
-    PyObject *outputs = PyObject_VectorcallDict(f->other, given, (size_t)n + 2, NULL);
-    Py_DecRef(made);
-    made = outputs;
-  } else if (made && PyErr_Occurred()) {
-    Py_DecRef(made), made = NULL;
-  }
-  Py_DecRef(ctx);
+  application a = {.s = s, .class = args[0], .args = args + first, .n = n - first};
+  if (!f->fallback)
+    Py_IncRef(a.ctx = args[1]);
+  else if (!(a.ctx = ask(a.class, s->backward_class, NULL, 0)))
+    return NULL;
+  PyObject *made = apply_forward(&a, names);
+  Py_DecRef(a.ctx);
   return made;
 }

@@ -87,7 +87,7 @@ static PyObject *overridden(const function *f, PyObject *const *args, Py_ssize_t
 }
 
 // The keywords of a call as a dictionary; NULL without any, and with an exception.
-static PyObject *dictionary(PyObject *const *values, PyObject *names) {
+PyObject *dictionary(PyObject *const *values, PyObject *names) {
   PyObject *made = names ? PyDict_New() : NULL;
   for (Py_ssize_t k = 0, n = made ? PyTuple_Size(names) : 0; made && k < n; k++)
     if (PyDict_SetItem(made, PyTuple_GetItem(names, k), values[k])) Py_DecRef(made), made = NULL;

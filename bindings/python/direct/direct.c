@@ -13,11 +13,15 @@ static PyObject *tensor_new(PyTypeObject *type, PyObject *args, PyObject *keywor
   return PyType_GenericAlloc(type, 0);
 }
 
-// An attribute of what a view is of may be the view.
+// An attribute of what a view is of may be the view, and one of what a custom function keeps in ctx
+// its result.
 static int tensor_traverse(PyObject *self, int (*visit)(PyObject *, void *), void *argument) {
-  PyObject *base = ((tensor *)self)->base;
-  int stop = visit((PyObject *)self->type, argument);
-  return stop || !base ? stop : visit(base, argument);
+  PyObject *parts[] = {(PyObject *)self->type, ((tensor *)self)->base, sole_ctx((tensor *)self)};
+  for (int i = 0; i < 3; i++) {
+    int stop = parts[i] ? visit(parts[i], argument) : 0;
+    if (stop) return stop;
+  }
+  return 0;
 }
 
 static int tensor_clear(PyObject *self) {
@@ -126,6 +130,7 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->dirty, "dirty"},
                {&s->non_differentiable, "non_differentiable"},
                {&s->materialize_grads, "materialize_grads"},
+               {&s->defaults, "__defaults__"},
                {&s->name, "__name__"},
                {&s->h, "_h"},
                {&s->class_of, "__class__"}};
@@ -188,9 +193,6 @@ EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
 
 // Counts a mode that wants to see every call, or one that no longer does.
 EXPORT void direct_intercept(state *s, int change) { s->intercepting += change; }
-
-// Counts a level of forward differentiation that begins, or one that ends.
-EXPORT void direct_forward(state *s, int change) { s->pushing += change; }
 
 static PyObject *held(PyObject *o) {
   if (o == &_Py_NoneStruct) return NULL;

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../../capi/functions.h"
 #include "../../../capi/value.h"
 #include "cpython.h"
 
@@ -38,7 +39,8 @@ enum {
 typedef struct {
   PyObject head;
   uint64_t handle;
-  PyObject *base;  // what a view is of, NULL for other tensors
+  PyObject *base;    // what a view is of, NULL for other tensors
+  bool of_function;  // a custom function made it, whose call may be kept by it alone
 } tensor;
 
 // What the Python side of one interpreter has told, which lives as long as the process.
@@ -59,14 +61,13 @@ typedef struct {
   PyObject *no_setup;             // Function.setup_context itself
   PyObject *nothing, *zero;       // () and 0
   PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
-      *to_save, *dirty, *non_differentiable, *materialize_grads, *name, *h, *class_of;
+      *to_save, *dirty, *non_differentiable, *materialize_grads, *defaults, *name, *h, *class_of;
   PyObject *dtype_name, *out, *inplace, *dim, *requires_grad, *pin_memory, *names;
   struct {
     PyObject *other, *name;
   } aliases[ALIASES];        // other names of parameters
   PyObject *converters[26];  // by the letter of a parameter, small or not
   int intercepting;          // how many modes want to see every call
-  int pushing;               // how many levels of forward differentiation are under way
 } state;
 
 // One overload of a callable.
@@ -183,7 +184,10 @@ typedef struct {
   tensor_status (*list_number)(struct lt_list *, tensor_scalar, tensor_dtype);
   tensor_status (*list_beyond)(struct lt_list *, const char *, double);
   tensor_status (*list_end)(struct lt_list *, void **);
-  tensor_status (*grad_enabled)(bool *), (*set_grad_enabled)(bool);
+  bool (*is_transforming)(void), (*exchange_grad_enabled)(bool);
+  tensor_status (*gradient_kinds)(void *const *, int64_t, uint8_t *);
+  void *(*sole_context)(const void *, void (*)(void *));
+  tensor_status (*detach)(const void *, void **), (*view_as)(const void *, const void *, void **);
   tensor_status (*requires_grad)(const void *, bool *);
   tensor_status (*new_handle)(const void *, void **);
   tensor_status (*record)(const char *, void *const *, int64_t, void *const *, int64_t,
@@ -252,6 +256,13 @@ bool is_contiguous(const void *handle);
 // Frees the handle of a tensor. The owner of lent memory may be freed with it, by Python code: an
 // exception that is on its way has to arrive.
 void free_handle(void *handle);
+
+// The ctx of the call of a custom function that made a tensor, which nothing else keeps; NULL for
+// none. It is borrowed, and found without a call of Python's.
+PyObject *sole_ctx(const tensor *t);
+
+// The keywords of a call as a dict, NULL for none, and with an exception.
+PyObject *dictionary(PyObject *const *values, PyObject *names);
 
 // Raises what the library has told the calling thread of a refused call; NULL.
 PyObject *refuse(const state *s, intptr_t status);

@@ -5,7 +5,6 @@ they depend on.
 
 from functools import wraps
 
-from ._base.direct import d_forward, state
 from ._core.modes import inference_mode, is_grad_enabled
 from ._core.tensor import Tensor
 from ._gen import gen_functions as _f
@@ -190,7 +189,6 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             if not isinstance(given, Tensor):
                 raise RuntimeError(f"jvp(f, primals, tangents): expected tensors, or structures of them, but got {type(given).__name__}")
     around, outer = _f.transform_level(), levels.numbers
-    d_forward(state, 1)
     try:
         number = _f.jvp_begin()
         levels.numbers = (*outer, number)
@@ -198,7 +196,6 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     finally:  # also of an exception that a signal's handler raises on the way into the level, or out of it
         levels.numbers = outer
         _f.transform_leave(around)
-        d_forward(state, -1)
 
 
 def linearize(func, *primals):

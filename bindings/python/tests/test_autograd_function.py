@@ -1,5 +1,6 @@
 """autograd.Function: what ctx keeps, what backward is given and may give, views and in-place operations, second derivatives."""
 
+import gc
 import weakref
 
 import pytest
@@ -467,3 +468,95 @@ def test_a_gradient_that_backward_hands_on_is_not_copied():
     y[1][0].backward()
     a.grad.zero_(), b.grad.zero_()
     assert held[0].sum() == 1
+
+
+def test_arguments_by_name_and_those_that_are_left_out():
+    class Power(Function):
+        @staticmethod
+        def forward(x, power=3, *, scale=1):
+            return scale * x**power
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.inputs = inputs
+            ctx.save_for_backward(inputs[0])
+
+        @staticmethod
+        def backward(ctx, grad):
+            power = ctx.inputs[1]
+            return grad * power * ctx.saved_tensors[0] ** (power - 1), None
+
+    x = leaf(2)
+    assert torch.autograd.grad(Power.apply(x), x)[0].tolist() == [12]
+    made = Power.apply(x, power=2)
+    assert made.grad_fn.inputs[1:] == (2,) and torch.autograd.grad(made, x)[0].tolist() == [4]
+    assert Product.apply(x, b=x, scale=3).tolist() == [12]
+    with pytest.raises(TypeError, match="apply\\(\\) takes at least|missing|required"):
+        Power.apply()
+
+
+def test_more_arguments_and_results_than_most_functions_have():
+    class Sums(Function):
+        @staticmethod
+        def forward(ctx, *tensors):
+            return tuple(t + 1 for t in tensors)
+
+        @staticmethod
+        def backward(ctx, *grads):
+            return tuple(2 * grad for grad in grads)
+
+    inputs = [leaf(i) for i in range(40)]
+    outputs = Sums.apply(*inputs)
+    assert [t.item() for t in outputs] == list(range(1, 41))
+    torch.cat([t * i for i, t in enumerate(outputs)]).sum().backward()
+    assert [t.grad.item() for t in inputs] == [2 * i for i in range(40)]
+
+
+@pytest.mark.parametrize("keeps", [lambda ctx, y: setattr(ctx, "y", y), lambda ctx, y: setattr(ctx, "y", {"list": [y, (y,)]})])
+@pytest.mark.parametrize("runs", [False, True])
+def test_a_result_that_ctx_keeps_goes_with_the_graph(keeps, runs):
+    class Keeping(Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            keeps(ctx, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    def call():
+        x = leaf(1, 2)
+        y = Keeping.apply(x)
+        if runs:
+            (y * y).sum().backward()
+            assert x.grad.tolist() == [8, 16]
+        gc.collect()
+        assert y.tolist() == [2, 4] and y.grad_fn.y is not None
+        return weakref.ref(y), weakref.ref(y.grad_fn)
+
+    gone = call()
+    gc.collect()
+    assert [ref() for ref in gone] == [None, None]
+
+
+def test_what_is_in_use_stays_whatever_the_collector_finds():
+    class Keeping(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.y = x * 2
+            return ctx.y
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.y.detach()
+
+    x = leaf(3)
+    z = Keeping.apply(x) * 5
+    view = Keeping.apply(x).view(1, 1)
+    kept = Keeping.apply(x).grad_fn
+    gc.collect()
+    assert kept.y.tolist() == [6] and torch.autograd.grad(z, x)[0].tolist() == [30] and torch.autograd.grad(view, x)[0].tolist() == [6]
+    del z, view, kept
+    gc.collect()

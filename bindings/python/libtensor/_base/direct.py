@@ -34,7 +34,8 @@ FUNCTIONS = (
     ),
     *("hold", "let_go", "scalar_operand", "get_default_device", "dim_by_name", "to_dlpack", "from_dlpack", "dlpack_free", "lend", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
-    *("is_grad_enabled", "set_grad_enabled", "requires_grad", "new_handle", "record_function", "node_weak", "node_free"),
+    *("is_transforming", "exchange_grad_enabled", "gradient_kinds", "sole_context", "detach", "view_as"),
+    *("requires_grad", "new_handle", "record_function", "node_weak", "node_free"),
 )
 
 
@@ -70,11 +71,9 @@ d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start",
 d_convert = bind("convert", None, c_void_p, c_char, py_object)
 d_kin = bind("kin", None, c_void_p, py_object)
 d_intercept = bind("intercept", None, c_void_p, c_int)
-d_forward = bind("forward", None, c_void_p, c_int)
 d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
 d_getter = bind("getter", py_object, c_void_p, py_object, c_int, c_void_p)
 d_apply_with = bind("apply_with", None, c_void_p, py_object, py_object)
-d_record = bind("record", py_object, c_void_p, *(py_object,) * 4)
 d_ctx = bind("ctx", py_object, c_void_p)
 # Pickled and copied by name, as functions are.
 copyreg.pickle(bind("function_class", py_object, c_void_p)(state), attrgetter("__qualname__"))

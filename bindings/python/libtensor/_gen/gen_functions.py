@@ -7668,6 +7668,16 @@ def vmap_maps(input, level):
     """Whether `input` stands for each of the examples of the transform `level`."""
 
 
+@_operator("vmap_level")
+def vmap_level(input):
+    """Returns the number of the innermost vmap in which `input` stands for each of the examples; 0 for none."""
+
+
+@_operator("vmap_randomness")
+def vmap_randomness(level):
+    """Returns the `randomness` of the vmap of the number `level`."""
+
+
 @_operator("vmap_spread")
 def vmap_spread(input):
     """`input` as a tensor that stands for an example in each of the transforms that the thread is in, though it may be the same for all of them:

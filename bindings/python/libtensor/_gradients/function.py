@@ -1,22 +1,17 @@
 """autograd.Function: operations with a forward and a backward of the program's own."""
 
 from functools import wraps
+from inspect import signature
 
-from .._base.direct import APPLIES, d_apply_with, d_record, described, function, state
-from .._base.dtypes import strided
+from .._base.direct import APPLIES, d_apply_with, described, function, state
 from .._base.errors import keep_for_caller
 from .._base.library import SUBINTERPRETER, node_free
 from .._base.warnings import warn
 from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor, given_to
 from .._gen import gen_functions as _f
-from .forward import level_of, pushed
+from .function_levels import at_level, innermost
 from .nodes import Node
-
-NOT_RETURNED = (
-    "Some elements marked as dirty during the forward method were not returned as output. "
-    "The inputs that are modified inplace must all be outputs of the Function."
-)
 
 
 class FunctionCtx:
@@ -25,7 +20,9 @@ class FunctionCtx:
     needs_input_grad = ()
     materialize_grads = True
     _classes = None  # of what was saved, where it is not all plain tensors
-    to_save = dirty = non_differentiable = ()
+    pushing = False  # whether jvp is called as well
+    _levelled = None  # what was saved, as tensors of the transform that a method is called in
+    to_save = to_push = dirty = non_differentiable = ()
 
     def save_for_backward(self, *tensors):
         """Keeps tensors, which backward finds in saved_tensors, of the classes that they have. In place they must not change until then."""
@@ -36,7 +33,9 @@ class FunctionCtx:
                 break
 
     def save_for_forward(self, *tensors):
-        """Accepted: derivatives in forward mode are those that backward gives."""
+        """Keeps tensors for jvp, which finds them in saved_tensors."""
+        if self.pushing:
+            self.to_push = tensors
 
     def mark_dirty(self, *args):
         """Tells which inputs forward has written to in place; it must return them."""
@@ -65,6 +64,8 @@ class BackwardFunction(FunctionCtx, Node):
 
     @property
     def saved_tensors(self):
+        if self._levelled is not None:
+            return self._levelled
         saved = tuple(_f.node_saved(self._h)) if self._h else ()
         if self._classes is None:
             return saved
@@ -157,67 +158,42 @@ class Function:
             )
         return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        """The tangents of the outputs, of those of the arguments, None for what has none: for forward differentiation, which else takes the
+        derivative of backward."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """The outputs for all examples of a vmap, and along which dimensions these are. The arguments have the examples along in_dims, None for
+        what is the same for all; `info` has batch_size and randomness. With generate_vmap_rule, forward and backward run inside vmap instead."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
+        )
+
     def apply(cls, *args, **kwargs):
         """Calls forward, and records the call where an argument requires a gradient."""
-        if number := level_of(args):
-            return pushed(lambda *inputs: cls.apply(*inputs, **kwargs), number, args)
-        ctx = cls._backward_cls()
-        ctx.is_tensor = tuple(isinstance(arg, Tensor) for arg in args)
-        ctx.needs_input_grad = tuple(is_tensor and arg.requires_grad for arg, is_tensor in zip(args, ctx.is_tensor, strict=True))
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
-                made = cls.forward(ctx, *args, **kwargs)
-            else:
-                made = cls.forward(*args, **kwargs)
-                cls.setup_context(ctx, args, made)
-        return finish(ctx, *args, made)
+        if cls.setup_context is not Function.setup_context:
+            args, kwargs = bound(cls.forward, args, kwargs), {}
+        if SUBINTERPRETER and is_grad_enabled() and any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
+            raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
+        if level := innermost(args):
+            return at_level(level, cls, args, kwargs, Function, applied)
+        return applied(cls, cls._backward_cls(), *args, **kwargs)
 
 
-def among(tensor, others):
-    return any(tensor is other for other in others)
+def bound(forward, args, kwargs):
+    """The arguments of a call by position, with the defaults of forward for those that are left out."""
+    arguments = signature(forward).bind(*args, **kwargs)
+    arguments.apply_defaults()
+    return arguments.args
 
 
-def finish(ctx, *given):
-    """What apply gives of what forward gave, which comes behind the arguments."""
-    *args, made = given
-    recording = is_grad_enabled()
-    with no_grad():
-        outputs = tuple(presented(ctx, args, output, recording) for output in (made if isinstance(made, tuple) else (made,)))
-    if recording and any(ctx.needs_input_grad):
-        record(ctx, tuple(arg for arg, is_tensor in zip(args, ctx.is_tensor, strict=True) if is_tensor), outputs)
-    return outputs if isinstance(made, tuple) else outputs[0]
-
-
-def presented(ctx, args, output, recording):
-    """An output as the caller gets it: an argument that was not written to, or what has a history, as a view. What is made as a view while
-    calls are not recorded is one of what its steps viewed."""
-    if not isinstance(output, Tensor) or among(output, ctx.dirty) or not recording and output._is_view() and output.is_leaf:
-        return output
-    if among(output, args) or output.requires_grad and not (output.is_leaf and output._is_view()):
-        view = output.view_as(output) if recording and output.layout is strided else output.detach()
-        if among(output, ctx.non_differentiable):
-            ctx.non_differentiable = (*ctx.non_differentiable, view)
-        return view
-    return output
-
-
-def record(ctx, inputs, outputs):
-    """Makes ctx the node of the outputs."""
-    for i, tensor in enumerate(ctx.to_save):
-        if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(tensor).__name__}")
-    if not all(among(tensor, outputs) for tensor in ctx.dirty):
-        raise RuntimeError(NOT_RETURNED)
-    if SUBINTERPRETER:
-        raise NotImplementedError("functions cannot be called back in a subinterpreter, which ends while the library goes on")
-    tensors = tuple(output if isinstance(output, Tensor) else None for output in outputs)
-    constant = tuple(i for i, tensor in enumerate(tensors) if among(tensor, ctx.non_differentiable))
-    d_record(state, ctx, inputs, tensors, constant)
-    ctx.dirty = ctx.non_differentiable = ()  # outputs among them would keep their own node
-
-
-# The call of a Function from C, by which the method above is replaced: that one takes what is not plain, and finish what is not one tensor.
-direct_apply = described(function("apply", how=APPLIES, fallback=Function.apply, explains=finish), Function.apply)
+# The call of a Function from C, which the method above is replaced by: that one acts first where arguments are to be bound and inside transforms, and
+# calls what calls forward for a ctx and records the call.
+applied = function("applied", how=APPLIES)
+direct_apply = described(function("apply", how=APPLIES, fallback=Function.apply), Function.apply)
 d_apply_with(state, keep_for_caller, Function.setup_context)
 Function.apply = classmethod(Function.apply if SUBINTERPRETER else direct_apply)
 

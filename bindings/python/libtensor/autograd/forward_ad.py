@@ -3,7 +3,6 @@
 from threading import local
 from typing import NamedTuple
 
-from .._base.direct import d_forward, state
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .._gradients.forward import levels
@@ -35,7 +34,6 @@ def enter_dual_level():
     around = _f.transform_level()
     entered.level = around, levels.numbers
     levels.numbers = (*levels.numbers, _f.jvp_begin())
-    d_forward(state, 1)
     return 0
 
 
@@ -47,7 +45,6 @@ def exit_dual_level(*, level=None):
     around, levels.numbers = entered.level
     del entered.level
     _f.transform_leave(around)
-    d_forward(state, -1)
 
 
 class dual_level:

@@ -1,0 +1,50 @@
+#include "functions.h"
+
+#include "_cgo_export.h"
+#include "handle.h"
+
+static lt_thread *joined(void) { return lt_me || lt_join() ? lt_me : NULL; }
+
+bool tensor_is_transforming(void) {
+  const lt_thread *me = joined();
+  return me && me->modes.level;
+}
+
+bool tensor_exchange_grad_enabled(bool enabled) {
+  lt_thread *me = joined();
+  if (!me) return false;
+  const bool before = me->modes.grad;
+  me->modes.grad = enabled;
+  return before;
+}
+
+uint32_t tensor_lower_transform(int64_t level) {
+  lt_thread *me = joined();
+  if (!me) return 0;
+  const uint32_t before = me->modes.level;
+  me->modes.level = lt_transform_around(me, level);
+  return before;
+}
+
+void tensor_restore_transform(uint32_t level) {
+  lt_thread *me = joined();
+  if (me) me->modes.level = level;
+}
+
+tensor_status tensor_gradient_kinds(const tensor_t *const *tensors, int64_t n, uint8_t *kinds) {
+  for (int64_t i = 0; i < n; i++) {
+    lt_slot *slot = lt_resolve(tensors[i], LT_TENSOR, "gradient_kinds", "tensors");
+    if (!slot) return TENSOR_ERROR_HANDLE;
+    kinds[i] = lt_gradient_kind(slot);
+    lt_unpin();
+  }
+  return TENSOR_OK;
+}
+
+void *tensor_sole_context(const tensor_t *self, tensor_deleter deleter) {
+  lt_slot *slot = lt_pin(self);
+  const uintptr_t found =
+      slot && slot->kind == LT_TENSOR ? lt_sole_context(slot, (uintptr_t)deleter) : 0;
+  lt_unpin();
+  return (void *)found;
+}

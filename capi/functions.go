@@ -1,0 +1,39 @@
+package main
+
+// #include "handle.h"
+// #include "functions.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/libtensor/libtensor/engine/aten"
+	"github.com/libtensor/libtensor/engine/autograd"
+)
+
+// lt_gradient_kind returns what autograd knows of the tensor of a pinned slot.
+//
+//export lt_gradient_kind
+func lt_gradient_kind(c *C.lt_slot) C.uint8_t {
+	switch t := of(c).tensor; {
+	case autograd.IsUntrackedView(t):
+		return C.LT_UNTRACKED_VIEW
+	case autograd.Wanted(t):
+		return C.LT_GRADIENT
+	}
+	return C.LT_NO_GRADIENT
+}
+
+// lt_sole_context returns the context of the call that made the tensor of a pinned slot, where nothing else keeps that.
+//
+//export lt_sole_context
+func lt_sole_context(c *C.lt_slot, deleter C.uintptr_t) C.uintptr_t {
+	return C.uintptr_t(autograd.SoleContext(of(c).tensor, uintptr(deleter)))
+}
+
+// lt_transform_around returns the number of the transform around one that the thread is in, 0 for none.
+//
+//export lt_transform_around
+func lt_transform_around(thread *C.lt_thread, level C.int64_t) C.uint32_t {
+	return C.uint32_t(aten.With((*aten.Modes)(unsafe.Pointer(&thread.modes))).TransformAround(int64(level)))
+}
