@@ -45,7 +45,14 @@ OLD(int, pthread_once, (pthread_once_t * once, void (*body)(void)), (once, body)
 OLD(int, pthread_kill, (pthread_t thread, int number), (thread, number))
 OLD(int, pthread_detach, (pthread_t thread), (thread))
 OLD(int, pthread_sigmask, (int how, const sigset_t *mask, sigset_t *before), (how, mask, before))
-OLD(int, pthread_key_create, (pthread_key_t * key, void (*end)(void *)), (key, end))
+int first_pthread_key_create(pthread_key_t *, void (*)(void *));
+LT_FIRST(first_pthread_key_create, pthread_key_create);
+__attribute__((weak)) void lt_note_key(pthread_key_t key);
+int __wrap_pthread_key_create(pthread_key_t *key, void (*end)(void *)) {
+  const int error = first_pthread_key_create(key, end);
+  if (!error && lt_note_key) lt_note_key(*key);
+  return error;
+}
 OLD(int, pthread_setspecific, (pthread_key_t key, const void *value), (key, value))
 OLD(int, pthread_getattr_np, (pthread_t thread, pthread_attr_t *attributes), (thread, attributes))
 OLD(int, pthread_attr_getstack, (const pthread_attr_t *attributes, void **base, size_t *size),

@@ -7,19 +7,21 @@
 
 #include "_cgo_export.h"
 #include "gen_names.h"
+#include "restart.h"
 #include "start.h"
 
 #define LT_DRAIN_AT 64  // freed handles that may wait for the next call
 
-static lt_slot *_Atomic freed;     // slots whose handles were freed, for the next call to empty
-static _Atomic int32_t postponed;  // whether one of them waits for a call to end
+LT_KEPT static lt_slot
+    *_Atomic freed;  // slots whose handles were freed, for the next call to empty
+LT_KEPT static _Atomic int32_t postponed;  // whether one of them waits for a call to end
 
 // The message is on the heap: Go's runtime makes the library's thread-local storage static, and a
 // library that is loaded late finds room for a few hundred bytes of that.
 enum { LT_MESSAGE_BYTES = 4096 };
 static _Thread_local char *message;
 static _Thread_local int32_t error_number;
-static pthread_key_t message_key;
+LT_KEPT static pthread_key_t message_key;
 
 // Calls that other destructors of the ending thread make find no message, and make another.
 static void forget(void *text) {
@@ -27,7 +29,9 @@ static void forget(void *text) {
   free(text);
 }
 
-__attribute__((constructor)) static void prepare(void) { pthread_key_create(&message_key, forget); }
+__attribute__((constructor)) static void prepare(void) {
+  if (!pthread_key_create(&message_key, forget)) lt_keep_key(message_key);
+}
 
 // Notes why a call fails.
 __attribute__((format(printf, 1, 2))) static void explain(const char *format, ...) {
@@ -180,6 +184,11 @@ _Bool lt_check_index(const tensor_index *items, int64_t length, const char *op,
   return 1;
 }
 
+void lt_forget_freed(void) {
+  freed = NULL;
+  postponed = 0;
+}
+
 lt_slot *lt_take_freed(void) { return freed ? atomic_exchange(&freed, NULL) : NULL; }
 
 // Gives a slot away, to those that lt_take_freed returns; tells how many they are.
@@ -219,7 +228,7 @@ tensor_status lt_invoke(lt_frame *frame, const char *op) {
 }
 
 static tensor_status release(void *handle, int kind, const char *op) {
-  if (!handle || lt_state == LT_FORKED) return TENSOR_OK;
+  if (!handle) return TENSOR_OK;
   lt_slot *slot = look(handle, kind, op);
   if (!slot) return TENSOR_ERROR_HANDLE;
   if (!lt_me && !lt_join()) return TENSOR_ERROR_MEMORY;
@@ -229,7 +238,9 @@ static tensor_status release(void *handle, int kind, const char *op) {
     return TENSOR_ERROR_HANDLE;
   }
   const _Bool immediate = slot->immediate;
-  if (give_freed(slot) >= LT_DRAIN_AT || immediate) lt_empty(lt_me, lt_take_freed());
+  const int64_t queued = give_freed(slot);
+  if (lt_state != LT_RUNNING) return TENSOR_OK;  // a forked child empties them when it starts
+  if (queued >= LT_DRAIN_AT || immediate) lt_empty(lt_me, lt_take_freed());
   return TENSOR_OK;
 }
 

@@ -48,6 +48,8 @@ tensor_status lt_invoke(lt_frame *frame, const char *op);
 // For the Go side.
 // The slots whose handles were freed since a call took them: the caller empties them.
 lt_slot *lt_take_freed(void);
+// Drops the list of freed slots, in a forked child, where capi/inherit.go visits all slots.
+void lt_forget_freed(void);
 
 // Lets a freed slot, which a running call uses, wait until one ends.
 void lt_postpone(lt_slot *slot);

@@ -24,6 +24,7 @@ type slot struct {
 	c       *C.lt_slot
 	tensor  *tensor.Tensor
 	storage *storage.Storage
+	drawn   *random.Generator
 	dims    *C.int64_t // what sizes and strides take that are too many for the C struct; kept for the handles to come
 }
 
@@ -36,7 +37,9 @@ type chunk [chunkSlots]slot
 var _ [C.LT_MAX_SLOTS]struct{} = [ops.MaxTensors]struct{}{}
 
 // slots are all of them. Threads keep some free ones at hand and give back many at a time, so that few calls take the lock.
-var slots struct {
+var slots table
+
+type table struct {
 	sync.Mutex
 	chunks      [C.LT_MAX_SLOTS / chunkSlots]*chunk
 	made, free  int64
@@ -162,7 +165,7 @@ func release(thread *C.lt_thread, s *slot) {
 	}
 	s.c.generation++
 	setState(s, C.LT_EMPTY)
-	s.tensor, s.storage = nil, nil
+	s.tensor, s.storage, s.drawn = nil, nil, nil
 	put(thread, s.c)
 	if t != nil {
 		t.Recycle()
@@ -176,10 +179,16 @@ func release(thread *C.lt_thread, s *slot) {
 }
 
 // generator is that of a generator's handle.
-func (s *slot) generator() *random.Generator { return named[*random.Generator](s.c.name) }
+func (s *slot) generator() *random.Generator { return s.drawn }
 
 // node is that of a node's handle.
-func (s *slot) node() tensor.Node { return named[tensor.Node](s.c.name) }
+func (s *slot) node() tensor.Node {
+	n := named[tensor.Node](s.c.name)
+	if n == nil { // a forked child has no graphs of its parent
+		panic(status.Forkedf("node: the node was made before fork(), and a forked child does not take graphs over; run backward in the process that recorded the graph"))
+	}
+	return n
+}
 
 // setState needs no barrier: a handle reaches another thread only through the caller's own synchronization.
 func setState(s *slot, state uint32) { *(*uint32)(unsafe.Pointer(&s.c.state)) = state }
@@ -240,7 +249,7 @@ func newGenerator(thread *C.lt_thread, g *random.Generator) (*C.lt_slot, error) 
 	if err != nil {
 		return nil, err
 	}
-	s.c.name = name(g)
+	s.drawn = g
 	return publish(s, C.LT_GENERATOR, false), nil
 }
 

@@ -15,14 +15,20 @@
 #include "_cgo_export.h"
 #include "handle.h"
 #include "limits.h"
+#include "restart.h"
 #include "threads.h"
 
-_Atomic int lt_state;
-static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+LT_KEPT _Atomic int lt_state;
+LT_KEPT static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+
+// A thread that forks in a function which the library calls returns into the parent's runtime.
+LT_KEPT static bool stranded;
 
 static void in_child(void) {
   starting = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-  if (lt_state != LT_UNSTARTED) lt_state = LT_FORKED;
+  if (lt_state == LT_UNSTARTED) return;
+  stranded = stranded || (lt_me && lt_me->calls) || lt_runs_go() || !lt_can_reset();
+  lt_state = LT_FORKED;
 }
 
 __attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
@@ -96,29 +102,47 @@ __attribute__((format(printf, 1, 2))) static void refuse(const char *format, ...
 
 static char unusable[512];  // why no kernel can run here
 
-tensor_status lt_start(const char *op) {
-  if (lt_state == LT_FORKED) {
-    refuse(
-        "%s: libtensor cannot be used in a forked child process once its parent has used it; fork "
-        "before the first call, or start workers with spawn, forkserver or exec",
-        op);
+// Makes the state of a forked child LT_UNSTARTED.
+static tensor_status restart(const char *op) {
+  if (stranded) {
+    refuse(lt_can_reset()
+               ? "%s: libtensor cannot be used in a child process that was forked inside a hook, "
+                 "callback or deleter; fork outside of it, or start workers with spawn, forkserver "
+                 "or exec"
+               : "%s: libtensor, linked statically, cannot be used in a forked child process once "
+                 "its parent has used it; fork before the first call, link the shared library, or "
+                 "start workers with exec",
+           op);
     return TENSOR_ERROR_FORKED;
   }
+  if (!lt_reset()) {
+    refuse("%s: there is no memory to start the library in a forked child process", op);
+    return TENSOR_ERROR_MEMORY;
+  }
+  lt_forget_threads();
+  lt_forget_freed();
+  lt_state = LT_UNSTARTED;
+  return TENSOR_OK;
+}
+
+tensor_status lt_start(const char *op) {
   tensor_status status = TENSOR_OK;
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_mutex_lock(&starting);
+  if (lt_state == LT_FORKED) status = restart(op);
   if (lt_state == LT_UNSTARTED) {
     lt_state = LT_STARTING;
     char why[256] = "there is no memory to start the library";
     char **block = lt_make_room(why, sizeof why) ? NULL : arguments();
-    if (block) {
+    if (block && lt_snapshot()) {
       keep_defaults();
       lt_entry[0](1, block, block + 2);
       lt_give_signal_stack(NULL);  // else Go gives this thread one of its own, which is small
       lt_unusable(unusable, sizeof unusable);
       lt_leave_signals();
+      lt_note_handlers();
     } else {
       refuse("%s: %s", op, why);
       status = TENSOR_ERROR_MEMORY;

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "restart.h"
 #include "start.h"
 #ifdef __linux__
 #include <linux/membarrier.h>
@@ -25,12 +26,12 @@ enum { SEGMENTS = 13, FIRST_SLOTS = 1 << 12 };
 _Static_assert((int64_t)FIRST_SLOTS * ((1 << SEGMENTS) - 1) >= LT_MAX_SLOTS,
                "segments hold all slots");
 
-static struct {
+LT_KEPT static struct {
   char *base;
   _Atomic size_t usable;  // bytes
   size_t size;
 } segments[SEGMENTS];
-static int filled;  // segments in use
+LT_KEPT static int filled;  // segments in use
 
 lt_slot *lt_grow(int64_t slots) {
   const size_t wanted = (size_t)slots * LT_SLOT_BYTES;
@@ -47,6 +48,12 @@ lt_slot *lt_grow(int64_t slots) {
   lt_slot *first = (lt_slot *)(segments[last].base + segments[last].usable);
   segments[last].usable += wanted;
   return first;
+}
+
+int64_t lt_made_slots(void) {
+  int64_t made = 0;
+  for (int i = 0; i < filled; i++) made += (int64_t)(segments[i].usable / LT_SLOT_BYTES);
+  return made;
 }
 
 // The place of a handle: a slot and the tag of one of its generations; NULL for other pointers.
@@ -81,23 +88,23 @@ lt_slot *lt_find(const void *handle) {
 
 enum { FIRST_PINS = 64 };
 
-lt_thread *_Atomic lt_threads;
-_Atomic int32_t lt_several;
+LT_KEPT lt_thread *_Atomic lt_threads;
+LT_KEPT _Atomic int32_t lt_several;
 _Thread_local __attribute__((tls_model("initial-exec"))) lt_thread *lt_me;
-static pthread_key_t leaving;
-static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+LT_KEPT static pthread_key_t leaving;
+LT_KEPT static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
 // Gives a thread's record to those that come; calls that it still makes while it ends join anew.
 static void leave(void *record) {
   lt_thread *t = record;
   lt_me = NULL;
-  t->used = t->base = 0;
+  t->used = t->base = t->calls = 0;
   lt_leave_go(t);
   t->owned = 0;
 }
 
 static void prepare(void) {
-  pthread_key_create(&leaving, leave);
+  if (!pthread_key_create(&leaving, leave)) lt_keep_key(leaving);
 #ifdef __linux__
   if (syscall(__NR_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0) return;
 #endif
@@ -134,6 +141,17 @@ _Bool lt_join(void) {
   lt_me = t;
   lt_meet_go(t);
   return 1;
+}
+
+// The calling thread's pins are of the call that found the library in a forked child. Modes that
+// stand for objects of the parent's runtime go back to none.
+void lt_forget_threads(void) {
+  for (lt_thread *t = lt_threads; t; t = t->next) {
+    t->ready = t->spent = NULL;
+    t->spent_count = t->taken = 0;
+    t->modes.saving = t->modes.level = 0;
+    if (t != lt_me) t->used = t->base = t->calls = t->owned = 0;
+  }
 }
 
 // Makes room for more pins, and the record where there is none.

@@ -48,6 +48,7 @@ typedef struct lt_thread {
   _Atomic int32_t owned;
   _Atomic int64_t used;            // pins, of all calls that this thread is in
   int64_t base;                    // of them, those of calls around the present one
+  int64_t calls;                   // that the thread is in, one inside another
   int64_t room;                    // pins that there is memory for
   lt_slot *_Atomic *_Atomic pins;  // grows, and what it grew out of stays: others may be reading it
   // For Go, which keeps these without locks: free slots at hand, slots to give back, and how many
@@ -61,6 +62,10 @@ typedef struct lt_thread {
 // Makes the next slots usable; returns the first, NULL with errno when there is no memory or the
 // table is full. They lie side by side.
 lt_slot *lt_grow(int64_t slots);
+// How many slots lt_grow has made, in a forked child those of its parent included.
+int64_t lt_made_slots(void);
+// Clears what only the parent's threads and runtime used, in a forked child.
+void lt_forget_threads(void);
 
 // The live slot that a handle names, NULL where it names none.
 lt_slot *lt_find(const void *handle);
@@ -79,11 +84,13 @@ static inline int64_t lt_begin(void) {
   if (!lt_me) return 0;
   const int64_t before = lt_me->base;
   lt_me->base = atomic_load_explicit(&lt_me->used, memory_order_relaxed);
+  lt_me->calls++;
   return before;
 }
 static inline void lt_end(int64_t before) {
   if (!lt_me) return;
   lt_me->base = before;
+  lt_me->calls--;
   atomic_store_explicit(&lt_me->used, before, memory_order_release);
 }
 // Takes back the pins of a call that does not begin.

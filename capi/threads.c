@@ -106,6 +106,8 @@ void lt_leave_signals(void) {
   for (int i = 0; i < 10000 && !all_block(); i++) usleep(100);
 }
 
+bool lt_runs_go(void) { return me != NULL; }
+
 static void *leave(void *nothing) { return nothing; }
 
 static void settle(seat *s) {

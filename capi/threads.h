@@ -18,6 +18,9 @@ void lt_settle_threads(void);
 // SIGPROF, SIGRTMIN, SIGSTKFLT. One of them would take these from a program that waits for them.
 void lt_leave_signals(void);
 
+// Whether the calling thread is one of Go's.
+_Bool lt_runs_go(void);
+
 // Ends the threads that wait.
 void lt_dismiss_threads(void);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "handle.h"
+#include "restart.h"
 
 typedef struct listener {
   tensor_warning_handler handler;
@@ -13,7 +14,7 @@ typedef struct listener {
 } listener;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static listener *_Atomic current;
+LT_KEPT static listener *_Atomic current;
 
 static void let_go(listener *l) {
   pthread_mutex_lock(&lock);

@@ -16,8 +16,8 @@
 //   Any thread may call, with a stack of at least 256 KiB. A tensor may be read by many threads at once and changed by one. A
 //   handle that one thread frees while a call of another uses it lives until that call ends; memory that a call uses cannot be
 //   resized by another thread, nor the tensor reshaped, which is then an error.
-//   No thread starts before the first call, and none takes signals (docs/embedding.md). Children that are forked before it use the
-//   library like any process; in those that are forked later calls return TENSOR_ERROR_FORKED, and frees do nothing.
+//   No thread starts before the first call, and none takes signals (docs/embedding.md). Forked
+//   children use the library and the tensors of their parent, but not its autograd graphs (TENSOR_ERROR_FORKED).
 //   The library stays loaded until the process ends; it never exits, and prints nothing but what
 //   tensor_print is asked to. A fault in a function of the program's that it calls, such as a hook, ends the process by its signal, or
 //   goes to the handler that the program had at the first call; such functions return, and are not left by longjmp or C++
@@ -79,7 +79,7 @@ typedef enum tensor_status {
   TENSOR_ERROR_NOT_IMPLEMENTED = 5,  // no kernel for this dtype, device or layout
   TENSOR_ERROR_MEMORY = 6,           // an allocation failed or a limit was reached
   TENSOR_ERROR_HANDLE = 7,           // a NULL, freed or foreign handle, or one of another kind
-  TENSOR_ERROR_FORKED = 8,           // called in a forked child process
+  TENSOR_ERROR_FORKED = 8,           // a forked child does not take this over from its parent
   TENSOR_ERROR_INTERNAL = 9,         // a defect of the library
   TENSOR_ERROR_IO = 10,              // a file could not be read or written
   TENSOR_ERROR_CALLBACK = 11,        // a function of the program that the library called has failed, which knows why

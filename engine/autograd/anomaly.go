@@ -11,7 +11,9 @@ import (
 )
 
 // anomaly is what the process looks out for.
-var anomaly struct {
+var anomaly anomalies
+
+type anomalies struct {
 	on, nan atomic.Bool
 	watcher atomic.Pointer[watcher]
 }

@@ -1,10 +1,17 @@
 package dtype
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/libtensor/libtensor/engine/inherit"
+)
 
 var defaultDType atomic.Int32
 
-func init() { defaultDType.Store(int32(Float32)) }
+func init() {
+	defaultDType.Store(int32(Float32))
+	inherit.Value(&defaultDType)
+}
 
 // Default is the dtype of float scalars and of factories that are given none (PyTorch's get_default_dtype).
 func Default() DType { return DType(defaultDType.Load()) }

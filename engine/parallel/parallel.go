@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/libtensor/libtensor/engine/inherit"
 )
 
 var (
@@ -23,7 +25,10 @@ var (
 // first counts.
 const Variable = "OMP_NUM_THREADS"
 
-func init() { SetThreads(initial(os.Getenv(Variable))) }
+func init() {
+	SetThreads(initial(os.Getenv(Variable)))
+	inherit.Read(&threads, func(parents *atomic.Int64) { SetThreads(int(parents.Load())) })
+}
 
 // initial is the number of threads by what Variable says, else that of the processors that the process may run on: those of its affinity,
 // and no more than the quota of its control group pays for, which Go looks up.

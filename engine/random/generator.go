@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/inherit"
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -171,4 +172,17 @@ func (g *Generator) setTwisterState(state []byte) error {
 	g.spared = le.Uint32(state[atNormalSet:]) != 0
 	g.spare = math.Float64frombits(le.Uint64(state[atNormal:]))
 	return nil
+}
+
+func init() {
+	inherit.Read(&Default, func(parents **Generator) { Default = Inherit(*parents) })
+}
+
+// Inherit returns a generator of a forked child that continues the stream of old, in the heap of its parent's runtime.
+func Inherit(old *Generator) *Generator {
+	g := &Generator{Device: old.Device, kind: old.kind, stream: old.stream, initial: old.initial}
+	if next := g.engine.next; next < 0 || next > words {
+		g.engine.next = words // a thread of the parent was drawing
+	}
+	return g
 }

@@ -62,6 +62,9 @@ func Linalgf(format string, args ...any) error { return newf(Linalg, format, arg
 // Memoryf makes a Memory error.
 func Memoryf(format string, args ...any) error { return newf(Memory, format, args) }
 
+// Forkedf makes a Forked error.
+func Forkedf(format string, args ...any) error { return newf(Forked, format, args) }
+
 // IOf makes an IO error, with the number of the system's error among the arguments.
 func IOf(format string, args ...any) error {
 	e := &Error{Code: IO, Msg: Textf(format, args...)}

@@ -127,6 +127,9 @@ func (c *class) grow(blockSize int64) bool {
 
 // put takes a block back, and gives memory back to the system when free blocks hold much.
 func (s *slab) put(data unsafe.Pointer) {
+	if s == &parents {
+		return
+	}
 	c := s.class
 	c.Lock()
 	s.free = append(s.free, uint16((uintptr(data)-uintptr(s.base))/uintptr(s.size)))

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/libtensor/libtensor/engine/inherit"
+
 	"github.com/libtensor/libtensor/engine/status"
 )
 
@@ -69,6 +71,8 @@ var (
 )
 
 var always atomic.Bool
+
+func init() { inherit.Value(&always) }
 
 // SetAlways sets whether programs hear every time what they else hear once.
 func SetAlways(on bool) { always.Store(on) }

@@ -9,7 +9,6 @@ from ._base.dtypes import dtype, finfo, iinfo, layout, memory_format, qscheme
 from ._base.dtypes import named as _constant
 from ._base.errors import OutOfMemoryError
 from ._base.extend import publish as _publish
-from ._base.forked import refuse as _refuse_in_forks
 from ._base.library import __version__
 from ._base.size import Size
 from ._core.modes import (
@@ -112,7 +111,6 @@ _segment_reduce, _neg_view = _functions.segment_reduce, _functions.neg
 globals().update({name + "Tensor": _legacy_class(name) for name in _LEGACY})
 globals().update({name + "Storage": _legacy_storage(name) for name in _STORAGES})
 
-_refuse_in_forks(Tensor)
 _watch_for_threadpoolctl()
 _watch_for_neighbours()
 

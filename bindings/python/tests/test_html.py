@@ -141,7 +141,7 @@ def test_where_there_are_no_values_to_show():
         assert Reader(torch.ones(2, 2, dtype=torch.uint8, device="cpu")._repr_html_()).rows[1] == ["0", "1", "1"]
     finally:
         torch.set_default_device(None)
-    code = "import os, libtensor as torch; x = torch.ones(2); os.fork() or print(x._repr_html_(), flush=True)"
+    code = "import os, libtensor as torch; x = torch.ones(2, requires_grad=True) * 2; os.fork() or print(x._repr_html_(), flush=True)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ).stdout == "None\n"
 
 

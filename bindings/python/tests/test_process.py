@@ -55,23 +55,6 @@ def test_results_do_not_depend_on_the_number_of_threads():
     assert len(totals) == 1
 
 
-def test_forked_child_gets_an_error():
-    code = (
-        "import os, libtensor as torch\n"
-        "x = torch.zeros(3)\n"
-        "pid = os.fork()\n"
-        "if pid == 0:\n"
-        "    try:\n"
-        "        x + 1\n"
-        "    except RuntimeError as error:\n"
-        "        os._exit(17 if 'fork' in str(error) else 18)\n"
-        "    os._exit(19)\n"
-        "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), (x + 1).tolist())\n"
-    )
-    done = python(code)
-    assert done.stdout == "17 [1.0, 1.0, 1.0]\n", done.stderr
-
-
 def double(x):
     return x * 2
 
@@ -225,84 +208,6 @@ print("alive")
 def test_subinterpreters_come_and_go():
     done = subprocess.run([sys.executable, "-c", INTERPRETERS], capture_output=True, text=True, timeout=120, cwd=PACKAGE)
     assert done.stdout.strip().endswith("alive"), done.stderr
-
-
-class Named(torch.Tensor):
-    pass
-
-
-def made_to_send():
-    typed = torch.arange(3).storage()
-    named = torch.ones(2).as_subclass(Named)
-    named.note = "kept"
-    pair = torch.sort(torch.ones(2))
-    return [torch.ones(2), torch.empty(2, device="meta"), named, typed, typed.untyped(), torch.Generator(), pair.values, {torch.ones(1): 1}]
-
-
-FORK_POOL = """
-import multiprocessing, pickle, sys
-sys.path.insert(0, {tests!r})
-import libtensor as torch
-from test_process import USES, made_to_send
-
-def use(task):
-    code, x = task
-    return eval(code, globals(), {{"x": next(iter(x)) if type(x) is dict else x}})
-
-{before}
-with multiprocessing.get_context("fork").Pool(2) as pool:
-    for code in USES:
-        for item in made_to_send():
-            try:
-                print("given", code, pool.map(use, [(code, item), (code, item)]))
-            except Exception as error:
-                assert "libtensor cannot be used in a forked child process once its parent has used it" in str(error), error
-    print(pool.map(abs, [-1, -2]))
-"""
-USES = [
-    *("x", "x.sum()", "x.note", "x + 1", "1 - x", "-x", "x == x", "x[0]", "len(x)", "bool(x)", "next(iter(x))", "float(x)", "x(1)"),
-    *("torch.add(x, 1)", "isinstance(x, int)", "pickle.dumps(x)", "setattr(x, 'a', 1)"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("before", ["torch.ones(2)", "torch.ones(2).share_memory_()"])
-def test_what_is_sent_to_a_forked_worker_is_refused_where_it_is_used(before):
-    done = python(FORK_POOL.format(tests=str(Path(__file__).parent), before=before))
-    assert done.stdout == "[1, 2]\n", done.stdout + done.stderr
-
-
-def test_forked_workers_pass_on_and_show_what_they_cannot_use():
-    for protocol in range(2, 6):
-        code = (
-            "import os, pickle, libtensor as torch\n"
-            f"x, data = torch.ones(1), pickle.dumps([torch.ones(2), torch.Generator(), torch.ones(2).storage()], {protocol})\n"
-            "pid = os.fork()\n"
-            "if pid == 0:\n"
-            "    print(*pickle.loads(data), x, sep='\\n', flush=True)\n"
-            "    os._exit(0)\n"
-            "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
-        )
-        lines = python(code).stdout.splitlines()
-        assert len(lines) == 5 and lines[-1] == "0" and all("libtensor cannot be used in a forked child" in line for line in lines[:4])
-
-
-def test_forked_workers_refuse_to_return_what_they_inherited():
-    code = (
-        "import multiprocessing, libtensor as torch\n"
-        "x = torch.ones(2)\n"
-        "def give(kind):\n"
-        "    return x if kind == 'tensor' else storage if kind == 'storage' else storage.untyped()\n"
-        "storage = x.storage()\n"
-        "with multiprocessing.get_context('fork').Pool(1) as pool:\n"
-        "    for kind in 'tensor', 'storage', 'untyped':\n"
-        "        try:\n"
-        "            pool.apply(give, (kind,))\n"
-        "        except multiprocessing.pool.MaybeEncodingError as error:\n"
-        "            print('forked child process' in str(error))\n"
-    )
-    done = python(code)
-    assert done.stdout == "True\n" * 3, done.stdout + done.stderr
 
 
 def test_forked_workers_work_where_the_parent_has_made_no_call():

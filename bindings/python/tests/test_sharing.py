@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import gc
-import multiprocessing
 import os
 import pickle
 import resource
@@ -15,9 +14,9 @@ import numpy as np
 import pytest
 
 import libtensor as torch
-import libtensor.multiprocessing as mp
+import libtensor.multiprocessing
 
-spawn = multiprocessing.get_context("spawn")
+mp = spawn = libtensor.multiprocessing.get_context("spawn")
 
 
 def add_to(tensor, view, done):

@@ -93,17 +93,20 @@ def test_other_packages_of_that_name(tmp_path, version):
         assert python(f"{imports}; print(threadpoolctl.__file__)", PYTHONPATH=f"{tmp_path}:{PACKAGE}") == [str(tmp_path / "threadpoolctl.py")]
 
 
-def test_a_forked_child_has_no_threads_to_limit():
+@pytest.mark.parametrize("inside", [False, True])
+def test_thread_limits_in_a_forked_child(inside):
     code = """if True:
         import os, libtensor as torch, threadpoolctl
-        torch.ones(3) + 1
-        child = os.fork()
-        if child == 0:
-            pools = [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "libtensor"]
-            with threadpoolctl.threadpool_limits(limits=1):
-                os._exit(17 if pools == [None] else 18)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
-    assert python(code) == ["17"]
+        torch.set_num_threads(2)
+        def fork(*_):
+            child = os.fork()
+            if child == 0:
+                pools = [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "libtensor"]
+                with threadpoolctl.threadpool_limits(limits=1):
+                    os._exit(pools[0] or 0)
+            print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        """ + ("x = torch.ones(3, requires_grad=True); x.register_hook(fork); x.sum().backward()" if inside else "fork()")
+    assert python(code) == ["0" if inside else "2"]
 
 
 def test_limits_of_openblas_do_not_change_results():

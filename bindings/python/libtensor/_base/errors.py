@@ -8,7 +8,7 @@ from .library import last_errno, last_error
 
 
 class ForkedError(RuntimeError):
-    """The library was called in a forked child."""
+    """A forked child used what it does not take over from its parent, or was forked inside a hook."""
 
 
 class LinAlgError(RuntimeError):

@@ -7,7 +7,6 @@ from .._base import device as _device
 from .._base import direct as _direct
 from .._base import dtypes as _dtypes
 from .._base import errors as _errors
-from .._base import forked as _forked
 from .._base import overrides as _overrides
 from .._base.library import Device, getter
 from .._base.size import Size
@@ -73,19 +72,16 @@ def given_to(cls, tensor):
     return made
 
 
-@_forked.rebuilds
 def as_object(kind, make, args):
     """The object of a subclass in a pickle."""
     return make(*args).as_subclass(kind)
 
 
-@_forked.rebuilds
 def with_names(names, make, args):
     """The tensor of a pickle whose dimensions have names."""
     return make(*args).rename_(*names)
 
 
-@_forked.rebuilds
 def as_leaf(make, args):
     """The tensor of a pickle whose gradient is wanted."""
     return make(*args).requires_grad_()

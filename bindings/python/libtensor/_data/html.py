@@ -106,8 +106,8 @@ def values_of(tensor):
 
 
 def html(tensor, name):
-    """The text of _repr_html_: what a tensor is, and as much of its values as is quickly seen. None where Python's own form tells more: of
-    the examples of a vmap, and in a forked child."""
+    """The text of _repr_html_: what a tensor is, and as much of its values as is quickly seen. None where Python's own form tells more:
+    of the examples of a vmap, and of what a forked child does not take over."""
     try:
         return f"<div>{about(tensor, name)}{values_of(tensor.detach().rename(None))}</div>"
     except RuntimeError:

@@ -4,7 +4,6 @@ from weakref import WeakValueDictionary
 
 from .._base.device import device as _device
 from .._base.extend import extends
-from .._base.forked import rebuilds
 from .._core.owner import Generator
 from .._gen import gen_functions as _f
 
@@ -73,7 +72,6 @@ class Generator:
         return restore, (self.get_state(), self.engine, str(self.device))
 
 
-@rebuilds
 def restore(state, engine, device="cpu"):
     return Generator(device, engine=engine).set_state(state)
 

@@ -18,7 +18,7 @@ def register(package):
         check_symbols = ("tensor_get_num_threads",)
 
         def get_num_threads(self):
-            with contextlib.suppress(ForkedError):  # a child that is forked after the first call has no threads, and goes on without
+            with contextlib.suppress(ForkedError):  # a child that was forked inside a hook has no threads
                 return _f.get_num_threads()
 
         def set_num_threads(self, num_threads):

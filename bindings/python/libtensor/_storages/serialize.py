@@ -3,7 +3,6 @@
 from .._base import overrides as _overrides
 from .._base.dtypes import sparse_bsr, sparse_coo, sparse_csr, strided
 from .._base.errors import wrong_type
-from .._base.forked import rebuilds
 from .._core.tensor import Tensor, as_leaf, as_object, with_names
 from .._data.interop import raw_bytes
 from .._gen import gen_functions as _f
@@ -59,7 +58,6 @@ def reduce(tensor):
     return rebuild, (data, tuple(tensor.shape), stride, tensor.dtype, str(tensor.device))
 
 
-@rebuilds
 def rebuild(data, size, stride, dtype, device):
     """The tensor of a pickle."""
     n = len(data) // dtype.itemsize
@@ -71,7 +69,6 @@ def rebuild(data, size, stride, dtype, device):
     return made if device == "cpu" else made.to(device)
 
 
-@rebuilds
 def rebuild_sparse(layout, parts, size, coalesced):
     """The sparse tensor of a pickle, whose parts are checked."""
     if layout is sparse_coo:
@@ -86,14 +83,12 @@ def parameters(tensor):
     return _f.q_per_channel_scales(tensor), _f.q_per_channel_zero_points(tensor), _f.q_per_channel_axis(tensor)
 
 
-@rebuilds
 def rebuild_quantized(integers, *parameters):
     """The quantized tensor of a pickle, whose parameters are checked."""
     make = _f.make_per_tensor_quantized_tensor if len(parameters) == 2 else _f.make_per_channel_quantized_tensor
     return make(integers, *parameters)
 
 
-@rebuilds
 def rebuild_meta(size, stride, dtype):
     return _f.empty_strided(size, stride, dtype=dtype, device="meta")
 

@@ -5,7 +5,6 @@ import sys
 from weakref import WeakValueDictionary
 
 from .._base.dtypes import strided
-from .._base.forked import rebuilds
 from .._core.owner import UntypedStorage
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
@@ -64,12 +63,10 @@ def parcel(descriptor, process):
     return office.send(descriptor)
 
 
-@rebuilds
 def same(storage):
     return storage
 
 
-@rebuilds
 def rebuild_storage(descriptor, nbytes):
     try:
         fd = descriptor.detach()
@@ -103,6 +100,5 @@ def reduce_tensor(tensor):
     return rebuild_tensor, (storage, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
 
 
-@rebuilds
 def rebuild_tensor(storage, dtype, offset, size, stride):
     return _f.set_(_f.empty(0, dtype=dtype), storage, offset, size, stride)

@@ -5,7 +5,7 @@ import ctypes
 from .._base import device as _device
 from .._base import dtypes as _dtypes
 from .._base.extend import extends
-from .._base.forked import rebuilds, shows
+from .._base.forked import shows
 from .._core.convert import storage as checked
 from .._core.owner import StorageBase, UntypedStorage
 from .._data import interop as _interop
@@ -226,11 +226,9 @@ class UntypedStorage:
         return _f.storage_to_string(self)
 
 
-@rebuilds
 def restore(data):
     return UntypedStorage(data)
 
 
-@rebuilds
 def meta(nbytes):
     return _f.storage_new(nbytes, device="meta")

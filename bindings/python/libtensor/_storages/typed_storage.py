@@ -5,7 +5,7 @@ from weakref import WeakValueDictionary
 
 from .._base import dtypes as _dtypes
 from .._base.extend import extends
-from .._base.forked import rebuilds, shows
+from .._base.forked import shows
 from .._core.owner import StorageBase, TypedStorage, UntypedStorage
 from .._data import create as _create
 from .._gen import gen_functions as _f
@@ -153,7 +153,6 @@ class TypedStorage:
 known = WeakValueDictionary()
 
 
-@rebuilds
 def typed(untyped, dtype):
     """The one object for the elements of `dtype` in an untyped storage."""
     found = known.get((id(untyped), dtype))

@@ -1,0 +1,65 @@
+package autograd
+
+import (
+	"github.com/libtensor/libtensor/engine/inherit"
+	"github.com/libtensor/libtensor/engine/tensor"
+)
+
+func init() {
+	inherit.Value(&numbers)
+	inherit.Value(&registered.last)
+	inherit.Read(&anomaly, func(parents *anomalies) {
+		anomaly.on.Store(parents.on.Load())
+		anomaly.nan.Store(parents.nan.Load())
+		if w := parents.watcher.Load(); w != nil {
+			anomaly.watcher.Store(&watcher{w.function, w.context})
+		}
+	})
+	tensor.InheritHistory = inheritHistory
+}
+
+// inheritHistory takes over leaves: their flags, gradients and hooks. It reads old without its locks, which threads of the parent may
+// have held at the fork.
+func inheritHistory(h *tensor.Heirs, old tensor.History) (tensor.History, string) {
+	if meta, ok := old.(creationMeta); ok {
+		return meta, ""
+	}
+	v, ok := old.(*Variable)
+	switch {
+	case !ok:
+		return nil, "has a history of an unknown kind"
+	case v.node != nil:
+		return nil, "has a grad_fn"
+	case v.view != nil:
+		return nil, "is a view that autograd tracks"
+	}
+	made := &Variable{requires: v.requires, hidden: v.hidden, set: v.set, changes: v.changes, elsewhere: v.elsewhere, functionView: v.functionView,
+		inferred: v.inferred, creationMeta: v.creationMeta, since: v.since}
+	made.refs.Store(1)
+	made.cut.Store(v.cut.Load())
+	if l := v.listeners; l != nil {
+		made.listeners = new(listeners)
+		if !made.listeners.before.inherit(&l.before) || !made.listeners.after.inherit(&l.after) {
+			return nil, "has hooks that are shared with other tensors"
+		}
+	}
+	if v.grad != nil {
+		made.grad = h.Tensor(v.grad)
+	}
+	return made, ""
+}
+
+// inherit copies hooks under their numbers. It returns false for those of several tensors.
+func (l *hooks) inherit(old *hooks) bool {
+	for _, o := range old.list {
+		if o.group != nil || len(o.places) > 0 && o.places[0] != nil {
+			return false
+		}
+		c := &context{data: o.data, deleter: o.deleter, places: make([]*tensor.Tensor, len(o.places))}
+		c.refs.Store(1)
+		h := &hook{context: c, function: o.function, number: o.number, output: o.output, list: l, place: o.place}
+		registered.all[h.number] = h
+		l.list = append(l.list, h)
+	}
+	return true
+}

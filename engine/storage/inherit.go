@@ -1,0 +1,56 @@
+package storage
+
+import (
+	"github.com/libtensor/libtensor/engine/device"
+	"github.com/libtensor/libtensor/engine/inherit"
+)
+
+func init() { inherit.Value(&memory.limit) }
+
+// parents is the slab of small blocks that a forked child has from its parent: their memory is not used again.
+var parents slab
+
+// Inherit returns a storage over the bytes of old, a storage in the heap of the parent's runtime, whose memory fork() has copied or shares
+// with the parent. The storage has no references yet. Inherit returns nil where the bytes are not accessible in this process. inherited
+// returns the storage for another one of the parent's.
+func Inherit(old *Storage, inherited func(*Storage) *Storage) *Storage {
+	if t := old.device.Type; t != device.CPU && t != device.Meta {
+		return nil
+	}
+	s := &Storage{data: old.data, nbytes: old.nbytes, block: old.block, version: old.version, device: old.device, readOnly: old.readOnly}
+	s.fixed.Store(old.fixed.Load())
+	if s.block.slab != nil {
+		s.block.slab = &parents
+	}
+	switch b := old.backing.(type) {
+	case nil:
+		if s.block.Data != nil {
+			memory.inUse.Add(s.block.Size)
+			memory.blocks.Add(1)
+		}
+	case *External:
+		owner := *b
+		s.backing = &owner
+		memory.blocks.Add(1)
+	case *region:
+		r := *b
+		s.backing = &r
+		memory.inUse.Add(r.counted)
+		memory.blocks.Add(1)
+		if r.shared {
+			shared.Lock()
+			r.register(s)
+			shared.Unlock()
+		}
+	case part:
+		whole := inherited(b.whole)
+		if whole == nil {
+			return nil
+		}
+		s.backing = part{whole.Retain()}
+	default:
+		return nil
+	}
+	raisePeak()
+	return s
+}
