@@ -60,6 +60,21 @@ func (s *scope) move(r running, n *normalized, elements, channels int64) {
 	n.moved.variance = toward(r.variance, s.Mul(n.variance, s.Float(float64(elements)/float64(elements-1))))
 }
 
+// statisticsDType is parameterDType of the parameters and the running statistics. Where these may be mixed, they may be of any floating-point
+// dtype: nothing but their values is used.
+func (s *scope) statisticsDType(self, weight, bias *tensor.Tensor, r running, mixed bool) dtype.DType {
+	if !mixed || r.mean == nil || r.variance == nil {
+		return s.parameterDType(self, weight, bias, r.mean, r.variance)
+	}
+	s.Fail(floating(s.Op, r.mean))
+	s.Fail(floating(s.Op, r.variance))
+	d := s.parameterDType(self, weight, bias)
+	if self.DType().IsReducedFloat() && r.mean.DType() == dtype.Float32 {
+		return dtype.Float32
+	}
+	return d
+}
+
 // batches normalizes channels over all examples: by the statistics of self, to which running ones are to move, or by these.
 func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training bool, eps float64) (n normalized, d dtype.DType) {
 	if self.Dim() < 2 {
@@ -69,7 +84,7 @@ func (s *scope) batches(self, weight, bias *tensor.Tensor, r running, training b
 	s.Fail(floating(s.Op, self))
 	channels := self.Sizes()[1]
 	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
-	d = s.parameterDType(self, weight, bias, r.mean, r.variance)
+	d = s.statisticsDType(self, weight, bias, r, self.Numel() == 0)
 	s.checkRunning(r, !training)
 	if s.Err != nil {
 		return n, d
@@ -148,19 +163,33 @@ func NnInstanceNorm(c aten.Ctx, self, mean, variance, weight, bias *tensor.Tenso
 	return s.result(nil, s.instances(self, weight, bias, running{mean, variance, momentum}, inputs, eps))
 }
 
+// castRunning converts running statistics that are read alone to the dtype that batches wants them to have.
+func (s *scope) castRunning(self, weight, bias *tensor.Tensor, r running) running {
+	if r.mean == nil || r.variance == nil {
+		return r
+	}
+	s.Fail(floating(s.Op, r.mean))
+	s.Fail(floating(s.Op, r.variance))
+	d := s.statisticsDType(self, weight, bias, r, true)
+	if weight != nil || bias != nil {
+		d = s.parameterDType(self, weight, bias)
+	}
+	return running{s.Cast(r.mean, d), s.Cast(r.variance, d), r.momentum}
+}
+
 func (s *scope) instances(self, weight, bias *tensor.Tensor, r running, inputs bool, eps float64) *tensor.Tensor {
 	if self.Dim() < 2 {
 		s.Fail(status.Indexf("%s: self must have at least 2 dimensions, examples and channels, but has sizes %v", s.Op, self.Sizes()))
 		return nil
 	}
 	if !inputs {
-		n, _ := s.batches(self, weight, bias, r, false, eps)
+		n, _ := s.batches(self, weight, bias, s.castRunning(self, weight, bias, r), false, eps)
 		return s.Contiguous(n.result)
 	}
 	s.Fail(floating(s.Op, self))
 	examples, channels := self.Sizes()[0], self.Sizes()[1]
 	s.vectors(channels, []string{"running_mean", "running_var", "weight", "bias"}, r.mean, r.variance, weight, bias)
-	rounded := s.parameterDType(self, weight, bias, r.mean, r.variance) == self.DType()
+	rounded := s.statisticsDType(self, weight, bias, r, true) == self.DType()
 	s.checkRunning(r, false)
 	if s.Err != nil {
 		return nil

@@ -185,6 +185,18 @@ EXPORT void direct_kin(state *s, PyObject *class) {
   s->kin = (PyTypeObject *)class;
 }
 
+// Adds a subclass whose tensors nothing takes over, and whose operations give Tensors; false where
+// there are too many.
+EXPORT bool direct_plain(state *s, PyObject *class) {
+  for (int i = 0; i < MOST_PLAIN; i++) {
+    if (s->plain[i]) continue;
+    Py_IncRef(class);
+    s->plain[i] = (PyTypeObject *)class;
+    return true;
+  }
+  return false;
+}
+
 // Tells what converts values that are not plain to arguments of a kind.
 EXPORT void direct_convert(state *s, char kind, PyObject *converter) {
   Py_IncRef(converter);

@@ -29,6 +29,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum {
+  MOST_PLAIN = 4,
   MOST_OVERLOADS = 8,
   MOST_NUMBERS = 32,
   MOST_DTYPES = 32,
@@ -48,6 +49,7 @@ typedef struct {
   PyTypeObject *tensor_type, *size_type, *function_type;
   PyTypeObject
       *kin;  // a subclass whose tensors are taken as Tensors are, and whose calls give it, or NULL
+  PyTypeObject *plain[MOST_PLAIN];  // subclasses whose tensors are taken as Tensors are
   PyObject *dtypes[MOST_DTYPES], *cpu;
   PyObject *failure;            // makes the exception for a status
   PyObject *dispatch, *nobody;  // finds who takes a call over, and what it gives for nobody
@@ -201,9 +203,11 @@ extern library_functions library;
 
 static inline size_t count_of(size_t flagged) { return flagged & ~PY_VECTORCALL_ARGUMENTS_OFFSET; }
 
-// Whether a class is Tensor itself, or the one that is its kin.
+// Whether a class is Tensor itself, its kin, or a subclass whose operations give Tensors.
 static inline bool is_own(const state *s, const PyTypeObject *class) {
-  return class == s->tensor_type || class == s->kin;
+  bool own = class == s->tensor_type || class == s->kin;
+  for (int i = 0; i < MOST_PLAIN; i++) own |= class == s->plain[i];
+  return own;
 }
 
 // Each is false when the object is of another kind, without an exception. A plain tensor is one of

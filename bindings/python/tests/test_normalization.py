@@ -443,3 +443,25 @@ def test_statistics_that_are_written_are_those_of_each_example():
 def test_evaluation_without_elements():
     out, mean, rstd = torch.native_batch_norm(torch.zeros(0, 2, 3), None, None, torch.zeros(2), torch.ones(2), False, 0.1, 1e-5)
     assert (out.shape, mean.shape, rstd.shape) == ((0, 2, 3), (0,), (0,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, *HALVES])
+@pytest.mark.parametrize("statistics", [torch.float32, torch.float64, *HALVES])
+def test_running_statistics_of_instances_have_any_floating_dtype(dtype, statistics):
+    x, mean, var = values(3, 2, 5, dtype=dtype), torch.zeros(2, dtype=statistics), torch.ones(2, dtype=statistics)
+    made = F.instance_norm(x, mean, var, None, None, True, 0.5)
+    assert made.dtype is dtype and mean.dtype is var.dtype is statistics
+    assert close(mean, x.double().mean((0, 2)) / 2, 1e-2)
+    read = F.instance_norm(x, mean, var, None, None, False)
+    assert read.dtype is dtype
+    assert close(read, (x.double() - mean.double()[:, None]) / (var.double()[:, None] + 1e-5).sqrt(), 5e-2)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_statistics_of_an_empty_batch_have_any_floating_dtype(training):
+    mean, var = torch.zeros(5), torch.ones(5)
+    made = F.batch_norm(torch.zeros(0, 5, 9, dtype=torch.float64), mean, var, None, None, training)
+    assert made.dtype is torch.float64 and made.shape == (0, 5, 9)
+    assert torch.equal(mean, torch.zeros(5)) and torch.equal(var, torch.ones(5))
+    with pytest.raises(RuntimeError, match="floating"):
+        F.batch_norm(torch.zeros(0, 5, 9), mean.long(), var.long(), None, None, training)

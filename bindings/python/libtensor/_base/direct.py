@@ -69,6 +69,7 @@ if state is None:
     raise ImportError("libtensor_direct.so is of another build than this package")
 d_start, d_help = (bind(name, c_bool, c_void_p, py_object) for name in ("start", "help"))
 d_convert = bind("convert", None, c_void_p, c_char, py_object)
+d_plain = bind("plain", c_bool, c_void_p, py_object)
 d_kin = bind("kin", None, c_void_p, py_object)
 d_intercept = bind("intercept", None, c_void_p, c_int)
 d_function = bind("function", py_object, c_void_p, py_object, c_char_p, c_bool, c_int, c_bool, py_object, py_object, py_object)
@@ -98,6 +99,15 @@ def kin(cls):
     and its __torch_function__ is not asked."""
     _overrides.Kin = cls
     d_kin(state, cls)
+
+
+def plain(cls):
+    """Registers a subclass of Tensor without slots, whose operations return Tensors: calls with its tensors take no longer than those with
+    Tensors."""
+    cls.__torch_function__ = _overrides.disabled_torch_function
+    if not d_plain(state, cls):
+        raise ImportError(f"libtensor_direct.so has no room for another plain subclass of Tensor, {cls.__name__}")
+    return cls
 
 
 def convert(kinds, function):

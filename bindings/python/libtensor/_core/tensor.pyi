@@ -12,9 +12,9 @@ from .._base.dtypes import dtype as _dtype
 from .._base.dtypes import layout as _layout
 from .._base.dtypes import memory_format as _memory_format
 from .._base.dtypes import qscheme as _qscheme
+from .._base.removable import RemovableHandle
 from .._base.size import Size
 from .._gen.gen_methods import Methods
-from .._gradients.hooks import RemovableHandle
 from .._gradients.nodes import Node
 from .._storages.typed_storage import TypedStorage
 
@@ -24,6 +24,8 @@ _S = TypeVar("_S", bound="Tensor")
 
 class Tensor(Methods):
     def __new__(cls, *args: Any, device: Any = ...) -> Tensor: ...
+    @staticmethod
+    def _make_subclass(cls: _type[_S], data: Tensor, require_grad: _bool = ...) -> _S: ...
     @property
     def shape(self) -> Size: ...
     @property

@@ -5,6 +5,7 @@ from threading import local
 from weakref import ref
 
 from .._base.extend import extends
+from .._base.removable import RemovableHandle
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .callbacks import CALL, DELETER, PACK, UNPACK, kept_by
@@ -29,10 +30,8 @@ class Weakly:
         self.held = lambda: function
 
 
-class RemovableHandle:
-    """Removes a hook, by remove() or as a context manager at its end. A run that is under way still calls it."""
-
-    __slots__ = ("id", "leaves", "weakly", "__weakref__")
+class GraphHandle(RemovableHandle):
+    """Removes a hook on a tensor or a node, by remove() or at the end of a `with` block. A backward pass that is under way still calls it."""
 
     def __init__(self, number):
         self.id = number
@@ -48,16 +47,10 @@ class RemovableHandle:
             if leaf is not None:
                 leaf._hooks.pop(self.id, None)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.remove()
-
 
 def registered(register, on, function):
     """The handle of a function that `register` of the library has called."""
-    return RemovableHandle(kept_by(lambda number: register(on, CALL, number, DELETER), function))
+    return GraphHandle(kept_by(lambda number: register(on, CALL, number, DELETER), function))
 
 
 def registered_on(leaves, register, function, on=None):

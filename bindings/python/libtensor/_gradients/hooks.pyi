@@ -2,13 +2,8 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Literal
 
+from .._base.removable import RemovableHandle
 from .._core.tensor import Tensor
-
-class RemovableHandle:
-    id: int
-    def remove(self) -> None: ...
-    def __enter__(self) -> RemovableHandle: ...
-    def __exit__(self, *_: object) -> None: ...
 
 class saved_tensors_hooks:
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None: ...

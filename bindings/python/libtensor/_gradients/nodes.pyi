@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Never
 
+from .._base.removable import RemovableHandle
 from .._core.tensor import Tensor
-from .hooks import RemovableHandle
 
 _Gradients = tuple[Tensor | None, ...]
 

@@ -2,9 +2,11 @@
 
 import warnings
 
+from .._base.dtypes import bool_ as _bool
 from .._core.tensor import Tensor
 from .._gen.gen_functions import sigmoid as sigmoid
 from .._gen.gen_functions import tanh as tanh
+from .._gen.gen_functions import zeros_like as _zeros_like
 from .._gen.gen_nn_functional import *  # noqa: F403
 from .._gen.gen_nn_functional import __all__  # noqa: F401
 from .._gen.gen_nn_functional import linear_cross_entropy as _linear_cross_entropy
@@ -141,3 +143,21 @@ def linear_cross_entropy(
         rows = options.rows(*input.shape, linear_weight.shape[0])
     how = {"weight": weight, "reduction": reduction, "ignore_index": ignore_index, "label_smoothing": label_smoothing}
     return _linear_cross_entropy(input, linear_weight, target, linear_bias=linear_bias, batch_chunk_size=rows, **how)
+
+
+def _none_or_dtype(input):
+    """The dtype of a tensor, None for None."""
+    if input is None or isinstance(input, Tensor):
+        return None if input is None else input.dtype
+    raise RuntimeError("input to _none_or_dtype() must be None or torch.Tensor")
+
+
+def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
+    """A mask as numbers of `target_type` that are added to products of queries and keys: negative infinity where it is True."""
+    if mask is None:
+        return None
+    if mask.dtype is not _bool and not mask.is_floating_point():
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
+    if check_other and other_type is not None and mask.dtype is not other_type:
+        warnings.warn(f"Support for mismatched {mask_name} and {other_name} is deprecated. Use same type for both instead.", stacklevel=3)
+    return mask if mask.is_floating_point() else _zeros_like(mask, dtype=target_type).masked_fill_(mask, float("-inf"))

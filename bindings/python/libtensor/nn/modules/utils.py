@@ -1,0 +1,55 @@
+"""Arguments that are one value for all dimensions, or one for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+__all__: list[str] = []
+
+
+def _ntuple(x: Any, n: int) -> tuple[Any, ...]:
+    """Returns `x` as a tuple, or `n` times if it is a single value."""
+    return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+
+def _single(x: Any) -> tuple[Any, ...]:
+    return _ntuple(x, 1)
+
+
+def _pair(x: Any) -> tuple[Any, ...]:
+    return _ntuple(x, 2)
+
+
+def _triple(x: Any) -> tuple[Any, ...]:
+    return _ntuple(x, 3)
+
+
+def _quadruple(x: Any) -> tuple[Any, ...]:
+    return _ntuple(x, 4)
+
+
+def _reverse_repeat_tuple(t: tuple[Any, ...], n: int) -> tuple[Any, ...]:
+    """Returns the elements from the last to the first, each `n` times: the order of `F.pad`."""
+    return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def _list_with_default(out_size: Any, defaults: list[int]) -> Any:
+    """Returns `out_size` with the last of `defaults` in the place of None."""
+    if isinstance(out_size, int):
+        return out_size
+    if len(defaults) <= len(out_size):
+        raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
+    return [default if size is None else size for size, default in zip(out_size, defaults[-len(out_size) :], strict=True)]
+
+
+def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:
+    """Removes `prefix` from the keys of a state dictionary that begin with it, and from those of its metadata, in place."""
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    metadata: dict[str, Any] = getattr(state_dict, "_metadata", None) or {}
+    for key in list(metadata):
+        # The metadata of the module itself has its name without the dot.
+        if key and (key == prefix.replace(".", "") or key.startswith(prefix)):
+            metadata[key[len(prefix) :]] = metadata.pop(key)

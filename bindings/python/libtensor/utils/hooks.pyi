@@ -1,1 +1,0 @@
-from .._gradients.hooks import RemovableHandle as RemovableHandle
