@@ -192,7 +192,7 @@ addon: tools $(ADDON) ## Build the Node addon, after which npm install ./binding
 
 $(ADDON): $(LIB) bindings/node/node_modules/.package-lock.json $(wildcard bindings/node/src/* capi/glibc*) $(LICENSED) | licenses
 	@echo "building the Node addon"
-	@$(MAKE) --no-print-directory -C bindings/node
+	@$(MAKE) --no-print-directory -s -C bindings/node
 
 bindings/node/node_modules/.package-lock.json: bindings/node/package-lock.json
 	@echo "installing the Node packages"

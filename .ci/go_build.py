@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds with go and tells how far it is: go_build.py ARGUMENTS OF GO BUILD. On a terminal with a bar, elsewhere with a line every 10 s.
+"""Builds with go and tells how far it is: go_build.py ARGUMENTS OF GO BUILD. On a terminal with a bar, elsewhere with a line every 30 s.
 
 A file of `-o` that comes out as it was keeps its time, so that nothing is made anew for it; another takes its place at once, so that
 processes that have the old one go on with that.
@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-INTERVAL = 10  # seconds between two lines
+INTERVAL = 30  # seconds between two lines
 BAR = 40
 
 

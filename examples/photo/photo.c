@@ -76,15 +76,16 @@ int main(int argc, char **argv) {
   tensor_t *batch = keep(tensor_stack(pair, 2, 0, &r), &r);
 
   tensor_t *grey_mean = keep(tensor_mean(batch, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
-  const float luma[] = {0.2126f, 0.7152f, 0.0722f};
-  tensor_t *weights = keep(tensor_from_data(luma, (int64_t[]){3}, 1, TENSOR_FLOAT32, &r), &r);
+  const float red_weights[] = {0.9f, 0.1f, 0}, blue_weights[] = {0, 0.2f, 0.8f};
+  const int64_t three = 3;
+  tensor_t *weights = keep(tensor_from_data(red_weights, &three, 1, TENSOR_FLOAT32, &r), &r);
+  tensor_t *blues = keep(tensor_from_data(blue_weights, &three, 1, TENSOR_FLOAT32, &r), &r);
   tensor_t *unsqueezed = keep(tensor_unsqueeze(weights, -1, &r), &r);
   check(tensor_unsqueeze_(unsqueezed, -1));
   tensor_t *weighted = keep(tensor_mul(batch, unsqueezed, &r), &r);
-  tensor_t *grey_weighted =
-      keep(tensor_sum(weighted, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
-  const tensor_t *operands[] = {batch, weights};
-  tensor_t *grey_einsum = keep(tensor_einsum("...chw,c->...hw", operands, 2, &r), &r);
+  tensor_t *red_filter = keep(tensor_sum(weighted, &channels, 1, false, TENSOR_DTYPE_NONE, &r), &r);
+  const tensor_t *operands[] = {batch, blues};
+  tensor_t *blue_filter = keep(tensor_einsum("...chw,c->...hw", operands, 2, &r), &r);
 
   int64_t height = tensor_sizes(image)[1], width = tensor_sizes(image)[2];
   tensor_index middle[] = {range(TENSOR_NONE, TENSOR_NONE, TENSOR_NONE),
@@ -116,7 +117,7 @@ int main(int argc, char **argv) {
     perror(path);
     return 1;
   }
-  const tensor_t *results[] = {batch,   grey_mean,  grey_weighted, grey_einsum,
+  const tensor_t *results[] = {batch,   grey_mean,  red_filter, blue_filter,
                                cropped, statistics, shared};
   for (size_t i = 0; i < sizeof results / sizeof *results; i++) write_all(file, results[i]);
   fclose(file);

@@ -17,10 +17,9 @@ function run(pixels) {
   const batch = lt.stack([image, image.rsub(1)]); // the photograph and its negative
 
   const greyMean = batch.mean(-3);
-  const weights = lt.tensor([0.2126, 0.7152, 0.0722]);
-  const unsqueezed = weights.unsqueeze(-1).unsqueeze_(-1);
-  const greyWeighted = batch.mul(unsqueezed).sum(-3);
-  const greyEinsum = lt.einsum('...chw,c->...hw', [batch, weights]);
+  const weights = lt.tensor([0.9, 0.1, 0]).unsqueeze(-1).unsqueeze_(-1);
+  const redFilter = batch.mul(weights).sum(-3);
+  const blueFilter = lt.einsum('...chw,c->...hw', [batch, lt.tensor([0, 0.2, 0.8])]);
 
   const [, height, width] = image.shape;
   const [y, x] = [Math.floor(height / 4), Math.floor(width / 4)];
@@ -32,7 +31,7 @@ function run(pixels) {
   crop.mul_(0.5); // darkens the middle of image, too
   image.get(`0, ::${y}`).fill_(lt.float(1)); // red lines, which also cross the crop
   const shared = lt.stack([image.sum(0), image.amax(0)]);
-  return [batch, greyMean, greyWeighted, greyEinsum, cropped, statistics, shared];
+  return [batch, greyMean, redFilter, blueFilter, cropped, statistics, shared];
 }
 
 const [photo, output] = process.argv.slice(2);

@@ -1,6 +1,7 @@
 """The photo job in Python: photo.py PHOTO.ppm OUTPUT_FOLDER.
 
-Turns a photograph into a batch, weights it to grey in three ways, crops it through views, takes statistics per channel, and
+Turns a photograph into a batch, makes it grey by a mean, as through a red filter (broadcasting) and as through a blue filter (einsum),
+crops it through views, takes statistics per channel, and
 changes one storage through two tensors. Writes every step's numbers to python.bin, in the order of STEPS. Then files: the
 results go to results.pt, and the batch to photo.h5, of which only some rows are read again, into rows.npy.
 """
@@ -11,7 +12,8 @@ from pathlib import Path
 import libtensor as torch
 from libtensor import hdf5
 
-STEPS = ("batch", "grey_mean", "grey_weighted", "grey_einsum", "crop", "statistics", "shared")
+RED_FILTER, BLUE_FILTER = (0.9, 0.1, 0.0), (0.0, 0.2, 0.8)  # weights of red, green and blue
+STEPS = ("batch", "grey_mean", "red_filter", "blue_filter", "crop", "statistics", "shared")
 
 
 def read_ppm(path: Path) -> torch.Tensor:
@@ -27,10 +29,9 @@ def run(pixels: torch.Tensor) -> dict[str, torch.Tensor]:
     batch = torch.stack([image, 1 - image])  # the photograph and its negative
 
     grey_mean = batch.mean(-3)
-    weights = torch.tensor([0.2126, 0.7152, 0.0722])
-    unsqueezed_weights = weights.unsqueeze(-1).unsqueeze_(-1)
-    grey_weighted = (batch * unsqueezed_weights).sum(-3)
-    grey_einsum = torch.einsum("...chw,c->...hw", batch, weights)
+    weights = torch.tensor(RED_FILTER).unsqueeze(-1).unsqueeze_(-1)
+    red_filter = (batch * weights).sum(-3)
+    blue_filter = torch.einsum("...chw,c->...hw", batch, torch.tensor(BLUE_FILTER))
 
     height, width = image.shape[1:]
     crop = image[:, height // 4 : -(height // 4), width // 4 : -(width // 4)]  # a view: no pixel is copied
@@ -40,7 +41,7 @@ def run(pixels: torch.Tensor) -> dict[str, torch.Tensor]:
     crop.mul_(0.5)  # darkens the middle of image, too
     image[0, :: height // 4].fill_(1.0)  # red lines, which also cross the crop
     shared = torch.stack([image.sum(0), image.amax(0)])
-    return dict(zip(STEPS, (batch, grey_mean, grey_weighted, grey_einsum, cropped, statistics, shared)))
+    return dict(zip(STEPS, (batch, grey_mean, red_filter, blue_filter, cropped, statistics, shared)))
 
 
 def through_files(results: dict[str, torch.Tensor], folder: Path) -> None:

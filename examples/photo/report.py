@@ -27,8 +27,8 @@ def split(data: bytes, height: int, width: int) -> dict[str, np.ndarray]:
     shapes = {
         "batch": (2, 3, height, width),
         "grey_mean": (2, height, width),
-        "grey_weighted": (2, height, width),
-        "grey_einsum": (2, height, width),
+        "red_filter": (2, height, width),
+        "blue_filter": (2, height, width),
         "crop": (3, height - 2 * y, width - 2 * x),
         "statistics": (4, 3),
         "shared": (2, height, width),
@@ -43,14 +43,15 @@ def split(data: bytes, height: int, width: int) -> dict[str, np.ndarray]:
     return steps
 
 
-def draw(folder: Path, steps: dict[str, np.ndarray]) -> None:
+def draw(folder: Path, steps: dict[str, np.ndarray]) -> list[str]:
+    """Writes a picture per step and returns their names."""
     from PIL import Image
 
     pictures = {
         "1_batch": np.concatenate(list(steps["batch"]), axis=2),
         "2_grey_mean": steps["grey_mean"][0],
-        "3_grey_weighted": steps["grey_weighted"][0],
-        "4_grey_einsum": steps["grey_einsum"][0],
+        "3_red_filter": steps["red_filter"][0],
+        "4_blue_filter": steps["blue_filter"][0],
         "5_crop": steps["crop"],
         "6_shared": steps["shared"][1],
         "7_rows_of_hdf5": np.load(folder / "rows.npy"),
@@ -58,14 +59,15 @@ def draw(folder: Path, steps: dict[str, np.ndarray]) -> None:
     for name, picture in pictures.items():
         levels = (np.clip(picture, 0, 1) * 255 + 0.5).astype(np.uint8)
         Image.fromarray(np.moveaxis(levels, 0, -1) if levels.ndim == 3 else levels).save(folder / f"{name}.png")
+    return list(pictures)
 
 
 def by_numpy(pixels: np.ndarray) -> dict[str, np.ndarray]:
     """The job of photo.run in NumPy."""
     image = np.moveaxis(pixels, -1, 0).astype(np.float32) / np.float32(255)
     batch = np.stack([image, 1 - image])
-    weights = np.array([0.2126, 0.7152, 0.0722], np.float32)
-    grey = batch.mean(-3), (batch * weights[:, None, None]).sum(-3), np.einsum("...chw,c->...hw", batch, weights)
+    red, blue = (np.array(weights, np.float32) for weights in (photo.RED_FILTER, photo.BLUE_FILTER))
+    grey = batch.mean(-3), (batch * red[:, None, None]).sum(-3), np.einsum("...chw,c->...hw", batch, blue)
     height, width = image.shape[1:]
     crop = image[:, height // 4 : -(height // 4), width // 4 : -(width // 4)]
     cropped = crop.copy()
@@ -111,10 +113,10 @@ def compare(folder: Path) -> None:
     verdict = "Python, C and Node agree to the last bit." if agree else "The languages DISAGREE."
     verdict += " NumPy's numbers are the same within 1e-5." if close else " NumPy's numbers are OTHERS."
     lines += ["", verdict, f"libtensor takes {ours:.1f} ms for the job, NumPy {numpys:.1f} ms (medians of 15 runs in turn, in one process)."]
-    (folder / "report.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    draw(folder, steps["python"])
     print("\n".join(lines))
-    print(f"pictures and report: {folder}")
+    shown = [f"![{name[2:].replace('_', ' ')}]({name}.png)" for name in draw(folder, steps["python"])]
+    (folder / "report.md").write_text("\n\n".join(["\n".join(lines), *shown]) + "\n", encoding="utf-8")
+    print(f"pictures: {folder}/*.png, with this report in {folder}/report.md")
     if not (agree and close):
         raise SystemExit(1)
 
