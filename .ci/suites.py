@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs targets of the Makefile that call .ci/suite.py in parallel: suites.py JOBS [VARIABLE=VALUE...] TARGET...
 
-On a terminal one line tells which suites run and how far they are; elsewhere a line every 30 s does. The output of a suite that fails is printed
+On a terminal one line tells which suites run and how far they are; elsewhere a line every 30 s does, and less often in long runs. The output of a suite that fails is printed
 at the end, then the time and the counts of each suite and their sum.
 """
 
@@ -37,15 +37,15 @@ class Progress:
         if event["state"] == "failed":
             self.print_line(f"FAILED: {event['name']} (build/suites/{event['name']}.log)")
         now = time.monotonic()
-        if self.terminal or now - self.printed >= INTERVAL:
+        if self.terminal or now - self.printed >= max(INTERVAL, (now - self.start) / 8):
             self.printed = now
             self.show()
 
     def show(self):
         ended = [suite for suite in self.suites.values() if suite["state"] in ENDED]
         running = [suite for suite in self.suites.values() if suite["state"] not in ENDED]
-        texts = [" ".join(f"{suite['name']} {suite.get('text', '')}".split())[:50] for suite in running]
-        line = f"{duration(time.monotonic() - self.start)}: {len(ended)} suites ended; " + "; ".join(texts)
+        texts = [f"{suite['name']} {suite.get('text', '')[-40:]}".rstrip() for suite in running]
+        line = f"{duration(time.monotonic() - self.start)}: {len(ended)} suites have ended; running: " + ", ".join(texts)
         if self.terminal:
             print(f"\r\033[K{line[: shutil.get_terminal_size().columns - 1]}", end="", flush=True)
         else:

@@ -123,7 +123,7 @@ static tensor_generator_t *G(void) {
   return (void *)handle((void *)g, GENERATORS, "g");
 }
 static tensor_node_t *N(void) { return (void *)handle((void *)n, NODES, "n"); }
-// 100,000 is a count of parts or repetitions that is honoured, at 500 bytes each.
+// 30,000 is a count of parts or repetitions that is honoured, at 500 bytes each.
 static int64_t whole(void) {
   static const int64_t extreme[] = {INT64_MIN,
                                     INT64_MAX,
@@ -136,7 +136,7 @@ static int64_t whole(void) {
                                     63,
                                     64,
                                     65,
-                                    100000};
+                                    30000};
   return below(4) ? below(7) - 2 : extreme[below(12)];
 }
 static _Thread_local int64_t level[4];  // numbers of the transforms that the thread is in
@@ -315,11 +315,16 @@ LISTED(tensor_index, items, item)
 // -------------------------------------------------------------------------------------------------------
 // results
 
+// Frees a tensor. A gradient whose graph has the tensor in it, of a run with create_graph, would
+// keep both for ever.
+static void drop_tensor(tensor_t *made) {
+  if (made) tensor_set_grad(made, NULL), tensor_free(made);
+}
+
 static void put_tensor(int i, tensor_t *made) {
   int64_t n = tensor_numel(made);
-  if (n > 1 << 18) tensor_free(made), made = NULL;  // so that later calls stay short
-  tensor_t *old = atomic_exchange(&t[i], made ? made : NULL);
-  if (old) tensor_free(old);
+  if (n > 1 << 18) drop_tensor(made), made = NULL;  // so that later calls stay short
+  drop_tensor(atomic_exchange(&t[i], made));
 }
 
 static double seconds(void) {
@@ -547,7 +552,7 @@ static void begin(uint64_t seed, uint64_t block) {
 static void end(void) {
   leave_levels(0);
   for (int i = 0; i < NODES; i++) tensor_node_free(atomic_exchange(&n[i], NULL));
-  for (int i = 0; i < TENSORS; i++) tensor_free(atomic_exchange(&t[i], NULL));
+  for (int i = 0; i < TENSORS; i++) drop_tensor(atomic_exchange(&t[i], NULL));
   for (int i = 0; i < STORAGES; i++) tensor_storage_free(atomic_exchange(&s[i], NULL));
   for (int i = 0; i < GENERATORS; i++) tensor_generator_free(atomic_exchange(&g[i], NULL));
   settings();

@@ -111,7 +111,7 @@ static void make_call(int i) {
     int k = below(TENSORS);
     say("tensor_free(t[%%d]); t[%%d] = NULL;\n", k, k);
     if (tracing) fputs(line, stdout), fflush(stdout);
-    tensor_free(atomic_exchange(&t[k], NULL));
+    drop_tensor(atomic_exchange(&t[k], NULL));
     make(k);
   } else {
     calls[which]();

@@ -69,6 +69,17 @@ static tensor_status hostile_hook(void *context, tensor_t **tensors_given, int64
   return TENSOR_OK;
 }
 
+// What pack has kept. A graph that has the node in it which keeps it, made by later writes, would
+// never go: the end of a block frees it.
+enum { PACKED = 1024 };
+static _Atomic(tensor_t *) packed_tensors[PACKED];
+static tensor_status keep_packed(tensor_t *made, void **packed) {
+  int at = below(PACKED);
+  *packed = made;
+  tensor_free(atomic_exchange(&packed_tensors[at], made));  // which is stale from then on
+  return TENSOR_OK;
+}
+
 static tensor_status hostile_pack(void *context, tensor_t **saved, void **packed) {
   (void)context, callbacks++;
   if (ending) return TENSOR_OK;
@@ -79,14 +90,14 @@ static tensor_status hostile_pack(void *context, tensor_t **saved, void **packed
       reenter();
       break;
     case 2:
-      *packed = cloned(*saved);
-      return TENSOR_OK;
+      return keep_packed(cloned(*saved), packed);
     case 3:
       tensor_free(*saved), *saved = NULL, *packed = NULL;
       return TENSOR_OK;
   }
-  *packed = *saved, *saved = NULL;  // keeps it
-  return TENSOR_OK;
+  tensor_t *kept_tensor = *saved;
+  *saved = NULL;
+  return keep_packed(kept_tensor, packed);
 }
 
 static tensor_status hostile_unpack(void *context, void *packed, tensor_t **made) {
@@ -123,6 +134,7 @@ static void hostile_watcher(void *context, tensor_node_t *node, bool failed) {
 
 static void end_callbacks(void) {
   ending = true;
+  for (int i = 0; i < PACKED; i++) tensor_free(atomic_exchange(&packed_tensors[i], NULL));
   tensor_set_detect_anomaly(false, false);
   tensor_set_anomaly_watcher(NULL, NULL);
   while (tensor_pop_saved_tensors_hooks() == TENSOR_OK) continue;

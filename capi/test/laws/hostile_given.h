@@ -33,7 +33,7 @@ static _Thread_local int storages_of_call;
 static void finish_temporaries(int first) {
   while (temporaries > first) {
     tensor_t *made = temporary[--temporaries];
-    below(4) ? (void)tensor_free(made) : put_tensor(PLAIN + below(TENSORS - PLAIN), made);
+    below(4) ? drop_tensor(made) : put_tensor(PLAIN + below(TENSORS - PLAIN), made);
   }
 }
 static void finish_storages(int first) {
