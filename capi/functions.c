@@ -35,7 +35,8 @@ tensor_status tensor_gradient_kinds(const tensor_t *const *tensors, int64_t n, u
   for (int64_t i = 0; i < n; i++) {
     lt_slot *slot = lt_resolve(tensors[i], LT_TENSOR, "gradient_kinds", "tensors");
     if (!slot) return TENSOR_ERROR_HANDLE;
-    kinds[i] = lt_gradient_kind(slot);
+    // What has a history is freed at once (slot.freeEagerly).
+    kinds[i] = slot->immediate ? lt_gradient_kind(slot) : LT_NO_GRADIENT;
     lt_unpin();
   }
   return TENSOR_OK;

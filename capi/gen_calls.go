@@ -3087,6 +3087,11 @@ var calls = [...]func(aten.Ctx, frame) error{
 		r0, err := c.RecordFunction(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
 		return f.setNode(err, r0)
 	},
+	func(c aten.Ctx, f frame) error { // record_function_weak
+		defer f.freeEagerly()
+		r0, err := c.RecordFunctionWeak(f.str(0), f.tensors(1), f.tensors(2), f.ints(3), f.tensors(4), f.bool(5), f.pointer(6), f.pointer(7), f.pointer(8))
+		return f.setNode(err, r0)
+	},
 	func(c aten.Ctx, f frame) error { // record_stream
 		return c.RecordStream(f.unbacked(0), f.int(1))
 	},

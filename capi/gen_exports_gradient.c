@@ -320,6 +320,11 @@ TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t
   return lt_give(LT_OP(record_function), false, a, out);
 }
 
+TENSOR_API tensor_status tensor_record_function_weak(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out) {
+  lt_value a[9] = {{.text = name}, {.list = {inputs, inputs_len}}, {.list = {outputs, outputs_len}}, {.list = {constant, constant_len}}, {.list = {saved, saved_len}}, {.i = materialize}, {.pointer = (void *)backward}, {.pointer = (void *)context}, {.pointer = (void *)deleter}};
+  return lt_give(LT_OP(record_function_weak), false, a, out);
+}
+
 TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out) {
   LT_RESULT(out, "get_version", "out");
   lt_value a[1] = {{.pointer = (void *)self}};

@@ -770,6 +770,7 @@ enum {
   LT_OP_real,
   LT_OP_reciprocal,
   LT_OP_record_function,
+  LT_OP_record_function_weak,
   LT_OP_record_stream,
   LT_OP_refine_names,
   LT_OP_register_hook,

@@ -4640,6 +4640,18 @@ static const lt_parameter of_record_function[] = {
     {"deleter", NULL, 'Q', -1, 0, {0}},
 };
 
+static const lt_parameter of_record_function_weak[] = {
+    {"name", NULL, 'U', -1, 0, {0}},
+    {"inputs", NULL, 'A', -1, 0, {0}},
+    {"outputs", NULL, 'Z', -1, LT_OPTIONAL, {0}},
+    {"constant", NULL, 'L', -1, 0, {0}},
+    {"saved", NULL, 'Z', -1, LT_OPTIONAL, {0}},
+    {"materialize", NULL, 'B', -1, 0, {0}},
+    {"backward", NULL, 'Q', -1, LT_CALLS_BACK, {0}},
+    {"context", NULL, 'Q', -1, 0, {0}},
+    {"deleter", NULL, 'Q', -1, 0, {0}},
+};
+
 static const lt_parameter of_record_stream[] = {
     {"self", NULL, 'T', -1, 0, {0}},
     {"stream", NULL, 'I', -1, 0, {0}},
@@ -7301,6 +7313,7 @@ lt_operator lt_operators[] = {
     {lt_run, "real", "real", "real_", of_real, 1, "T", "out", "(Tensor input)", -1, LT_BRIEF | LT_VIEWS | LT_ITSELF | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "reciprocal", "reciprocal", "reciprocal_", of_reciprocal, 1, "T", "out", "(Tensor input)", -1, LT_NAMED | LT_METHOD, LT_HAS(LT_FUNCTION, 0) | LT_HAS(LT_INPLACE, 0) | LT_HAS(LT_OUT, 0), 0, 0},
     {lt_run, "record_function", "record_function", "record_function_", of_record_function, 9, "J", "out", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
+    {lt_run, "record_function_weak", "record_function_weak", "record_function_weak_", of_record_function_weak, 9, "J", "out", "(str name, sequence of Tensor inputs, sequence of Tensor outputs, sequence of int constant, sequence of Tensor saved, bool materialize, pointer backward, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "record_stream", "record_stream", "record_stream_", of_record_stream, 2, "", "", "(Tensor input, int stream)", -1, LT_METHOD, LT_HAS(LT_FUNCTION, 0), 0, 0},
     {lt_run, "refine_names", "refine_names", "refine_names_", of_refine_names, 2, "T", "out", "(Tensor input, sequence of str names)", -1, LT_BRIEF | LT_VIEWS | LT_RUNS | LT_A_VIEW | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 1, 0},
     {lt_run, "register_hook", "register_hook", "register_hook_", of_register_hook, 4, "I", "out", "(Tensor input, pointer hook, pointer context, pointer deleter)", -1, LT_RUNS | LT_NAMED, LT_HAS(LT_FUNCTION, 0), 0, 0},

@@ -4792,6 +4792,10 @@ TENSOR_API tensor_status tensor_pop_saved_tensors_hooks(void);
 // Absent: outputs[i] NULL, saved[i] NULL.
 TENSOR_API tensor_status tensor_record_function(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
 
+// Records a custom function as record_function does, and returns a handle of node_weak, which does not keep the node.
+// Absent: outputs[i] NULL, saved[i] NULL.
+TENSOR_API tensor_status tensor_record_function_weak(const char *name, const tensor_t *const *inputs, int64_t inputs_len, const tensor_t *const *outputs, int64_t outputs_len, const int64_t *constant, int64_t constant_len, const tensor_t *const *saved, int64_t saved_len, bool materialize, tensor_callback backward, void *context, tensor_deleter deleter, tensor_node_t **out);
+
 // How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
 // is computed.
 TENSOR_API tensor_status tensor_get_version(const tensor_t *self, int64_t *out);

@@ -679,6 +679,11 @@ func (c Ctx) RecordFunction(name string, inputs, outputs []*tensor.Tensor, const
 	return recorded.RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
 }
 
+// RecordFunctionWeak is the operator record_function_weak.
+func (c Ctx) RecordFunctionWeak(name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+	return recorded.RecordFunctionWeak(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
+}
+
 // GetVersion is the operator get_version.
 func (c Ctx) GetVersion(self *tensor.Tensor) (int64, error) {
 	return recorded.GetVersion(c, self)

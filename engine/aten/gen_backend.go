@@ -76,6 +76,7 @@ type Backend struct {
 	PushSavedTensorsHooks                    func(c Ctx, pack, unpack, drop, data, deleter uintptr) error
 	PopSavedTensorsHooks                     func(c Ctx) error
 	RecordFunction                           func(c Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error)
+	RecordFunctionWeak                       func(c Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error)
 	GetVersion                               func(c Ctx, self *tensor.Tensor) (int64, error)
 	IncrementVersion                         func(c Ctx, self *tensor.Tensor) error
 	SetDetectAnomaly                         func(c Ctx, enabled, checkNan bool) error

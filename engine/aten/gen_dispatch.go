@@ -71,6 +71,7 @@ var entries = []entry{
 	{"push_saved_tensors_hooks", "PushSavedTensorsHooks", "composite", "constant", true, true, false, 0x0, ""},
 	{"pop_saved_tensors_hooks", "PopSavedTensorsHooks", "composite", "constant", true, true, false, 0x0, ""},
 	{"record_function", "RecordFunction", "composite", "constant", true, true, false, 0x1ffff, ""},
+	{"record_function_weak", "RecordFunctionWeak", "composite", "constant", true, true, false, 0x1ffff, ""},
 	{"get_version", "GetVersion", "composite", "constant", true, true, false, 0x1ffff, ""},
 	{"increment_version", "IncrementVersion", "composite", "constant", true, true, false, 0x1ffff, ""},
 	{"set_detect_anomaly", "SetDetectAnomaly", "composite", "constant", true, true, false, 0x0, ""},

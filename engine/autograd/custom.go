@@ -34,13 +34,11 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	n.number = numbers.Add(1)
 	given, results := allValuesOf(inputs), allValuesOf(outputs)
 	n.results(results...)
-	var present, graded []int // the results, and those of them that have gradients
+	var few [4]int
+	graded, partial := few[:0], false // the results that have gradients, and whether some are no tensors
 	for i, t := range results {
-		if t == nil {
-			continue
-		}
-		present = append(present, i)
-		if differentiable(t) && !slices.Contains(constant, int64(i)) {
+		partial = partial || t == nil
+		if t != nil && differentiable(t) && !slices.Contains(constant, int64(i)) {
 			graded = append(graded, i)
 		}
 	}
@@ -49,18 +47,25 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 			return nil, err
 		}
 	}
+	var present []bool // which results are tensors, where some are none
+	if partial {
+		for _, t := range results {
+			present = append(present, t != nil)
+		}
+	}
+	count := len(inputs)
 	n.formula = func(s *steps, i int) *tensor.Tensor {
 		return s.once(func() []*tensor.Tensor {
-			if materialize {
-				for _, k := range present {
+			for k := range s.given {
+				if materialize && (present == nil || present[k]) {
 					s.grad(k)
 				}
 			}
-			places := n.attached.Load().context.places
-			made := s.KeepAll(program.Call(s.c, function, data, s.shown(places[len(inputs):]), len(inputs)))
+			at := n.attached.Load().context
+			made := s.KeepAll(program.Call(s.c, function, data, s.shown(at, count), count))
 			for k, e := range s.node.edges {
 				if made[k] != nil && e.Node != nil {
-					made[k] = s.placed(k, places[k], made[k])
+					made[k] = s.placed(k, at.placesAt(k), made[k])
 				}
 				if t := made[k]; t != nil && e.Node != nil {
 					s.Check(e.Node.outputs[e.Output].admits(name, k, t))
@@ -82,10 +87,24 @@ func RecordFunction(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, c
 	for _, i := range graded {
 		n.adopt(results[i], i, given, len(graded))
 	}
-	n.attach().context = newContext(data, deleter, slices.Concat(inputs, outputs)...)
+	at := newContext(data, deleter)
+	if sparse := func(t *tensor.Tensor) bool { return partsOf(t) != nil }; slices.ContainsFunc(inputs, sparse) || slices.ContainsFunc(outputs, sparse) {
+		at.places = placesOf(slices.Concat(inputs, outputs)...)
+	}
+	n.attach().context = at
 	n.recorded()
 	n.retain()
 	return n, nil
+}
+
+// RecordFunctionWeak is RecordFunction whose result does not keep the node.
+func RecordFunctionWeak(c aten.Ctx, name string, inputs, outputs []*tensor.Tensor, constant []int64, kept []*tensor.Tensor, materialize bool, function, data, deleter uintptr) (tensor.Node, error) {
+	n, err := RecordFunction(c, name, inputs, outputs, constant, kept, materialize, function, data, deleter)
+	if n == nil || err != nil {
+		return nil, err
+	}
+	defer n.Release()
+	return NodeWeak(c, n)
 }
 
 // IsUntrackedView tells whether a tensor is a view that was made, while calls were not recorded, of one whose gradient is wanted.
@@ -132,12 +151,12 @@ func (l *like) admits(function string, k int, grad *tensor.Tensor) error {
 	return nil
 }
 
-// shown are the given gradients as the program gets them: those of sparse results at their places.
-func (s *steps) shown(places []*tensor.Tensor) []*tensor.Tensor {
+// shown are the given gradients as the program gets them: those of sparse results at their places, which come behind those of the operands.
+func (s *steps) shown(at *context, operands int) []*tensor.Tensor {
 	shown := slices.Clone(s.given)
 	for k, grad := range shown {
-		if grad != nil && places[k] != nil {
-			shown[k] = s.Keep(gradientOf(s.c, places[k], grad))
+		if places := at.placesAt(operands + k); grad != nil && places != nil {
+			shown[k] = s.Keep(gradientOf(s.c, places, grad))
 		}
 	}
 	return shown

@@ -46,6 +46,7 @@ func init() {
 		PushSavedTensorsHooks:          PushSavedTensorsHooks,
 		PopSavedTensorsHooks:           PopSavedTensorsHooks,
 		RecordFunction:                 RecordFunction,
+		RecordFunctionWeak:             RecordFunctionWeak,
 		GetVersion:                     GetVersion,
 		IncrementVersion:               IncrementVersion,
 		SetDetectAnomaly:               SetDetectAnomaly,

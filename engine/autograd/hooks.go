@@ -110,7 +110,7 @@ func (l *hooks) run(f func(h *hook) error) (err error) {
 
 // whole is a leaf as its hook is given it: of a sparse tensor at its places.
 func (h *hook) whole(leaf *tensor.Tensor) (*tensor.Tensor, error) {
-	if places := h.places[h.place]; places != nil {
+	if places := h.placesAt(h.place); places != nil {
 		return entries(places, leaf)
 	}
 	return leaf.Alias(), nil
@@ -121,7 +121,7 @@ func (h *hook) shown(c aten.Ctx, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if t == nil {
 		return nil, nil
 	}
-	return gradientOf(c, h.places[h.place], t)
+	return gradientOf(c, h.placesAt(h.place), t)
 }
 
 // callOn gives the hook of a tensor its gradient, and puts what it makes in the place of that.
@@ -135,7 +135,7 @@ func (h *hook) callOn(c aten.Ctx, n *Node, grad **tensor.Tensor) error {
 	if err := h.call(c, n, one, one); err != nil || one[0] == shown {
 		return err
 	}
-	made, err := placed(c, h.places[h.place], one[0])
+	made, err := placed(c, h.placesAt(h.place), one[0])
 	if err == nil {
 		(*grad).Release()
 		*grad = made

@@ -28,13 +28,21 @@ func Serve(p Program) { program = p }
 type context struct {
 	refs          atomic.Int32
 	data, deleter uintptr
-	places        []*tensor.Tensor // placesOf the tensors whose gradients the program is given
+	places        []*tensor.Tensor // placesOf the tensors whose gradients the program is given; nil where none is sparse
 }
 
 func newContext(data, deleter uintptr, of ...*tensor.Tensor) *context {
 	c := &context{data: data, deleter: deleter, places: placesOf(of...)}
 	c.refs.Store(1)
 	return c
+}
+
+// placesAt is what tells the places of the entries of tensor k, nil for a strided one.
+func (c *context) placesAt(k int) *tensor.Tensor {
+	if c.places == nil {
+		return nil
+	}
+	return c.places[k]
 }
 
 func (c *context) retain() { c.refs.Add(1) }

@@ -19,8 +19,11 @@ func valuesOf(t *tensor.Tensor) *tensor.Tensor {
 	return t.Behind()
 }
 
-// allValuesOf are the values of each of a list.
+// allValuesOf are the values of each of a list: the list itself where they are its tensors.
 func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
+	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return valuesOf(t) != t }) {
+		return list
+	}
 	values := make([]*tensor.Tensor, len(list))
 	for i, t := range list {
 		values[i] = valuesOf(t)
@@ -28,8 +31,12 @@ func allValuesOf(list []*tensor.Tensor) []*tensor.Tensor {
 	return values
 }
 
-// placesOf are what tells the places of sparse tensors' entries when the tensors are gone: their aliases without a history, nil for strided ones.
+// placesOf are what tells the places of sparse tensors' entries when the tensors are gone: their aliases without a history, nil for strided ones,
+// and where all are.
 func placesOf(list ...*tensor.Tensor) []*tensor.Tensor {
+	if !slices.ContainsFunc(list, func(t *tensor.Tensor) bool { return partsOf(t) != nil }) {
+		return nil
+	}
 	places := make([]*tensor.Tensor, len(list))
 	for i, t := range list {
 		if partsOf(t) != nil {

@@ -71,6 +71,7 @@ var operators = map[string]any{
 	"push_saved_tensors_hooks":              ctx.PushSavedTensorsHooks,
 	"pop_saved_tensors_hooks":               ctx.PopSavedTensorsHooks,
 	"record_function":                       ctx.RecordFunction,
+	"record_function_weak":                  ctx.RecordFunctionWeak,
 	"get_version":                           ctx.GetVersion,
 	"increment_version":                     ctx.IncrementVersion,
 	"set_detect_anomaly":                    ctx.SetDetectAnomaly,

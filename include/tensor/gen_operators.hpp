@@ -1197,6 +1197,13 @@ inline Node record_function(const Text &name, const Tensors &inputs, const Tenso
   return out.take();
 }
 
+// Records a custom function as record_function does, and returns a handle of node_weak, which does not keep the node.
+inline Node record_function_weak(const Text &name, const Tensors &inputs, const Tensors &outputs, const Ints &constant, const Tensors &saved, Bool materialize, tensor_callback backward, void * context, tensor_deleter deleter) {
+  detail::Result<Node> out;
+  detail::check(::tensor_record_function_weak(detail::text("record_function_weak: name", name), inputs.data(), inputs.size(), outputs.data(), outputs.size(), constant.data(), constant.size(), saved.data(), saved.size(), materialize, backward, context, deleter, out.put()));
+  return out.take();
+}
+
 // How often operators have written to the storage of `self`; what a recorded call saved must not have changed when its gradient
 // is computed.
 inline int64_t get_version(const Tensor &self) {

@@ -49,6 +49,7 @@ module.exports = {
     'nodeRegisterPrehook',
     'removeHook',
     'recordFunction',
+    'recordFunctionWeak',
     'getVersion',
     'incrementVersion',
     'setDetectAnomaly',

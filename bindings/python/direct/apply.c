@@ -57,20 +57,11 @@ static int32_t differentiate(void *context, void **given, int64_t n, void **made
 
 // Lets go of a call whose node has gone. An exception that is on its way has to arrive.
 static void forget(void *context) {
-  const state *s = ((recorded *)context)->s;
   int held = PyGILState_Ensure();
   PyObject *type, *value, *trace;
   bool raised = PyErr_Occurred();
   if (raised) PyErr_Fetch(&type, &value, &trace);
-  PyObject *ctx = ((recorded *)context)->ctx;
-  if (ctx->references == 1) {  // nobody asks it for its node any more
-    PyObject *number = PyObject_GetAttr(ctx, s->h);
-    void *weak = number ? PyLong_AsVoidPtr(number) : NULL;
-    if (weak) library.node_free(weak);
-    if (!number || PyObject_SetAttr(ctx, s->h, s->zero)) PyErr_Clear();
-    if (number) Py_DecRef(number);
-  }
-  Py_DecRef(ctx);
+  Py_DecRef(((recorded *)context)->ctx);
   free(context);
   if (raised) PyErr_Restore(type, value, trace);
   PyGILState_Release(held);
@@ -98,7 +89,7 @@ PyObject *sole_ctx(const tensor *t) {
 // Gives the library a call whose ctx has what else there is to know, and ctx its node.
 static bool give(const state *s, PyObject *ctx, const char *name, bool materialize,
                  void *const *const *lists, const int64_t *lengths, const int64_t *constant) {
-  void *node = NULL, *weak = NULL;
+  void *node = NULL;
   recorded *call = malloc(sizeof *call);
   if (!call) return done(s, TENSOR_ERROR_MEMORY);
   *call = (recorded){s, ctx};
@@ -110,13 +101,9 @@ static bool give(const state *s, PyObject *ctx, const char *name, bool materiali
     Py_DecRef(ctx), free(call);
     return done(s, status);
   }
-  if (!node) return true;
-  status = library.node_weak(node, &weak);  // the node keeps ctx, which does not keep the node
-  library.node_free(node);
-  PyObject *number = status ? NULL : PyLong_FromVoidPtr(weak);
-  bool set = number && !PyObject_SetAttr(ctx, s->h, number);
-  if (number) Py_DecRef(number);
-  return done(s, status) && set;
+  ((node_object *)ctx)->handle =
+      (uint64_t)node;  // the node keeps ctx, which does not keep the node
+  return true;
 }
 
 // The handles of what ctx saves, which are tensors, NULL for None; NULL with an exception for

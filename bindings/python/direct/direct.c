@@ -77,6 +77,23 @@ EXPORT PyObject *direct_tensor_base(void) {
   return PyType_FromSpec(&spec);
 }
 
+// Frees the handle when nothing finds the object any more, weak references neither.
+static void node_dealloc(PyObject *self) {
+  if (((node_object *)self)->handle) library.node_free((void *)((node_object *)self)->handle);
+  free_object(self);
+}
+
+// The class that those of nodes are made from. Returns a new reference, NULL with an exception.
+EXPORT PyObject *direct_node_base(void) {
+  static PyMemberDef members[] = {
+      {"_h", T_ULONGLONG, offsetof(node_object, handle), 0, "The handle, which the object owns."},
+      {0}};
+  static PyType_Slot slots[] = {{Py_tp_members, members}, {Py_tp_dealloc, node_dealloc}, {0}};
+  static PyType_Spec spec = {"libtensor._base.direct.NodeBase", sizeof(node_object), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  return PyType_FromSpec(&spec);
+}
+
 // The class of the callables.
 static PyTypeObject *function_class(void) {
   static PyMemberDef members[] = {
@@ -132,7 +149,6 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
                {&s->materialize_grads, "materialize_grads"},
                {&s->defaults, "__defaults__"},
                {&s->name, "__name__"},
-               {&s->h, "_h"},
                {&s->class_of, "__class__"}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!(*names[i].at = PyUnicode_InternFromString(names[i].text))) return NULL;
@@ -140,8 +156,7 @@ EXPORT state *direct_state(const library_functions *functions, int count) {
     if (!(s->aliases[i].other = PyUnicode_InternFromString(aliases[i].other)) ||
         !(s->aliases[i].name = PyUnicode_InternFromString(aliases[i].name)))
       return NULL;
-  s->nothing = PyType_GenericAlloc(&PyTuple_Type, 0), s->zero = PyLong_FromLong(0);
-  if (!s->nothing || !s->zero) return NULL;
+  if (!(s->nothing = PyType_GenericAlloc(&PyTuple_Type, 0))) return NULL;
   return (s->function_type = function_class()) ? s : NULL;
 }
 

@@ -44,6 +44,12 @@ typedef struct {
   bool of_function;  // a custom function made it, whose call may be kept by it alone
 } tensor;
 
+// The node of a graph, NULL for none yet, whose handle the object owns.
+typedef struct {
+  PyObject head;
+  uint64_t handle;
+} node_object;
+
 // What the Python side of one interpreter has told, which lives as long as the process.
 typedef struct {
   PyTypeObject *tensor_type, *size_type, *function_type;
@@ -61,9 +67,9 @@ typedef struct {
   PyObject *device;               // makes a device
   PyObject *raised;               // keeps an exception of what the library called
   PyObject *no_setup;             // Function.setup_context itself
-  PyObject *nothing, *zero;       // () and 0
+  PyObject *nothing;              // ()
   PyObject *gradients, *backward_class, *forward, *setup_context, *is_tensor, *needs_input_grad,
-      *to_save, *dirty, *non_differentiable, *materialize_grads, *defaults, *name, *h, *class_of;
+      *to_save, *dirty, *non_differentiable, *materialize_grads, *defaults, *name, *class_of;
   PyObject *dtype_name, *out, *inplace, *dim, *requires_grad, *pin_memory, *names;
   struct {
     PyObject *other, *name;
@@ -196,7 +202,7 @@ typedef struct {
                           const int64_t *, int64_t, void *const *, int64_t, bool,
                           int32_t (*)(void *, void **, int64_t, void **, int64_t), void *,
                           void (*)(void *), void **);
-  tensor_status (*node_weak)(void *, void **), (*node_free)(void *);
+  tensor_status (*node_free)(void *);
 } library_functions;
 
 extern library_functions library;

@@ -35,7 +35,7 @@ FUNCTIONS = (
     *("hold", "let_go", "scalar_operand", "get_default_device", "dim_by_name", "to_dlpack", "from_dlpack", "dlpack_free", "lend", "last_error"),
     *("list_begin", "list_open", "list_number", "list_beyond", "list_end"),
     *("is_transforming", "exchange_grad_enabled", "gradient_kinds", "sole_context", "detach", "view_as"),
-    *("requires_grad", "new_handle", "record_function", "node_weak", "node_free"),
+    *("requires_grad", "new_handle", "record_function_weak", "node_free"),
 )
 
 
@@ -63,6 +63,7 @@ def bind(name, result, *argtypes):
 
 direct = load()
 TensorBase = bind("tensor_base", py_object)()
+NodeBase = bind("node_base", py_object)()
 functions = [address("tensor_" + name) for name in FUNCTIONS]
 state = bind("state", c_void_p, c_void_p, c_int)((c_void_p * len(functions))(*functions), len(functions))
 if state is None:

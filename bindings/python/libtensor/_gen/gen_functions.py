@@ -788,6 +788,11 @@ def record_function(name, inputs, outputs, constant, saved, materialize, backwar
     """
 
 
+@_operator("record_function_weak")
+def record_function_weak(name, inputs, outputs, constant, saved, materialize, backward, context, deleter):
+    """Records a custom function as record_function does, and returns a handle of node_weak, which does not keep the node."""
+
+
 @_operator("get_version")
 def get_version(input):
     """How often operators have written to the storage of `input`; what a recorded call saved must not have changed when its gradient

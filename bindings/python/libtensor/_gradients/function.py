@@ -5,7 +5,7 @@ from inspect import signature
 
 from .._base.direct import APPLIES, d_apply_with, described, function, state
 from .._base.errors import keep_for_caller
-from .._base.library import SUBINTERPRETER, node_free
+from .._base.library import SUBINTERPRETER
 from .._base.warnings import warn
 from .._core.modes import is_grad_enabled, no_grad
 from .._core.tensor import Tensor, given_to
@@ -52,12 +52,6 @@ class FunctionCtx:
 
 class BackwardFunction(FunctionCtx, Node):
     """The recorded call of a Function, and the ctx of its forward and backward."""
-
-    _h = 0  # before forward has returned, or where nothing is recorded
-
-    def __del__(self, free=node_free):
-        if self._h:
-            free(self._h)
 
     def __repr__(self):
         return f"<libtensor.autograd.function.{type(self).__name__} object at {id(self):#x}>"

@@ -3,9 +3,8 @@
 from collections import namedtuple
 from weakref import WeakValueDictionary
 
-from .._base.direct import d_ctx
+from .._base.direct import NodeBase, d_ctx
 from .._base.library import node_free
-from .._core.owner import Held
 from .._core.tensor import Tensor
 from .._gen import gen_functions as _f
 from .callbacks import DELETER, PACK, UNPACK, kept, kept_by
@@ -17,10 +16,10 @@ nodes = WeakValueDictionary()
 leaves = WeakValueDictionary()
 
 
-class Node:
+class Node(NodeBase):
     """A recorded call, as grad_fn gives it. It keeps what the call saved, and the graph behind it."""
 
-    __slots__ = ("_h", "_held", "__weakref__")
+    __slots__ = ("__weakref__",)
 
     def name(self):
         """The name of the call, such as AddBackward0."""
@@ -164,7 +163,7 @@ def node_of(handle):
     name = _f.node_name(handle)
     kind = kinds.get(name) or kinds.setdefault(name, type(name, (Node,), {"__slots__": (), "__module__": "libtensor.autograd"}))
     made = object.__new__(kind)
-    made._h, made._held = handle, Held(handle, node_free)
+    made._h = handle
     return nodes.setdefault(number, made)
 
 
